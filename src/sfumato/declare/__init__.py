@@ -1,0 +1,1 @@
+"""Declare: the policy, its taxonomies and its promises."""

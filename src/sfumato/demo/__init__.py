@@ -1,0 +1,1 @@
+"""Demo: made-up people to try everything on."""

@@ -1,0 +1,1 @@
+"""Engines: how rows become counts, and counts become rows again."""

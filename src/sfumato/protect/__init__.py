@@ -1,0 +1,1 @@
+"""Protect: generalize and suppress just enough."""

@@ -1,0 +1,1 @@
+"""Report: cards for the terminal and for notebooks."""

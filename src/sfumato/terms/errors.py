@@ -1,0 +1,105 @@
+"""Every way Sfumato says no.
+
+    SfumatoError
+    ├── WrongCall          the call itself is off                            exit 2
+    ├── BadInput           the data, a taxonomy or the policy is unusable    exit 3
+    │   ├── BadData
+    │   ├── BadTaxonomy
+    │   │   └── NotACut
+    │   └── BadPolicy
+    ├── BrokenPromise      a promise does not hold                           exit 1
+    │   └── Infeasible     ... and no allowed recoding can make it hold
+    ├── LedgerConflict     someone else published first; try again           exit 4
+    ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
+    └── Interrupted        stopped from outside; nothing was published       exit 130
+
+A message says what is wrong and where; `remedy` says what to do next. Neither ever holds a cell
+value: columns, line numbers and counts only. Values a person may need to see travel in `values`,
+which nothing prints unless the caller asks (`--show-values`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class SfumatoError(Exception):
+    """Base of every error that Sfumato raises on purpose."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        where: str = "",
+        values: Sequence[str] = (),
+    ) -> None:
+        self.message = message
+        self.remedy = remedy
+        self.where = where
+        self.values = tuple(values)
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f" {self.remedy}" if self.remedy else ""
+        return f"{place}{self.message}{remedy}"
+
+
+class WrongCall(SfumatoError):
+    """The call is off: an unknown option, a missing argument, a combination that makes no sense."""
+
+    exit_code = 2
+
+
+class BadInput(SfumatoError):
+    """What was handed in cannot be used."""
+
+    exit_code = 3
+
+
+class BadData(BadInput):
+    """The table cannot be read loss-free, or does not match the policy."""
+
+
+class BadTaxonomy(BadInput):
+    """A taxonomy is no tree, or misses values that the data holds."""
+
+
+class NotACut(BadTaxonomy):
+    """A set of nodes that does not cover every leaf exactly once."""
+
+
+class BadPolicy(BadInput):
+    """The policy file is wrong; `where` names the key and the line."""
+
+
+class BrokenPromise(SfumatoError):
+    """A promise does not hold on what would be published."""
+
+    exit_code = 1
+
+
+class Infeasible(BrokenPromise):
+    """No allowed recoding keeps the promises; the message names the nearest feasible change."""
+
+
+class LedgerConflict(SfumatoError):
+    """The ledger moved while this release was prepared."""
+
+    exit_code = 4
+
+
+class RefusedByHistory(SfumatoError):
+    """Safe alone, unsafe next to what was published before."""
+
+    exit_code = 5
+
+
+class Interrupted(SfumatoError):
+    """Stopped from outside; nothing was published."""
+
+    exit_code = 130

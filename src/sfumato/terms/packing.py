@@ -1,0 +1,88 @@
+"""Several small codes in one integer key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD = 63
+"""Bits used of a 64-bit word: keys stay non-negative when seen as signed."""
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where each column's code sits in the key; schemas wider than 63 bits take several words.
+
+    The first column is the most significant, so that sorting keys sorts rows column by column.
+
+    >>> packing = Packing((3, 500))
+    >>> words = packing.pack([np.array([0, 2, 1]), np.array([7, 499, 0])])
+    >>> packing.unpack(words, 1).tolist()
+    [7, 499, 0]
+    """
+
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int, int], ...]:
+        """(word, shift, bits) of every column."""
+        bits = [max(1, int(size - 1).bit_length()) for size in self.sizes]
+        word_of, word, used = [], 0, 0
+        for width in bits:
+            if used + width > WORD:
+                word, used = word + 1, 0
+            word_of.append(word)
+            used += width
+        places, left = [], dict.fromkeys(range(word + 1), 0)
+        for column in reversed(range(len(bits))):
+            w = word_of[column]
+            places.append((w, left[w], bits[column]))
+            left[w] += bits[column]
+        return tuple(reversed(places))
+
+    @property
+    def words(self) -> int:
+        """How many 64-bit words a key takes."""
+        return max((word for word, _, _ in self.places), default=0) + 1
+
+    def pack(self, columns: Sequence[NDArray[np.integer]]) -> Words:
+        """One key per row, an array of shape (words, rows)."""
+        rows = len(columns[0]) if columns else 0
+        packed = np.zeros((self.words, rows), dtype=np.int64)
+        for codes, (word, shift, _) in zip(columns, self.places, strict=True):
+            packed[word] |= codes.astype(np.int64) << shift
+        return packed
+
+    def unpack(self, packed: Words, column: int) -> NDArray[np.int32]:
+        """The codes of one column."""
+        word, shift, bits = self.places[column]
+        codes: NDArray[np.int64] = (packed[word] >> shift) & ((1 << bits) - 1)
+        return codes.astype(np.int32)
+
+
+def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tuple[Words, NDArray[np.int64]]:
+    """The distinct keys in ascending order, and how often each occurs. One-word keys are sorted in place."""
+    if counts is None and len(packed) == 1:
+        packed[0].sort()
+        keys = packed
+    else:
+        order = np.lexsort(packed[::-1])
+        keys = packed[:, order]
+        counts = None if counts is None else counts[order]
+    rows = keys.shape[1]
+    if rows == 0:
+        return keys, np.zeros(0, dtype=np.int64)
+    fresh = np.ones(rows, dtype=bool)
+    np.any(keys[:, 1:] != keys[:, :-1], axis=0, out=fresh[1:])
+    starts = np.flatnonzero(fresh)
+    if counts is None:
+        sums = np.diff(np.append(starts, rows))
+    else:
+        sums = np.add.reduceat(counts, starts)
+    return np.ascontiguousarray(keys[:, starts]), sums.astype(np.int64)

@@ -1,0 +1,139 @@
+"""What a promise is: the seam between definitions, searches and judges.
+
+There are two kinds. A *class promise* is a property of every equivalence class; it judges arrays and
+never sees a row. A *table promise* (freeform, continuous) is a property of the whole recoded table; it
+opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.terms.classes import Classes
+from sfumato.terms.cut import Cut
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.verdict import Evidence, Verdict
+
+Cuts = Mapping[str, Cut]
+Truth = NDArray[np.bool_]
+
+
+class Promise(Protocol):
+    """What every promise says of itself.
+
+    `monotone`: if two classes keep it, so does their union; a search may then drop a specialization that
+    breaks it for good. `hereditary`: if a class breaks it, so does every part of that class; the number of
+    rows to suppress then only grows under specialization, and a lattice may be pruned by it.
+    `sensitive` names the columns whose histograms it reads.
+    """
+
+    name: ClassVar[str]
+    monotone: ClassVar[bool]
+    hereditary: ClassVar[bool]
+    evidence: Evidence
+
+    @property
+    def sensitive(self) -> tuple[str, ...]: ...
+
+    def __str__(self) -> str: ...
+
+
+@runtime_checkable
+class ClassPromise(Promise, Protocol):
+    """A property of every class."""
+
+    def holds_on(self, classes: Classes) -> Truth:
+        """One truth per class, exact at the border."""
+        ...
+
+    def verdict(self, classes: Classes) -> Verdict:
+        """The worst class and its margin."""
+        ...
+
+
+class Answer(Enum):
+    """What a table promise says to a proposed recoding."""
+
+    YES = "keeps the promise"
+    LATER = "breaks it now; may be proposed again after another step"
+    NEVER = "breaks it now and after any further specialization"
+
+
+class Watch(Protocol):
+    """A table promise at work on one table; may remember the recoding it last accepted."""
+
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        """Judge a recoding, and say why. `step` is (column, node) if the recoding is the last accepted one
+        with that node specialized, so that an incremental check need not start over."""
+        ...
+
+    def accept(self, cuts: Cuts) -> None:
+        """The search moved here."""
+        ...
+
+
+@runtime_checkable
+class TablePromise(Promise, Protocol):
+    """A property of the recoded table as a whole."""
+
+    def watch(self, table: Microdata) -> Watch: ...
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict: ...
+
+
+@dataclass(frozen=True)
+class Promises:
+    """Several promises, kept together: each on every class, each on the table."""
+
+    members: tuple[ClassPromise | TablePromise, ...]
+
+    def __iter__(self) -> Iterator[ClassPromise | TablePromise]:
+        return iter(self.members)
+
+    def __and__(self, other: Promises | ClassPromise | TablePromise) -> Promises:
+        more = other.members if isinstance(other, Promises) else (other,)
+        return Promises(self.members + more)
+
+    @property
+    def of_class(self) -> tuple[ClassPromise, ...]:
+        return tuple(p for p in self.members if isinstance(p, ClassPromise))
+
+    @property
+    def of_table(self) -> tuple[TablePromise, ...]:
+        return tuple(p for p in self.members if isinstance(p, TablePromise))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns whose histograms any member reads, each once."""
+        return tuple(dict.fromkeys(name for p in self.members for name in p.sensitive))
+
+    @property
+    def monotone(self) -> bool:
+        return all(p.monotone for p in self.members)
+
+    @property
+    def hereditary(self) -> bool:
+        return all(p.hereditary for p in self.members)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        """A class keeps the promises when it keeps each of them."""
+        truth = np.ones(len(classes), dtype=bool)
+        for promise in self.of_class:
+            truth &= promise.holds_on(classes)
+        return truth
+
+    def verdicts(self, classes: Classes) -> tuple[Verdict, ...]:
+        return tuple(p.verdict(classes) for p in self.of_class)
+
+
+class Composable:
+    """Gives a promise its `&`."""
+
+    def __and__(self, other: Promises | ClassPromise | TablePromise) -> Promises:
+        return Promises((self,)) & other  # type: ignore[arg-type]  # a mixin: self is the promise it is mixed into

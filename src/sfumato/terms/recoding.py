@@ -1,0 +1,83 @@
+"""A recoding: what every row of a table becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.terms.cut import Cut
+from sfumato.terms.microdata import Codes, Counts, Microdata
+from sfumato.terms.packing import Packing, sort_and_count
+
+SUPPRESSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """What each class publishes in each key column, and which rows are in it.
+
+    `class_of[i]` is the class of distinct row i of `table`, or SUPPRESSED: that row is not published.
+    Class c publishes in key column j the leaf ranks `low[c, j] .. high[c, j]-1`. `cuts` is set when every
+    value of a column becomes the same thing in all classes (global recoding): the engine may then recode
+    column by column.
+    """
+
+    table: Microdata
+    class_of: Codes
+    low: Codes
+    high: Codes
+    cuts: Mapping[str, Cut] | None = None
+
+    @classmethod
+    def of_cuts(
+        cls, table: Microdata, cuts: Mapping[str, Cut], *, keep: NDArray[np.bool_] | None = None
+    ) -> Recoding:
+        """Global recoding; `keep` says which of its classes (in ascending order of nodes) are published."""
+        class_of, nodes = classes_under(table, cuts)
+        if keep is not None:
+            renumber = np.where(keep, np.cumsum(keep) - 1, SUPPRESSED).astype(np.int32)
+            class_of, nodes = renumber[class_of], nodes[keep]
+        low, high = np.empty_like(nodes), np.empty_like(nodes)
+        for j, column in enumerate(table.keys):
+            low[:, j] = column.taxonomy.low[nodes[:, j]]
+            high[:, j] = column.taxonomy.high[nodes[:, j]]
+        return cls(table, class_of, low, high, dict(cuts))
+
+    @property
+    def count(self) -> int:
+        """How many classes are published."""
+        return len(self.low)
+
+    @cached_property
+    def suppressed(self) -> int:
+        """How many rows are not published."""
+        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + self.table.dropped
+
+    @cached_property
+    def rows(self) -> Counts:
+        """Published rows per class."""
+        kept = self.class_of != SUPPRESSED
+        sums = np.zeros(self.count, dtype=np.int64)
+        np.add.at(sums, self.class_of[kept], self.table.counts[kept])
+        return sums
+
+
+def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Codes]:
+    """The class of every distinct row under these cuts, and the node of every class in every key column."""
+    keys = table.keys
+    if not keys:
+        return np.zeros(table.distinct, np.int32), np.zeros((min(table.distinct, 1), 0), np.int32)
+    nodes = [cuts[c.name].node_of[table.codes(c.name)] for c in keys]
+    packing = Packing(tuple(len(c.taxonomy.labels) for c in keys))
+    packed = packing.pack(nodes)
+    distinct, _ = sort_and_count(packed.copy())
+    if len(packed) == 1:
+        class_of = np.searchsorted(distinct[0], packed[0])
+    else:
+        _, class_of = np.unique(packed.T, axis=0, return_inverse=True)
+    columns = [packing.unpack(distinct, j) for j in range(len(keys))]
+    return class_of.astype(np.int32).ravel(), np.stack(columns, axis=1)

@@ -1,0 +1,1 @@
+"""Conformance suites for new promises, attacks and engines."""
