@@ -1,0 +1,34 @@
+"""Suppression: which classes are published, in one definition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.terms.classes import Classes
+from sfumato.terms.promise import Promises, Truth
+
+
+def keep(classes: Classes, promises: Promises) -> Truth:
+    """One truth per class: whether it is published.
+
+    Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise;
+    judge the rest again as the table they would be, since a promise may compare with the published
+    distribution; stop when none breaks. Every round drops at least one class, so this ends, if need be
+    with nothing left. Table promises have no say here.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = np.array([5, 1, 2])
+    >>> pair = SimpleNamespace(holds_on=lambda classes: classes.people >= 2)
+    >>> keep(Classes(sizes, sizes), pair).tolist()
+    [True, False, True]
+    """
+    left, standing = classes, np.arange(len(classes))
+    while len(standing):
+        truth = promises.holds_on(left)
+        if truth.all():
+            break
+        standing = standing[truth]
+        left = classes.pick(standing)
+    kept = np.zeros(len(classes), dtype=bool)
+    kept[standing] = True
+    return kept
