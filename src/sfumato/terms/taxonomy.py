@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,7 +34,8 @@ class Taxonomy:
     generalization of a value, a node as well as a numeric range, is such an interval of ranks.
 
     `levels[i]` says which node a leaf becomes at level i of full-domain recoding: level 0 is the leaf,
-    the last level the root. `ordered` says that the order of the leaves means something.
+    the last level the root. `ordered` says that the order of the leaves means something. `aliases` gives
+    the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`).
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -47,6 +48,7 @@ class Taxonomy:
     parent: Nodes
     levels: Nodes
     ordered: bool = False
+    aliases: Mapping[Label, int] = field(default_factory=dict)
     depth: Nodes = field(init=False)
     end: Nodes = field(init=False)
     low: Nodes = field(init=False)
@@ -74,8 +76,10 @@ class Taxonomy:
         _frozen(parent)
         _frozen(self.levels)
         self._check_levels()
-        if len(self._leaf_ranks) != len(leaves):
-            raise BadTaxonomy(f"{len(leaves) - len(self._leaf_ranks)} leaves repeat another leaf's label")
+        if (named := len(set(self.leaf_labels))) != len(leaves):
+            raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
+        if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
+            raise BadTaxonomy("an alias stands for a leaf that does not exist")
 
     @classmethod
     def grow(
@@ -85,11 +89,13 @@ class Taxonomy:
         *,
         levels: NDArray[np.integer] | None = None,
         ordered: bool = False,
+        aliases: Mapping[Label, int] | None = None,
     ) -> Taxonomy:
         """Build from nodes in any order; `parent[root]` is -1. Siblings keep their order.
 
         `levels`, if given, uses the caller's node numbers, one row per level, one column per leaf in the
-        caller's order of leaves; otherwise level i lifts every leaf to depth `height - i`.
+        caller's order of leaves; otherwise level i lifts every leaf to depth `height - i`. `aliases` maps
+        further raw values to the node number of their leaf.
         """
         given = np.asarray(parent, dtype=np.int32)
         if len(given) != len(labels) or len(given) == 0:
@@ -109,7 +115,9 @@ class Taxonomy:
             leaves = np.flatnonzero(~has_child)
             by_rank = np.argsort(position[leaves])
             ladder = position[np.asarray(levels)][:, by_rank].astype(np.int32)
-        return cls(tuple(labels[i] for i in order), parents, ladder, ordered)
+        at = {int(v): rank for rank, v in enumerate(ladder[0])}
+        ranks = {name: at[int(position[leaf])] for name, leaf in (aliases or {}).items()}
+        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks)
 
     @classmethod
     def flat(cls, values: Sequence[Label], *, ordered: bool = False) -> Taxonomy:
@@ -134,7 +142,7 @@ class Taxonomy:
 
     @cached_property
     def _leaf_ranks(self) -> dict[Label, int]:
-        return {label: rank for rank, label in enumerate(self.leaf_labels)}
+        return {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
 
     @cached_property
     def _nodes(self) -> dict[Label, int]:
@@ -147,6 +155,8 @@ class Taxonomy:
         for label in self.labels:
             h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
         h.update(self.parent.tobytes() + self.levels.tobytes() + bytes([self.ordered]))
+        for name, rank in sorted(self.aliases.items(), key=repr):
+            h.update(f"{name!r}\0{rank}\0".encode("utf-8", "surrogatepass"))
         return h.hexdigest()
 
     def node(self, label: Label) -> int:
@@ -154,7 +164,7 @@ class Taxonomy:
         return self._nodes[label]
 
     def rank(self, label: Label) -> int | None:
-        """The rank of the leaf with this label, `None` if the tree lacks it."""
+        """The rank of the leaf that this raw value is coded as, `None` if the tree lacks it."""
         return self._leaf_ranks.get(label)
 
     def covers(self, above: int, below: int) -> bool:
