@@ -36,7 +36,9 @@ class Promise(Protocol):
     name: ClassVar[str]
     monotone: ClassVar[bool]
     hereditary: ClassVar[bool]
-    evidence: Evidence
+
+    @property
+    def evidence(self) -> Evidence: ...
 
     @property
     def sensitive(self) -> tuple[str, ...]: ...

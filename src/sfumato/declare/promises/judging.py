@@ -1,0 +1,63 @@
+"""What verdicts have in common: who is in violation, and which class is worst."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.terms.classes import Classes
+from sfumato.terms.microdata import Counts
+from sfumato.terms.promise import ClassPromise, Truth
+from sfumato.terms.verdict import Measure, Verdict
+
+NOTHING = "nothing is published"
+
+NEAR = 1e-12
+"""Far more than the rounding of one division of two whole numbers."""
+
+
+def verdict(
+    promise: ClassPromise,
+    classes: Classes,
+    truth: Truth,
+    *,
+    limit: Measure,
+    worst: int | None,
+    measured: Measure | None,
+    reason: str = "",
+) -> Verdict:
+    """Put together what a promise found; a table without classes keeps every promise."""
+    broken = ~truth
+    return Verdict(
+        promise=str(promise),
+        holds=bool(truth.all()),
+        measured=measured,
+        limit=limit,
+        worst=worst,
+        people=exact_sum(classes.people[broken]),
+        classes=int(broken.sum()),
+        evidence=promise.evidence,
+        reason=reason if len(classes) else NOTHING,
+    )
+
+
+def exact_sum(counts: Counts) -> int:
+    """The sum of non-negative counts, also where it exceeds 64 bits.
+
+    >>> exact_sum(np.array([2**62, 2**62, 2**62])) == 3 * 2**62
+    True
+    """
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def largest_ratio(above: NDArray[np.generic], below: NDArray[np.generic]) -> tuple[int, Fraction]:
+    """The largest of some ratios of whole numbers, exactly, and where it stands first."""
+    close = above.astype(np.float64) / below.astype(np.float64)
+    found: dict[tuple[int, int], int] = {}
+    for i in np.flatnonzero(close >= close.max() * (1 - NEAR)).tolist():
+        found.setdefault((int(above[i]), int(below[i])), i)
+    exact = {pair: Fraction(*pair) for pair in found}
+    largest = max(exact.values())
+    return min(i for pair, i in found.items() if exact[pair] == largest), largest

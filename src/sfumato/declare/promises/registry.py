@@ -1,0 +1,107 @@
+"""Which promises there are: built-in ones and those of other packages, through the same door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sfumato.declare.promises.parameters import Schema
+from sfumato.terms.errors import BadPolicy
+from sfumato.terms.promise import ClassPromise, TablePromise
+
+ENTRY_POINTS = "sfumato.promises"
+"""Other packages add promises here: policy key = module:Class."""
+
+
+class Maker(Protocol):
+    """What a promise class offers to the registry; `parameters.Declared` gives both."""
+
+    def from_parameters(self, given: Mapping[str, object], folder: Path | None = None) -> Any: ...
+
+    def schema(self) -> Schema: ...
+
+
+_makers: dict[str, dict[str | None, Maker]] = {}
+_loaded: set[str] = set()
+
+M = TypeVar("M")
+
+
+def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
+    """Offer a promise class under a policy key; of several kinds the first registered is the default."""
+
+    def offer(maker: type[M]) -> type[M]:
+        _makers.setdefault(name, {})[kind] = maker  # type: ignore[assignment]  # a class whose class methods are Maker's
+        return maker
+
+    return offer
+
+
+def known() -> tuple[str, ...]:
+    """The policy keys of all promises, in alphabetical order."""
+    _load_plugins()
+    return tuple(sorted(_makers))
+
+
+def make(
+    name: str, parameters: Mapping[str, object], folder: Path | None = None
+) -> ClassPromise | TablePromise:
+    """The promise that a policy names, with these parameters; files are looked for in `folder`.
+
+    >>> str(make("l-diversity", {"of": "disease", "l": 3}))
+    'distinct l-diversity of disease, l = 3'
+    """
+    kinds = _kinds(name)
+    if not isinstance(parameters, Mapping):
+        raise BadPolicy(f"{name} needs parameters in the form key: value", where=name)
+    kind = parameters.get("kind") if None not in kinds else None
+    chosen = next(iter(kinds)) if kind is None else kind
+    if not isinstance(chosen, str | None) or chosen not in kinds:
+        raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
+    promise: ClassPromise | TablePromise = kinds[chosen].from_parameters(parameters, folder)
+    return promise
+
+
+def schema() -> Schema:
+    """One entry of the policy's list of promises, as a fragment of JSON Schema."""
+    entries = []
+    for name in known():
+        kinds = [
+            _with_kind(maker.schema(), kind, i == 0) for i, (kind, maker) in enumerate(_kinds(name).items())
+        ]
+        body = kinds[0] if len(kinds) == 1 else {"oneOf": kinds}
+        entries.append(
+            {"type": "object", "properties": {name: body}, "required": [name], "additionalProperties": False}
+        )
+    return {"oneOf": entries}
+
+
+def _with_kind(body: Schema, kind: str | None, default: bool) -> Schema:
+    if kind is None:
+        return body
+    required = body.get("required", []) if default else [*body.get("required", []), "kind"]
+    return {**body, "properties": {**body["properties"], "kind": {"const": kind}}, "required": required}
+
+
+def _kinds(name: str) -> dict[str | None, Maker]:
+    if name not in _makers:
+        _load_plugins()
+    if name not in _makers:
+        near = get_close_matches(str(name), _makers, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_makers))}."
+        raise BadPolicy(f"there is no promise {name}", where=str(name), remedy=hint)
+    return _makers[name]
+
+
+def _load_plugins() -> None:
+    """Load the promises of other packages, once, and only when somebody asks."""
+    if ENTRY_POINTS in _loaded:
+        return
+    _loaded.add(ENTRY_POINTS)
+    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
+
+    for point in entry_points(group=ENTRY_POINTS):
+        maker = point.load()
+        _makers.setdefault(point.name, {}).setdefault(getattr(maker, "kind", None), maker)
