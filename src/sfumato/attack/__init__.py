@@ -1,1 +1,1 @@
-"""Attack: try to break what would be published, as each adversary would. Imports nothing of `protect`."""
+"""The adversaries: what an outsider can learn from a table as it stands. Knows nothing of how it was made."""

@@ -1,0 +1,121 @@
+"""The conformance suite for attacks: what every attack must keep to, whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.attack.attack import Attack
+from sfumato.attack.published import Published, flat
+from sfumato.attack.tolerance import Tolerance
+from sfumato.terms.microdata import Column, Microdata, Role
+from sfumato.terms.taxonomy import Label
+from sfumato.terms.verdict import Finding
+
+CANARY = "canary-"
+"""Begins every cell of the suite's tables; no sentence may hold it."""
+
+Rows = list[tuple[Label, ...]]
+
+
+def published(
+    rows: Rows, keys: tuple[str, ...], sensitive: tuple[str, ...], *, person: list[int] | None = None
+) -> Published:
+    """A small published table, written down row by row: key cells first, then sensitive cells.
+
+    >>> published([("a", "flu"), ("a", "cold")], ("zip",), ("disease",)).classes.people.tolist()
+    [2]
+    """
+    names = keys + sensitive
+    columns, codes = [], []
+    for j, name in enumerate(names):
+        cells = [row[j] for row in rows]
+        taxonomy = flat(list(dict.fromkeys(cells)))
+        rank = {label: r for r, label in enumerate(taxonomy.leaf_labels)}
+        columns.append(Column(name, Role.QUASI if name in keys else Role.SENSITIVE, taxonomy))
+        codes.append(np.array([rank[cell] for cell in cells], dtype=np.int32))
+    people = None if person is None else np.array(person, dtype=np.int32)
+    return Published(Microdata.of_codes(columns, codes, person=people), names)
+
+
+def check_attack(attack: Attack, *, seed: int = 0) -> None:
+    """Raise `AssertionError` where an attack breaks the rules of the seam.
+
+    It names its adversary; it judges only what is published, so the order of rows is no evidence; its
+    numbers are possible; it says nothing of a cell in words; it copes with an empty table, one row, empty
+    cells, no key column, no sensitive column.
+
+    >>> from sfumato.attack.homogeneity import Homogeneity
+    >>> check_attack(Homogeneity())
+    """
+    _names_its_adversary(attack)
+    for rows, keys, sensitive in _tables(np.random.default_rng(seed)):
+        seen = published(rows, keys, sensitive)
+        findings = attack.strike(seen, Tolerance())
+        for finding in findings:
+            _is_possible(attack, finding, seen)
+            _keeps_cells_to_itself(finding)
+        backwards = attack.strike(published(rows[::-1], keys, sensitive), Tolerance())
+        _require(findings == backwards, f"{attack.name}: the order of the rows changes the findings")
+        again = attack.strike(replace(seen), Tolerance())
+        _require(findings == again, f"{attack.name}: the same table gives other findings")
+
+
+def _require(truth: bool, otherwise: str) -> None:
+    if not truth:
+        raise AssertionError(otherwise)
+
+
+def _names_its_adversary(attack: Attack) -> None:
+    _require(bool(attack.name), "an attack has a name")
+    for part in ("knows", "seeks", "succeeds"):
+        _require(
+            bool(str(getattr(attack, part)).strip()), f"{attack.name}: says nothing about what it {part}"
+        )
+    _require(bool(attack.threatens), f"{attack.name}: threatens no promise")
+
+
+def _is_possible(attack: Attack, finding: Finding, seen: Published) -> None:
+    _require(finding.attack == attack.name, f"{attack.name}: a finding bears another name")
+    _require(bool(finding.adversary and finding.sentence), f"{attack.name}: a finding without words")
+    _require(isinstance(finding.confidence, Fraction), f"{attack.name}: confidence is not exact")
+    _require(0 <= finding.confidence <= 1, f"{attack.name}: confidence outside 0..1")
+    _require(0 <= finding.people <= seen.table.people, f"{attack.name}: more people than there are")
+    _require(
+        set(finding.columns) <= set(seen.columns), f"{attack.name}: names a column that is not published"
+    )
+    _require(set(finding.values) <= set(seen.columns), f"{attack.name}: shows a column that is not published")
+    if not seen.rows:
+        _require(not finding.breach and finding.people == 0, f"{attack.name}: finds people in an empty table")
+
+
+def _keeps_cells_to_itself(finding: Finding) -> None:
+    words = [
+        finding.adversary,
+        finding.sentence,
+        *map(str, finding.details),
+        *map(str, finding.details.values()),
+    ]
+    _require(not any(CANARY in word for word in words), f"{finding.attack}: a cell value in words")
+
+
+def _tables(rng: np.random.Generator) -> list[tuple[Rows, tuple[str, ...], tuple[str, ...]]]:
+    """The corners, and some random tables with empty cells."""
+    one: Rows = [(f"{CANARY}a", f"{CANARY}s")]
+    tables: list[tuple[Rows, tuple[str, ...], tuple[str, ...]]] = [
+        ([], ("q",), ("s",)),
+        (one, ("q",), ("s",)),
+        (one, ("q", "s"), ()),
+        (one * 3, (), ("q", "s")),
+        ([(None, None)] * 4, ("q",), ("s",)),
+    ]
+    for _ in range(20):
+        size = int(rng.integers(1, 30))
+        picks = rng.integers(0, 4, size=(size, 4))
+        rows: Rows = [
+            tuple(f"{CANARY}{j}{v}" if v else None for j, v in enumerate(r)) for r in picks.tolist()
+        ]
+        tables.append((rows, ("q0", "q1"), ("s0", "s1")))
+    return tables
