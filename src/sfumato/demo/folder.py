@@ -1,0 +1,75 @@
+"""The hospital's policy, and everything together in a folder."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from sfumato.declare.policy import Policy
+from sfumato.demo.catalogue import DISEASES, JOBS
+from sfumato.demo.hospital import columns
+from sfumato.terms.errors import WrongCall
+
+POLICY = """\
+# What the columns of hospital.csv are, what is promised to the patients, and how to get there.
+sfumato: 1
+columns:
+  patient_id: {role: identifier}                 # never published
+  name:       {role: identifier}
+  born:       {role: quasi, taxonomy: {date: [month, year, decade]}}
+  zip:        {role: quasi, taxonomy: {prefix: [4, 3, 2, 1]}}
+  sex:        {role: quasi}                      # no taxonomy: the value or *
+  job:        {role: quasi, taxonomy: {file: job.csv}}
+  income:     {role: quasi, taxonomy: {intervals: [10000, 20000, 40000, 80000], from: 0, to: 480000}}
+  disease:    {role: sensitive, taxonomy: {file: disease.csv}}
+  # Symptoms are seen by others and tell the disease: quasi-identifier and secret in one, which no promise
+  # below covers. So they are never published.
+  symptoms:   {role: identifier}
+  admitted:   {role: quasi, taxonomy: {date: [quarter, year]}}
+promises:
+  - k-anonymity: {k: 5}
+  - l-diversity: {of: disease, l: 3, kind: distinct}
+  - t-closeness: {of: disease, t: 1/2, distance: hierarchical}
+protect: {search: top-down, loss: discernibility}
+missing: own-value
+"""
+
+
+def policy() -> Policy:
+    """The policy of `hospital`, with its taxonomies inside."""
+    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(POLICY)
+    for name, tree in (("job", JOBS), ("disease", DISEASES)):
+        asked["columns"][name]["taxonomy"] = {
+            "tree": {
+                top: {group: list(leaves) for group, leaves in below.items()} for top, below in tree.items()
+            }
+        }
+    return Policy.from_dict(asked)
+
+
+def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path, ...]:
+    """Put hospital.csv, policy.yaml, job.csv and disease.csv into a folder; earlier ones are replaced."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise WrongCall("the place for the demo is a file", remedy="Name a folder.")
+    place.mkdir(parents=True, exist_ok=True)
+    table = columns(rows, seed)
+    with (place / "hospital.csv").open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(table)
+        lines.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+    (place / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (place / "job.csv").write_text(_hierarchy(JOBS), encoding="utf-8")
+    (place / "disease.csv").write_text(_hierarchy(DISEASES), encoding="utf-8")
+    return tuple(place / name for name in ("hospital.csv", "policy.yaml", "job.csv", "disease.csv"))
+
+
+def _hierarchy(tree: dict[str, dict[str, tuple[str, ...]]]) -> str:
+    """One line per leaf, from the leaf up to `*`."""
+    lines = [
+        f"{leaf};{group};{top};*" for top, below in tree.items() for group, ls in below.items() for leaf in ls
+    ]
+    return "\n".join(lines) + "\n"

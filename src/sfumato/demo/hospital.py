@@ -1,0 +1,207 @@
+"""A year of a made-up hospital: skewed, correlated, and about nobody."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.demo.catalogue import (
+    DISEASE_FACTS,
+    DISEASES,
+    FAMILY,
+    GIVEN,
+    JOB_FACTS,
+    JOBS,
+    SEXES,
+)
+from sfumato.terms.errors import WrongCall
+
+YEAR = 2025
+OLDEST = 104
+KINDS = ("polars", "pandas", "pyarrow")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Texts = NDArray[np.str_]
+
+
+def hospital(rows: int = 100_000, seed: int = 0, kind: str = "polars") -> Any:
+    """Made-up patients of one year as a dataframe (`kind`: polars, pandas or pyarrow).
+
+    Age shapes the job, the job the income; age, sex and job shape the disease, the disease its symptoms
+    and the month; the town shapes a little of everything. Zip codes keep their leading zeros. The same
+    `rows` and `seed` give the same table everywhere.
+
+    >>> people = hospital(3, seed=1)
+    >>> people.columns
+    ['patient_id', 'name', 'born', 'zip', 'sex', 'job', 'income', 'disease', 'symptoms', 'admitted']
+    >>> people.equals(hospital(3, seed=1))
+    True
+    """
+    if kind not in KINDS:
+        raise WrongCall("no such kind of dataframe", remedy=f"Pick one of {', '.join(KINDS)}.")
+    if rows < 0:
+        raise WrongCall("a table has at least 0 rows")
+    return nw.from_dict(columns(rows, seed), backend=kind).to_native()
+
+
+def columns(rows: int, seed: int) -> dict[str, Any]:
+    """The columns of `hospital` as arrays."""
+    draw = np.random.default_rng([seed, 0x5F])
+    sex = (draw.random(rows) < 0.47).astype(np.int64)
+    age = _ages(rows, draw)
+    zips, wealth, place = _towns(rows, draw)
+    job = _pick(_job_weights(), age * 2 + sex, draw)
+    income = _incomes(job, age, wealth, draw)
+    disease = _pick(_disease_weights(), (_field_of()[job] * (OLDEST + 1) + age) * 2 + sex, draw)
+    return {
+        "patient_id": _digits(draw.permutation(rows) + 1, 7, prefix="P"),
+        "name": _names(sex, draw),
+        "born": _births(age, draw),
+        "zip": zips[place],
+        "sex": np.array(SEXES)[sex],
+        "job": np.array(list(JOB_FACTS))[job],
+        "income": income,
+        "disease": np.array(list(DISEASE_FACTS))[disease],
+        "symptoms": _symptoms(disease, draw),
+        "admitted": _months(disease, draw),
+    }
+
+
+def _ages(rows: int, draw: np.random.Generator) -> Ints:
+    """Newborns, some young people, and many old ones."""
+    years = np.arange(OLDEST + 1)
+    weight = 0.35 + 2.2 * np.exp(-(((years - 72) / 15) ** 2)) + 0.5 * np.exp(-(((years - 33) / 9) ** 2))
+    weight[0] += 3
+    weight[years > 88] *= 0.75 ** (years[years > 88] - 88)
+    picked: Ints = np.searchsorted(np.cumsum(weight) / weight.sum(), draw.random(rows))
+    return picked
+
+
+def _towns(rows: int, draw: np.random.Generator) -> tuple[Texts, Floats, Ints]:
+    """Zip codes, how well off each is, and where everybody lives: a few cities, many villages."""
+    map_of_the_land = np.random.default_rng(0x21B)
+    count = 400
+    regions = np.array([1, 2, 3, 4, 10, 11, 20, 21])
+    region = regions[map_of_the_land.choice(len(regions), count, p=_shares(len(regions), 0.8))]
+    codes = region * 1000 + map_of_the_land.choice(1000, count, replace=False)
+    size = _shares(count, 1.1)
+    wealth = np.exp(map_of_the_land.normal(0, 0.12, count))
+    place: Ints = np.searchsorted(np.cumsum(size), draw.random(rows))
+    return _digits(codes, 5), wealth[place], place
+
+
+def _shares(count: int, steep: float) -> Floats:
+    share: Floats = 1 / np.arange(1, count + 1) ** steep
+    share /= share.sum()
+    share[0] += 1 - share.sum()
+    return share
+
+
+def _job_weights() -> Floats:
+    """One row per age and sex, one column per job."""
+    years = np.arange(OLDEST + 1)
+    weights = np.zeros((OLDEST + 1, 2, len(JOB_FACTS)))
+    for j, job in enumerate(JOB_FACTS.values()):
+        open_to = (years >= job.ages[0]) & (years <= job.ages[1])
+        weights[open_to, :, j] = job.women, job.men
+    return weights.reshape(-1, len(JOB_FACTS))
+
+
+def _fields() -> list[str]:
+    return [name for sector in JOBS.values() for name in sector]
+
+
+def _field_of() -> Ints:
+    """The number of each job's field."""
+    home = {job: i for i, name in enumerate(_fields()) for s in JOBS.values() for job in s.get(name, ())}
+    return np.array([home[job] for job in JOB_FACTS])
+
+
+def _disease_weights() -> Floats:
+    """One row per field, age and sex, one column per disease."""
+    fields, years = _fields(), np.arange(OLDEST + 1)
+    weights = np.zeros((len(fields), OLDEST + 1, 2, len(DISEASE_FACTS)))
+    for d, disease in enumerate(DISEASE_FACTS.values()):
+        by_age = disease.rate * (0.01 + np.exp(-(((years - disease.age) / disease.spread) ** 2)))
+        women, men = (0.0, 1.5) if disease.men > 1e3 else (1.0, disease.men)
+        by_field = np.array([disease.fields.get(name, 1.0) for name in fields])
+        weights[:, :, :, d] = by_field[:, None, None] * by_age[None, :, None] * np.array([women, men])
+    return weights.reshape(-1, len(DISEASE_FACTS))
+
+
+def _pick(weights: Floats, row: Ints, draw: np.random.Generator) -> Ints:
+    """For everybody a column of `weights`, by the chances in their `row`."""
+    running = np.cumsum(weights, axis=1)
+    running /= running[:, -1:]
+    running[:, -1] = 1
+    stacked = (running + np.arange(len(weights))[:, None]).ravel()
+    found: Ints = np.searchsorted(stacked, row + draw.random(len(row)), side="right")
+    return np.minimum(found - row * weights.shape[1], weights.shape[1] - 1)
+
+
+def _incomes(job: Ints, age: Ints, wealth: Floats, draw: np.random.Generator) -> Ints:
+    """Skewed to the right, rising with experience, in hundreds a year."""
+    middle = np.array([j.pay for j in JOB_FACTS.values()])[job]
+    start = np.array([j.ages[0] for j in JOB_FACTS.values()])[job]
+    experience = 0.8 + 0.4 * np.clip(age - start, 0, 30) / 30
+    noise = np.exp(draw.normal(0, 0.22, len(job)))
+    return (np.round(middle * experience * wealth * noise / 100) * 100).astype(np.int64)
+
+
+def _births(age: Ints, draw: np.random.Generator) -> Texts:
+    """A birth date for everybody who had this age at the end of the year."""
+    first = (YEAR - age).astype("U4").astype("datetime64[D]")
+    length = ((YEAR + 1 - age).astype("U4").astype("datetime64[D]") - first).astype(np.int64)
+    return (first + (draw.random(len(age)) * length).astype(np.int64)).astype("U10")
+
+
+def _months(disease: Ints, draw: np.random.Generator) -> Texts:
+    """The month of admission; infections come in winter, injuries in summer."""
+    season = np.ones((len(DISEASE_FACTS), 12))
+    winter = 1 + 0.8 * np.cos(2 * np.pi * np.arange(12) / 12)
+    names = list(DISEASE_FACTS)
+    for chapter, wave in (("Infection", winter), ("Injury", 2.2 - winter)):
+        for name in itertools.chain.from_iterable(DISEASES[chapter].values()):
+            season[names.index(name)] = wave
+    month = _pick(season, disease, draw)
+    return np.array([f"{YEAR}-{m + 1:02d}" for m in range(12)])[month]
+
+
+def _symptoms(disease: Ints, draw: np.random.Generator) -> Texts:
+    """At least one symptom of the disease, joined by `;`."""
+    size = 1 << max(len(d.symptoms) for d in DISEASE_FACTS.values())
+    texts = [_joined(d.symptoms, mask) for d in DISEASE_FACTS.values() for mask in range(size)]
+    possible = np.array([1 << len(d.symptoms) for d in DISEASE_FACTS.values()])[disease]
+    mask = 1 + (draw.random(len(disease)) * (possible - 1)).astype(np.int64)
+    return np.array(texts)[disease * size + mask]
+
+
+def _joined(symptoms: Sequence[str], mask: int) -> str:
+    return ";".join(name for i, name in enumerate(symptoms) if mask >> i & 1)
+
+
+def _names(sex: Ints, draw: np.random.Generator) -> Texts:
+    """Syllables put together; women and men have different first names."""
+    given = [["".join(parts) for parts in itertools.product(*GIVEN[s])] for s in SEXES]
+    pool = np.array(given[0] + given[1])
+    family = np.array(["".join(parts) for parts in itertools.product(*FAMILY)])
+    sizes, starts = np.array([len(g) for g in given])[sex], np.array([0, len(given[0])])[sex]
+    first = pool[starts + (draw.random(len(sex)) * sizes).astype(np.int64)]
+    last = family[(draw.random(len(sex)) ** 2 * len(family)).astype(np.int64)]
+    return np.char.add(np.char.add(first, " "), last)
+
+
+def _digits(numbers: Ints, width: int, *, prefix: str = "") -> Texts:
+    """Numbers as text of fixed width, zeros in front."""
+    letters = np.zeros((len(numbers), len(prefix) + width), dtype=np.uint32)
+    for i, letter in enumerate(prefix):
+        letters[:, i] = ord(letter)
+    for place in range(width):
+        letters[:, -1 - place] = numbers // 10**place % 10 + ord("0")
+    return letters.view(f"<U{len(prefix) + width}").ravel()

@@ -1,0 +1,195 @@
+"""Why a plan is not finer: for every column the steps not taken, and what each would cost.
+
+One pass per column judges all its steps at once: a class publishes one node per column, so refining every
+node of a column by one step shows what refining each of them alone would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.protect.loss import measure
+from sfumato.protect.parts import Parts, children_of_nodes, halves_of_classes
+from sfumato.protect.shape import Shape, shape_of
+from sfumato.protect.suppress import keep
+from sfumato.terms.card import Card, figure, several
+from sfumato.terms.classes import Classes
+from sfumato.terms.cut import Cut
+from sfumato.terms.document import plain
+from sfumato.terms.promise import Promises
+from sfumato.terms.recoding import Recoding, classes_under
+from sfumato.terms.taxonomy import Label
+
+SHOWN = 5
+"""Steps that an explanation lists per column; all of them are judged and counted."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One specialization that was not taken.
+
+    `of` is what is published today; `promise` the first promise that would break (empty: none), on so many
+    `people` in so many `classes`; `cost` counts the rows to suppress for it, beyond those suppressed now;
+    `gain` is the mean loss it would save (for a level: the loss of the plan's own measure).
+    """
+
+    of: Label
+    promise: str
+    people: int
+    classes: int
+    cost: int
+    gain: float
+
+
+@dataclass(frozen=True)
+class Story:
+    """What one column became and why it is not finer.
+
+    `possible` steps were judged, of which `steps` lists the cheapest; `blocked` counts per promise the steps
+    that break it first. Where classes are recoded one by one, a step splits one class in two.
+    """
+
+    shape: Shape
+    steps: tuple[Step, ...]
+    possible: int
+    blocked: Mapping[str, int]
+
+    @property
+    def sentence(self) -> str:
+        if not self.possible:
+            return "as fine as it can be"
+        if not self.blocked:
+            return f"{several(self.possible, 'finer step')} keep the promises, at a greater loss"
+        worst = max(self.blocked, key=lambda name: self.blocked[name])
+        stopped = f"{worst} stops {figure(self.blocked[worst])} of {several(self.possible, 'finer step')}"
+        if not self.steps:
+            return stopped
+        price = self.steps[0]
+        return (
+            f"{stopped}; the cheapest would cost {several(price.cost, 'row')} "
+            f"({several(price.people, 'person', 'people')} too exposed) and save {figure(price.gain)}"
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The stories of all columns."""
+
+    columns: Mapping[str, Story]
+
+    def card(self) -> Card:
+        lines = tuple((*story.shape.line, story.sentence) for story in self.columns.values())
+        return Card("why not finer", lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready, under the names of the attributes."""
+        document: dict[str, Any] = plain(self.columns)
+        return document
+
+    def __getitem__(self, column: str) -> Story:
+        return self.columns[column]
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
+
+
+def explain(
+    recoding: Recoding,
+    promises: Promises,
+    *,
+    levels: Mapping[str, int] | None = None,
+    loss: str = "loss",
+    weights: Mapping[str, Fraction] | None = None,
+) -> Explanation:
+    """Judge, column by column, the steps that the recoding does not take."""
+    stories = {}
+    for j, column in enumerate(recoding.table.keys):
+        if levels is not None:
+            shape = shape_of(recoding, j, levels[column.name])
+            stories[column.name] = _level_story(recoding, promises, shape, levels, loss, weights)
+        else:
+            parts = (
+                children_of_nodes(recoding, j)
+                if recoding.cuts is not None
+                else halves_of_classes(recoding, j)
+            )
+            stories[column.name] = _story(shape_of(recoding, j), recoding, promises, parts)
+    return Explanation(stories)
+
+
+def _level_story(
+    recoding: Recoding,
+    promises: Promises,
+    shape: Shape,
+    levels: Mapping[str, int],
+    loss: str,
+    weights: Mapping[str, Fraction] | None,
+) -> Story:
+    """One level less in one column of a full-domain recoding."""
+    table, level = recoding.table, levels[shape.column]
+    if level == 0:
+        return Story(shape, (), 0, {})
+    finer_levels = {**levels, shape.column: level - 1}
+    cuts = {c.name: Cut.level(c.taxonomy, finer_levels[c.name]) for c in table.keys}
+    class_of, _ = classes_under(table, cuts)
+    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
+    finer = Recoding.of_cuts(table, cuts, keep=keep(classes, promises))
+    truths = [promise.holds_on(classes) for promise in promises.of_class]
+    first = next((str(p) for p, t in zip(promises.of_class, truths, strict=True) if not t.all()), "")
+    broken = ~np.logical_and.reduce(truths) if truths else np.zeros(len(classes), bool)
+    step = Step(
+        f"level {level}",
+        first,
+        int(classes.people[broken].sum()),
+        int(broken.sum()),
+        finer.suppressed - recoding.suppressed,
+        measure(loss, recoding, levels, weights) - measure(loss, finer, finer_levels, weights),
+    )
+    return Story(shape, (step,), 1, {first: 1} if first else {})
+
+
+def _story(shape: Shape, recoding: Recoding, promises: Promises, parts: Parts) -> Story:
+    """Judge every part, and add up what each step would break."""
+    table, count = recoding.table, len(parts.labels)
+    classes = Classes.of(table, parts.part_of, sensitive=promises.sensitive)
+    broken = np.zeros(len(classes), dtype=bool)
+    first = np.full(count, -1)
+    for i, promise in enumerate(promises.of_class):
+        wrong = ~promise.holds_on(classes)
+        hit = np.zeros(count, dtype=bool)
+        hit[parts.step_of[wrong]] = True
+        first[hit & (first < 0)] = i
+        broken |= wrong
+    where = parts.step_of[broken]
+    people = tally(where, classes.people[broken], count)
+    cost = tally(where, classes.rows[broken], count)
+    unit = (table.rows + table.dropped) * max(1, parts.domain - 1) * len(table.keys)
+    gain = tally(parts.step_of, classes.rows * parts.narrower, count) / unit
+    names = [str(p) for p in promises.of_class]
+    steps = tuple(
+        Step(
+            parts.labels[s], names[first[s]] if first[s] >= 0 else "", int(people[s]),
+            int((where == s).sum()), int(cost[s]), float(gain[s]),
+        )
+        for s in np.lexsort((-gain, cost))[:SHOWN].tolist()
+    )  # fmt: skip
+    blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
+    return Story(shape, steps, count, blocked)
+
+
+def tally(ids: Ints, weights: Ints, count: int) -> Ints:
+    """Exact sums per id."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, ids, weights)
+    return sums

@@ -1,0 +1,192 @@
+"""A plan: what each column becomes, and the proof that the promises hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.declare.policy import Policy
+from sfumato.engine import open_source
+from sfumato.protect.explain import Explanation, explain
+from sfumato.protect.search import Aim, Outcome
+from sfumato.protect.searches import find
+from sfumato.protect.shape import published_nodes, shape_of
+from sfumato.terms.card import Card, figure, several, verdict_lines
+from sfumato.terms.classes import Classes
+from sfumato.terms.document import plain, verdict_document
+from sfumato.terms.errors import SfumatoError
+from sfumato.terms.microdata import Codes, Microdata
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import Promises
+from sfumato.terms.recoding import SUPPRESSED, Recoding
+from sfumato.terms.taxonomy import Label
+from sfumato.terms.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A recoding that keeps every promise of a policy, proved on the classes it publishes.
+
+    `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
+    the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
+    What a plan prints names only values that the published table itself shows.
+    """
+
+    policy: Policy
+    recoding: Recoding
+    verdicts: tuple[Verdict, ...]
+    loss: float
+    levels: Mapping[str, int] | None = None
+    optimal: bool = False
+    checked: int = 0
+    smallest: int = 0
+
+    @property
+    def cuts(self) -> dict[str, tuple[Label, ...]] | None:
+        """Column -> labels of the nodes its values become; `None` where classes are recoded one by one."""
+        if self.recoding.cuts is None:
+            return None
+        return {name: cut.labels for name, cut in self.recoding.cuts.items()}
+
+    @property
+    def rows(self) -> int:
+        """How many rows the source has."""
+        return self.recoding.table.rows + self.recoding.table.dropped
+
+    @property
+    def suppressed(self) -> int:
+        """How many of them are not published."""
+        return self.recoding.suppressed
+
+    @cached_property
+    def classes(self) -> int:
+        """How many classes are published."""
+        return len(_boxes(self.recoding)[0])
+
+    def explain(self) -> Explanation:
+        """For every column: what it became, what kept it from being finer, what the next step would cost."""
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> Explanation:
+        rule = self.policy.protect
+        return explain(
+            self.recoding, self.policy.promises, levels=self.levels, loss=rule.loss, weights=rule.weights
+        )
+
+    def apply(self, data: Any, *, progress: Progress = silent) -> Any:
+        """The safe table, of the same kind as `data`, which must hold the rows the plan was made for."""
+        return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready, under the names of the attributes; `cuts` lists the labels that are published."""
+        published: dict[str, Any] | None = None
+        if self.recoding.cuts is not None:
+            columns = enumerate(self.recoding.table.keys)
+            published = {
+                c.name: [c.taxonomy.labels[v] for v in published_nodes(self.recoding, j)] for j, c in columns
+            }
+        return {
+            "search": self.policy.protect.search,
+            "measure": self.policy.protect.loss,
+            "loss": self.loss,
+            "optimal": self.optimal,
+            "checked": self.checked,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "smallest": self.smallest,
+            "levels": plain(self.levels),
+            "cuts": published,
+            "verdicts": [verdict_document(v) for v in self.verdicts],
+        }
+
+    def card(self) -> Card:
+        """The plan on a few lines."""
+        levels = self.levels or {}
+        shapes = [
+            shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
+        ]
+        lines = [*verdict_lines(self.verdicts), *(shape.line for shape in shapes)]
+        best = " (the best there is)" if self.optimal else ""
+        notes = (
+            f"{several(self.classes, 'class', 'classes')}, the smallest of {figure(self.smallest)} people",
+            f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
+            f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+        )
+        return Card(f"plan by {self.policy.protect.search}", tuple(lines), notes)
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def __repr__(self) -> str:
+        return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
+
+
+def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
+    """Search as the policy asks, and prove what was found before anybody sees it."""
+    rule = policy.protect
+    aim = Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
+    outcome = find(rule.search)(table, policy.promises, aim, progress=progress)
+    verdicts, smallest = prove(outcome, policy.promises, aim)
+    return Plan(
+        policy,
+        outcome.recoding,
+        verdicts,
+        outcome.loss,
+        None if outcome.levels is None else dict(outcome.levels),
+        outcome.optimal,
+        outcome.checked,
+        smallest,
+    )
+
+
+def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:
+    """The verdicts on what would be published, and its smallest class; the search's word is not taken for it.
+
+    Raises if a value would be published as something that does not cover it, if too many rows are
+    suppressed, or if a promise does not hold: each is a bug of the search.
+    """
+    recoding = outcome.recoding
+    if recoding.suppressed > aim.allowed(recoding.table):
+        raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
+    if not _covers(recoding):
+        raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
+    _, class_of = _boxes(recoding)
+    classes = Classes.of(recoding.table, class_of, sensitive=promises.sensitive)
+    verdicts = list(promises.verdicts(classes))
+    for promise in promises.of_table:
+        if recoding.cuts is None:
+            raise SfumatoError(f"{promise.name} needs a global recoding", remedy="This is a bug.")
+        verdicts.append(promise.verdict_on(recoding.table, recoding.cuts))
+    for verdict in verdicts:
+        if verdict.holds is not True:
+            raise SfumatoError(f"the search broke {verdict.promise}", remedy="This is a bug.")
+    return tuple(verdicts), int(classes.people.min(initial=np.iinfo(np.int64).max)) if len(classes) else 0
+
+
+def _covers(recoding: Recoding) -> bool:
+    kept = recoding.class_of != SUPPRESSED
+    owner = recoding.class_of[kept]
+    for j, column in enumerate(recoding.table.keys):
+        codes = recoding.table.codes(column.name)[kept]
+        if np.any((codes < recoding.low[owner, j]) | (codes >= recoding.high[owner, j])):
+            return False
+    return True
+
+
+def _boxes(recoding: Recoding) -> tuple[Codes, Codes]:
+    """What is published, each combination once, and the combination of every distinct row (or SUPPRESSED)."""
+    if recoding.cuts is not None:
+        return recoding.low, recoding.class_of
+    both = np.hstack([recoding.low, recoding.high])
+    boxes, number = np.unique(both, axis=0, return_inverse=True)
+    of_class = np.append(number.ravel(), SUPPRESSED).astype(np.int32)
+    return boxes, of_class[recoding.class_of]
