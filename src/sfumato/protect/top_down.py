@@ -1,0 +1,52 @@
+"""Top-down specialization over subtree cuts."""
+
+from __future__ import annotations
+
+from sfumato.protect.judging import Judge
+from sfumato.protect.loss import find_measure, measure
+from sfumato.protect.ranking import Ranking
+from sfumato.protect.refinement import Refinement
+from sfumato.protect.search import Aim, Outcome
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import Answer, Promises
+
+
+def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Start with every key column at its root and specialize while every promise holds.
+
+    A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
+    promise still holds it is replaced by its children, in all classes; if not, it is dropped for good where
+    no later step can help, and otherwise set aside until the next accepted step (`Judge` says which). The
+    result is minimal: no single further specialization is valid.
+
+    With suppression a recoding is valid if the classes that `suppress.keep` does not keep hold at most the
+    allowed number of rows. For hereditary promises (k-anonymity, distinct l-diversity) these rows only become
+    more from step to step, so a dropped candidate stays invalid. For others (entropy and recursive
+    l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are tried
+    again after each accepted step.
+
+    Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
+    """
+    find_measure(aim.loss)
+    classes = Refinement(table)
+    judge = Judge(classes, promises, aim)
+    ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
+    checked = 1
+    while (step := ranking.best()) is not None:
+        split = classes.split(step)
+        answer = judge.ask(split)
+        if answer is Answer.YES:
+            judge.accept(split)
+            classes.accept(split)
+            ranking.follow(split)
+        elif answer is Answer.LATER:
+            ranking.set_aside(step)
+        else:
+            ranking.drop(step)
+        checked += 1
+        progress("top-down", checked)
+    if not judge.watches:
+        classes.open_empty_nodes()
+    recoding = classes.recoding(judge.kept)
+    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
