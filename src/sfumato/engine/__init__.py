@@ -1,1 +1,7 @@
-"""Engines: how rows become counts, and counts become rows again."""
+"""How rows become counts, and counts become rows again."""
+
+from __future__ import annotations
+
+from sfumato.engine.source import Source, open_source
+
+__all__ = ["Source", "open_source"]

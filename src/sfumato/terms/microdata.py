@@ -70,6 +70,7 @@ class Microdata:
     whatever order the source had. `person`, if the policy names such a column, numbers people within
     the table; classes then count people, not rows. `dropped` counts the rows left out beforehand because
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
+    `person_column` is the source's name of the person column, where the table came from a source.
     """
 
     columns: tuple[Column, ...]
@@ -78,6 +79,7 @@ class Microdata:
     counts: Counts
     has_person: bool = False
     dropped: int = 0
+    person_column: str | None = None
 
     @classmethod
     def of_codes(

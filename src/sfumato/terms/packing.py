@@ -66,23 +66,55 @@ class Packing:
         return codes.astype(np.int32)
 
 
-def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tuple[Words, NDArray[np.int64]]:
-    """The distinct keys in ascending order, and how often each occurs. One-word keys are sorted in place."""
-    if counts is None and len(packed) == 1:
+BLOCK = 1 << 16
+"""Rows handled at a time where memory matters."""
+
+
+def sorted_keys(packed: Words) -> Words:
+    """The keys in ascending order; one-word keys are sorted in place."""
+    if len(packed) == 1:
         packed[0].sort()
-        keys = packed
+        return packed
+    return packed[:, np.lexsort(packed[::-1])]
+
+
+def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tuple[Words, NDArray[np.int64]]:
+    """The distinct keys in ascending order, and how often each occurs.
+
+    One-word keys without counts are sorted in place and may share memory with the result.
+    """
+    if counts is None:
+        keys = sorted_keys(packed)
     else:
         order = np.lexsort(packed[::-1])
-        keys = packed[:, order]
-        counts = None if counts is None else counts[order]
+        keys, counts = packed[:, order], counts[order]
     rows = keys.shape[1]
     if rows == 0:
         return keys, np.zeros(0, dtype=np.int64)
     fresh = np.ones(rows, dtype=bool)
-    np.any(keys[:, 1:] != keys[:, :-1], axis=0, out=fresh[1:])
-    starts = np.flatnonzero(fresh)
-    if counts is None:
-        sums = np.diff(np.append(starts, rows))
-    else:
-        sums = np.add.reduceat(counts, starts)
-    return np.ascontiguousarray(keys[:, starts]), sums.astype(np.int64)
+    for start in range(1, rows, BLOCK):
+        span = slice(start, min(rows, start + BLOCK))
+        before = slice(span.start - 1, span.stop - 1)
+        np.any(keys[:, span] != keys[:, before], axis=0, out=fresh[span])
+    if counts is not None:
+        starts = np.flatnonzero(fresh)
+        return np.ascontiguousarray(keys[:, starts]), np.add.reduceat(counts, starts).astype(np.int64)
+    return _run_lengths(keys, fresh)
+
+
+def _run_lengths(keys: Words, fresh: NDArray[np.bool_]) -> tuple[Words, NDArray[np.int64]]:
+    """Compress sorted keys in place; beside them the number of rows in each run."""
+    rows, distinct = len(fresh), int(np.count_nonzero(fresh))
+    lengths = np.empty(distinct, np.int64)
+    done = 0
+    for start in range(0, rows, BLOCK):
+        here = np.flatnonzero(fresh[start : start + BLOCK])
+        lengths[done : done + len(here)] = here + start
+        keys[:, done : done + len(here)] = keys[:, here + start]
+        done += len(here)
+    for start in range(0, distinct, BLOCK):
+        stop = min(distinct, start + BLOCK)
+        after = lengths[stop] if stop < distinct else rows
+        lengths[start:stop] = np.diff(lengths[start:stop], append=after)
+    tight = keys[:, :distinct]
+    return (tight if distinct * 4 > rows * 3 and len(keys) == 1 else tight.copy()), lengths

@@ -1,0 +1,101 @@
+"""Rows become microdata: distinct rows of leaf ranks, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.gather import Gathered
+from sfumato.engine.names import shown
+from sfumato.terms.errors import BadData, BadTaxonomy
+from sfumato.terms.microdata import Coding, Column, Microdata, Missing
+from sfumato.terms.packing import sort_and_count
+from sfumato.terms.taxonomy import Label, Taxonomy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNKNOWN = -1
+"""In a table of ranks: a value that the taxonomy lacks."""
+
+
+def microdata(
+    gathered: Gathered, codings: Sequence[Coding], *, missing: Missing, person: str | None = None
+) -> Microdata:
+    """Build the taxonomies from the values that occur, and count the rows as leaf ranks."""
+    columns: list[Column] = []
+    tables: list[NDArray[np.int64]] = []
+    for coding, dictionary in zip(codings, gathered.dictionaries, strict=False):
+        if missing is Missing.REFUSE and coding.role.is_key and dictionary.missing:
+            raise BadData(
+                f"column {shown(coding.name)} has {dictionary.missing} missing cells, and the policy refuses them",
+                remedy="Fill them, or set missing to own-value or suppress.",
+            )
+        taxonomy, table = _code(coding, dictionary)
+        columns.append(Column(coding.name, coding.role, taxonomy))
+        tables.append(table)
+    sizes = [max(1, len(c.taxonomy.leaves)) for c in columns]
+    if person is not None:
+        table, people = person_ranks(gathered.dictionaries[-1])
+        tables.append(table)
+        sizes.append(max(1, people))
+    packing, packed = gathered.repack(tables, sizes)
+    words, counts = sort_and_count(packed)
+    return Microdata(tuple(columns), packing, words, counts, person is not None, gathered.dropped, person)
+
+
+def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.int64]]:
+    values, index = dictionary.settle()
+    refuse_infinite(values, coding.name)
+    texts = dictionary.texts(values)
+    occurring: list[Label] = [*sorted(texts), *([None] if dictionary.missing else [])]
+    taxonomy = coding.build(occurring)
+    ranks = leaf_ranks(taxonomy, texts)
+    table = ranks[index]
+    lacking = [label for label in occurring if taxonomy.rank(label) is None]
+    if lacking:
+        raise BadTaxonomy(
+            f"the taxonomy of column {shown(coding.name)} lacks {len(lacking)} of {len(occurring)} values that occur",
+            remedy="Add them to the taxonomy, or clean the column.",
+            values=["" if label is None else label for label in lacking],
+        )
+    return taxonomy, np.maximum(table, 0)
+
+
+def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
+    """The rank of each text, and at the end of a missing cell; UNKNOWN where the taxonomy has no such leaf."""
+    found = [taxonomy.rank(text) for text in [*texts, None]]
+    return np.array([UNKNOWN if rank is None else rank for rank in found], np.int64)
+
+
+def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
+    """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
+    import pyarrow.compute as pc
+
+    from sfumato.engine.text import canonical
+
+    if dictionary.missing:
+        raise BadData(
+            f"column {shown(dictionary.name)} names the person, and {dictionary.missing} of its cells are missing",
+            remedy="Give every row a person, or leave such rows out.",
+        )
+    values, index = dictionary.settle()
+    order = pc.sort_indices(canonical(values, dictionary.name)).to_numpy()
+    ranks = np.zeros(len(values) + 1, np.int64)
+    ranks[order] = np.arange(len(values))
+    return ranks[index], len(values)
+
+
+def refuse_infinite(values: pa.Array, column: str) -> None:
+    """Refuse infinite numbers in a column that is coded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(values.type) and pc.any(pc.is_inf(values), min_count=0).as_py():
+        raise BadData(
+            f"column {shown(column)} holds infinite numbers", remedy="Replace them by missing cells."
+        )

@@ -1,0 +1,112 @@
+"""The distinct values of a column, numbered while rows stream by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.text import canonical, plain, published_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NO_VALUE = 0
+"""The number of a missing cell."""
+
+LOOKED_UP = 1 << 18
+"""Values beyond this many are appended unseen, and told apart when the rows are over."""
+
+
+class Dictionary:
+    """Gives every value of a column a number: 0 is a missing cell, others count up as they appear.
+
+    Numbers are provisional: a value may get several, and which one depends on the order of the rows.
+    `settle` tells how they fall together.
+
+    >>> import pyarrow as pa
+    >>> d = Dictionary("zip", pa.string())
+    >>> d.encode(pa.array(["02138", None, "02139"])).tolist(), d.encode(pa.array(["02139"])).tolist()
+    ([1, 0, 2], [2])
+    """
+
+    def __init__(self, name: str, kind: pa.DataType) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self.kind = published_type(kind)
+        self.missing = 0
+        self._known = pa.array([], self.kind)
+        self._more: list[pa.Array] = []
+        self._more_count = 0
+
+    @property
+    def size(self) -> int:
+        """One more than the largest number given so far."""
+        return 1 + len(self._known) + self._more_count
+
+    def encode(self, array: pa.Array) -> NDArray[np.int64]:
+        """The number of every cell."""
+        import pyarrow as pa
+
+        cells = plain(array, self.name)
+        if pa.types.is_null(cells.type):
+            self.missing += len(cells)
+            return np.zeros(len(cells), np.int64)
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+        local, indices = coded.dictionary, coded.indices
+        empty = len(local)
+        if indices.null_count or indices.type != pa.int32():
+            indices = indices.cast(pa.int32()).fill_null(empty)
+        index = indices.to_numpy(zero_copy_only=False)
+        used = np.zeros(empty + 1, bool)
+        used[index] = True
+        numbers = np.zeros(empty + 1, np.int64)
+        occurring = np.flatnonzero(used[:empty])
+        if len(occurring):
+            numbers[occurring] = self._numbers(
+                local if len(occurring) == empty else local.take(pa.array(occurring))
+            )
+        codes = numbers.take(index)
+        if used[empty] or local.null_count:
+            self.missing += int(np.count_nonzero(codes == NO_VALUE))
+        return codes
+
+    def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
+        """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if values.type != self.kind:
+            values = values.cast(self.kind)
+        found = pc.index_in(values, value_set=self._known, skip_nulls=True)
+        fresh = pc.and_(found.is_null(), values.is_valid())
+        if pc.any(fresh).as_py():
+            unseen = values.filter(fresh).unique()
+            if len(self._known) < LOOKED_UP:
+                self._known = pa.concat_arrays([self._known, unseen])
+                found = pc.index_in(values, value_set=self._known, skip_nulls=True)
+            else:
+                place = pc.index_in(values, value_set=unseen, skip_nulls=True)
+                start = len(self._known) + self._more_count
+                self._more.append(unseen)
+                self._more_count += len(unseen)
+                found = pc.coalesce(found.cast(pa.int64()), pc.add(place.cast(pa.int64()), start))
+        return np.asarray(found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)) + 1
+
+    def settle(self) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The distinct values, and for every number given the index of its value (missing: their count)."""
+        import pyarrow as pa
+
+        if not self._more:
+            values = self._known
+            return values, np.concatenate(([len(values)], np.arange(len(values))))
+        coded = pa.concat_arrays([self._known, *self._more]).dictionary_encode()
+        values = coded.dictionary
+        return values, np.concatenate(([len(values)], coded.indices.to_numpy())).astype(np.int64)
+
+    def texts(self, values: pa.Array) -> list[str]:
+        """The canonical text of each of these values."""
+        found: list[str] = canonical(values, self.name).to_pylist()
+        return found

@@ -1,0 +1,28 @@
+"""Names of columns: each its own, and harmless in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.terms.errors import BadData
+
+
+def check_names(names: Sequence[object]) -> None:
+    """Refuse columns without a name of their own."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        if not isinstance(name, str):
+            raise BadData(f"column {place} has a name that is no text", remedy="Name every column with text.")
+        if name == "":
+            raise BadData(f"column {place} has an empty name", remedy="Give every column a name.")
+        if name in first:
+            raise BadData(
+                f"columns {first[name]} and {place} have the same name",
+                remedy="Give every column a name of its own.",
+            )
+        first[name] = place
+
+
+def shown(name: str, width: int = 60) -> str:
+    """A column name that is safe in a message: quoted, escaped, of bounded length."""
+    return ascii(name if len(name) <= width else name[:width] + "...")

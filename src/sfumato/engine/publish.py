@@ -1,0 +1,226 @@
+"""Microdata become rows again: published texts, untouched columns, canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
+from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.gather import Gathered
+from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.microdata import Codes, Column
+from sfumato.terms.packing import BLOCK, Packing, Words, sorted_keys
+from sfumato.terms.recoding import SUPPRESSED, Recoding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The published table: sorted packed keys whose codes number sorted published values (missing: last)."""
+
+    names: tuple[str, ...]
+    values: tuple[pa.Array, ...]
+    packing: Packing
+    words: Words
+
+    @property
+    def rows(self) -> int:
+        return int(self.words.shape[1])
+
+    @property
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema([pa.field(n, v.type) for n, v in zip(self.names, self.values, strict=True)])
+
+    def codes(self, column: int, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
+        return self.packing.unpack(self.words[:, start:stop], column)
+
+    def batches(self, rows: int = ROWS_AT_A_TIME) -> Iterator[pa.RecordBatch]:
+        """The rows in order, every column a dictionary of published values."""
+        import pyarrow as pa
+
+        for start in range(0, self.rows, rows):
+            arrays = []
+            for j, values in enumerate(self.values):
+                codes = self.codes(j, start, start + rows)
+                missing = codes == len(values)
+                indices = pa.array(codes, mask=missing if missing.any() else None)
+                arrays.append(pa.DictionaryArray.from_arrays(indices, values))
+            yield pa.RecordBatch.from_arrays(arrays, names=list(self.names))
+
+    def table(self) -> pa.Table:
+        """All rows, decoded, in fresh buffers that hold nothing else."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        columns = []
+        for j, values in enumerate(self.values):
+            codes = self.codes(j)
+            missing = codes == len(values)
+            indices = pa.array(codes, mask=missing if missing.any() else None)
+            columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+
+def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Published:
+    """Check that these are the rows that were planned, recode them and sort them.
+
+    `gathered` holds the columns of the planned table, then its person column if it has one, then the other
+    columns to be published; `names` are the published columns in order.
+    """
+    if not names:
+        raise WrongCall("no column is left to publish")
+    table = recoding.table
+    planned = len(table.packing.sizes)
+    orders = [_Ordered.of(d) for d in gathered.dictionaries]
+    ranks = [_ranks(order, d, c) for order, d, c in zip(orders, gathered.dictionaries, table.columns)]
+    if table.has_person:
+        ranks.append(person_ranks(gathered.dictionaries[planned - 1])[0])
+    for found, size in zip(ranks, table.packing.sizes, strict=True):
+        if found.max(initial=0) >= size:
+            raise _another_table()
+    packing, packed = gathered.repack(
+        [*ranks, *(order.place for order in orders[planned:])],
+        [*table.packing.sizes, *(len(order.values) + 1 for order in orders[planned:])],
+    )
+    packed = sorted_keys(packed)
+    class_of = _classes(packing, packed, recoding)
+    if (class_of == SUPPRESSED).any():
+        packed, class_of = packed[:, class_of != SUPPRESSED], class_of[class_of != SUPPRESSED]
+
+    position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
+    keys = {c.name: j for j, c in enumerate(table.keys)}
+    parts: list[_Part] = []
+    for name in names:
+        if name in keys:
+            parts.append(_Part(*_labels(recoding, keys[name]), None))
+        else:
+            j = position[name]
+            code = _by_rank(orders[j], ranks[j]) if j < planned else None
+            parts.append(_Part(orders[j].values, code, j))
+    return _assemble(names, parts, packing, packed, class_of)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ordered:
+    """The values of a dictionary in canonical order, and the place of every number in it (missing: last)."""
+
+    values: pa.Array
+    place: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, dictionary: Dictionary) -> _Ordered:
+        import pyarrow.compute as pc
+
+        values, index = dictionary.settle()
+        order = pc.sort_indices(values)
+        place = np.empty(len(values) + 1, np.int64)
+        place[order.to_numpy()] = np.arange(len(values))
+        place[len(values)] = len(values)
+        return cls(values.take(order), place[index])
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One published column: its values; `code` of every class (`column` is None), or of column `column`'s codes."""
+
+    values: pa.Array
+    code: NDArray[np.int64] | None
+    column: int | None
+
+
+def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
+    """The planned leaf rank of every number of a dictionary."""
+    ranks = leaf_ranks(column.taxonomy, dictionary.texts(order.values))[order.place]
+    if (ranks[1:] == UNKNOWN).any() or (dictionary.missing and ranks[0] == UNKNOWN):
+        raise _another_table()
+    return np.maximum(ranks, 0)
+
+
+def _by_rank(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of a value by its leaf rank; ranks that do not occur get any place."""
+    code = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
+    code[ranks[0]] = order.place[0]
+    code[ranks[1:]] = order.place[1:]
+    return code
+
+
+def _another_table() -> BadData:
+    return BadData("this is not the table that was planned", remedy="Plan again with this table.")
+
+
+def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
+    """The class of every sorted row, after comparing all rows with the planned ones."""
+    table = recoding.table
+    if packed.shape[1] != table.rows:
+        raise _another_table()
+    owner = np.repeat(np.arange(table.distinct, dtype=np.int32), table.counts)
+    for start in range(0, len(owner), BLOCK):
+        rows, mine = packed[:, start : start + BLOCK], table.words[:, owner[start : start + BLOCK]]
+        for j in range(len(table.packing.sizes)):
+            if not np.array_equal(packing.unpack(rows, j), table.packing.unpack(mine, j)):
+                raise _another_table()
+    return recoding.class_of[owner]
+
+
+def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The published texts of a key column, sorted, and which of them each class has (missing: their count)."""
+    import pyarrow as pa
+
+    taxonomy = recoding.table.keys[key].taxonomy
+    spans = np.stack([recoding.low[:, key], recoding.high[:, key]], axis=1)
+    distinct, which = np.unique(spans, axis=0, return_inverse=True)
+    texts = [taxonomy.describe(int(low), int(high)) for low, high in distinct]
+    labels = sorted({text for text in texts if text is not None})
+    number = {text: i for i, text in enumerate(labels)}
+    codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
+    return pa.array(labels, pa.string()), codes[which.ravel()]
+
+
+def _assemble(
+    names: Sequence[str], parts: Sequence[_Part], packing: Packing, packed: Words, class_of: Codes
+) -> Published:
+    """Pack the published codes of all columns and sort the rows by them."""
+    codes_of = [_reader(part, packing, packed, class_of) for part in parts]
+    rows = len(class_of)
+    values, renumber = [], []
+    for part, read in zip(parts, codes_of, strict=True):
+        used = np.zeros(len(part.values) + 1, bool)
+        for start in range(0, rows, BLOCK):
+            used[read(start)] = True
+        used[-1] = False
+        number = np.cumsum(used) - used
+        values.append(part.values.take(np.flatnonzero(used)))
+        renumber.append(number)
+    published = Packing(tuple(len(v) + 1 for v in values))
+    words = np.zeros((published.words, rows), np.int64)
+    for read, number, (word, shift, _) in zip(codes_of, renumber, published.places, strict=True):
+        moved = number << shift
+        for start in range(0, rows, BLOCK):
+            words[word, start : start + BLOCK] |= moved[read(start)]
+    return Published(tuple(names), tuple(values), published, sorted_keys(words))
+
+
+def _reader(
+    part: _Part, packing: Packing, packed: Words, class_of: Codes
+) -> Callable[[int], NDArray[np.int64]]:
+    """Gives the published codes of the block of rows that begins at a row."""
+
+    def read(start: int) -> NDArray[np.int64]:
+        if part.column is None:
+            assert part.code is not None
+            return part.code[class_of[start : start + BLOCK]]
+        codes = packing.unpack(packed[:, start : start + BLOCK], part.column)
+        return codes if part.code is None else part.code[codes]
+
+    return read

@@ -1,0 +1,160 @@
+"""The one implementation of a source for everything that can hand out Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.engine.names import check_names, shown
+from sfumato.engine.survey import DISTINCT, Survey
+from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.microdata import Coding, Microdata, Missing
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.recoding import Recoding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.engine.publish import Published
+
+
+class Reader(Protocol):
+    """Hands out rows as Arrow batches, as often as asked, and takes a published table back."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+        ...
+
+    @property
+    def total(self) -> int | None:
+        """The number of rows, if known without reading them."""
+        ...
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows of these columns."""
+        ...
+
+    def native(self, table: pa.Table) -> Any:
+        """A published table in this reader's own kind."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RowSource:
+    """A source over a reader."""
+
+    reader: Reader
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        names = tuple(self.reader.schema.names)
+        check_names(names)
+        return names
+
+    def survey(
+        self, names: Sequence[str] | None = None, *, limit: int = DISTINCT, progress: Progress = silent
+    ) -> Survey:
+        """What the columns hold."""
+        from sfumato.engine.survey import survey
+
+        wanted = self._wanted(self.columns if names is None else names)
+        reader = self.reader
+        return survey(
+            reader.batches(wanted), reader.schema, wanted, limit=limit, progress=progress, total=reader.total
+        )
+
+    def count(
+        self,
+        codings: Sequence[Coding],
+        *,
+        missing: Missing = Missing.OWN_VALUE,
+        person: str | None = None,
+        progress: Progress = silent,
+    ) -> Microdata:
+        """All rows as leaf ranks, equal rows once; one pass."""
+        from sfumato.engine.count import microdata
+        from sfumato.engine.gather import gather
+
+        names = [c.name for c in codings] + ([] if person is None else [person])
+        keys = [c.name for c in codings if c.role.is_key]
+        gathered = gather(
+            self.reader.batches(self._wanted(dict.fromkeys(names))),
+            self.reader.schema,
+            names,
+            whole=keys if missing is Missing.SUPPRESS else (),
+            phase="counting",
+            progress=progress,
+            total=self.reader.total,
+        )
+        return microdata(gathered, codings, missing=missing, person=person)
+
+    def recode(self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent) -> Any:
+        """The published table, of the same kind as this one (a path gives a PyArrow table)."""
+        return self.reader.native(self.published(recoding, drop=drop, progress=progress).table())
+
+    def write(
+        self,
+        recoding: Recoding,
+        path: str | PathLike[str],
+        *,
+        drop: Sequence[str] = (),
+        overwrite: bool = False,
+        formula_safe: bool = False,
+        progress: Progress = silent,
+    ) -> Path:
+        """The published table, as a CSV or Parquet file."""
+        from sfumato.engine.write import writer
+
+        write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe)
+        return write(self.published(recoding, drop=drop, progress=progress), progress)
+
+    def published(
+        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+    ) -> Published:
+        """The published rows, coded and sorted: a second pass over the source."""
+        from sfumato.engine.gather import gather
+        from sfumato.engine.publish import publish
+
+        table = recoding.table
+        person = table.person_column
+        if table.has_person and person is None:
+            raise WrongCall("the planned table does not name its person column")
+        planned = [c.name for c in table.columns] + ([person] if person is not None else [])
+        gone = set(self._wanted(drop))
+        published = [name for name in self.columns if name not in gone]
+        others = [name for name in published if name not in planned or name == person]
+        names = [*planned, *others]
+        gathered = gather(
+            self.reader.batches(self._wanted(dict.fromkeys(names))),
+            self.reader.schema,
+            names,
+            whole=[c.name for c in table.keys] if table.dropped else (),
+            phase="recoding",
+            progress=progress,
+            total=self.reader.total,
+        )
+        if gathered.dropped != table.dropped:
+            raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
+        return publish(gathered, recoding, published)
+
+    def _wanted(self, names: Sequence[str] | dict[str, None]) -> list[str]:
+        """These names, if the table has all of them."""
+        lacking = [name for name in names if name not in self.columns]
+        if lacking:
+            raise BadData(f"the table has no column {shown(lacking[0])}", remedy="Check the policy's names.")
+        return list(names)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} source, {len(self.columns)} columns>"

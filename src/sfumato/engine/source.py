@@ -1,0 +1,88 @@
+"""A source: any table that rows can be counted in and published from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from sfumato.terms.errors import WrongCall
+from sfumato.terms.microdata import Coding, Microdata, Missing
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.recoding import Recoding
+
+if TYPE_CHECKING:
+    from sfumato.engine.delimited import CsvOptions
+    from sfumato.engine.survey import Survey
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A table that can be surveyed, counted, and published under a recoding."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: pandas, polars, polars-lazy, pyarrow, duckdb, csv or parquet."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, in order."""
+        ...
+
+    def survey(
+        self, names: Sequence[str] | None = None, *, limit: int = ..., progress: Progress = silent
+    ) -> Survey:
+        """What the columns hold."""
+        ...
+
+    def count(
+        self,
+        codings: Sequence[Coding],
+        *,
+        missing: Missing = Missing.OWN_VALUE,
+        person: str | None = None,
+        progress: Progress = silent,
+    ) -> Microdata:
+        """All rows as leaf ranks, equal rows once; one pass."""
+        ...
+
+    def recode(self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent) -> Any:
+        """The published table, of the same kind as this one (a path gives a PyArrow table)."""
+        ...
+
+    def write(
+        self,
+        recoding: Recoding,
+        path: str | PathLike[str],
+        *,
+        drop: Sequence[str] = (),
+        overwrite: bool = False,
+        formula_safe: bool = False,
+        progress: Progress = silent,
+    ) -> Path:
+        """The published table, as a CSV or Parquet file."""
+        ...
+
+
+def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
+    """A source for a dataframe (pandas, Polars, PyArrow, DuckDB) or a path to a CSV or Parquet file.
+
+    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding).
+    """
+    from sfumato.engine.rows import RowSource
+
+    if isinstance(data, RowSource):
+        return data
+    if isinstance(data, str | PathLike):
+        from sfumato.engine.files import file_reader
+
+        return RowSource(file_reader(Path(data), csv=csv))
+    if csv is not None:
+        raise WrongCall("csv options are for paths")
+    if isinstance(data, Source):
+        return data
+    from sfumato.engine.frames import frame_reader
+
+    return RowSource(frame_reader(data))

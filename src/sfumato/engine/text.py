@@ -1,0 +1,157 @@
+"""The canonical text of a cell: one definition for every engine and every type.
+
+Text stays as it is. Whole numbers are written in decimal digits, booleans as `true` and `false`. Floats take
+the shortest text that reads back as the same number, without a fraction where there is none (a column of
+whole numbers with gaps is stored as floats by some libraries); `-0.0` is `0`, NaN is a missing cell.
+Dates are ISO dates; a point in time is ISO with a `T`, no more decimals than needed, and its UTC offset where it
+has a zone; midnight without a zone is just the date. Decimals keep their scale. Within a column, different
+values always have different texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.engine.names import shown
+from sfumato.terms.errors import BadData
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXACT = 2**53
+"""Below this, every whole number is a float of its own."""
+
+
+def plain(array: pa.Array, column: str = "") -> pa.Array:
+    """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if isinstance(kind, pa.ExtensionType):
+        return plain(array.storage, column)
+    if pa.types.is_dictionary(kind):
+        values = plain(array.dictionary, column)
+        return pa.DictionaryArray.from_arrays(array.indices, values)
+    if kind == pa.string_view():
+        return array.cast(pa.large_string())
+    if kind == pa.binary_view():
+        return array.cast(pa.large_binary())
+    if pa.types.is_floating(kind):
+        if pa.types.is_float16(kind):
+            array = array.cast(pa.float32())
+        array = pc.add(array, pa.scalar(0.0, array.type))
+        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    if pa.types.is_nested(kind):
+        raise BadData(
+            f"column {shown(column)} holds lists or records", remedy="Leave it out or turn it into text."
+        )
+    return array
+
+
+def published_type(kind: pa.DataType) -> pa.DataType:
+    """The type of an untouched column after publication: the same, with dictionaries and views decoded."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.ExtensionType):
+        return published_type(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return published_type(kind.value_type)
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def canonical(values: pa.Array, column: str = "") -> pa.Array:
+    """The text of each value as an Arrow array of strings; a missing value stays missing.
+
+    >>> import pyarrow as pa
+    >>> canonical(pa.array([1.0, 2.5, 1e300, float("nan")])).to_pylist()
+    ['1', '2.5', '1e+300', None]
+    """
+    import pyarrow as pa
+
+    values = plain(values, column)
+    kind = values.type
+    types = pa.types
+    if types.is_dictionary(kind):
+        values = values.dictionary_decode()
+        kind = values.type
+    if types.is_string(kind) or types.is_large_string(kind):
+        return values.cast(pa.large_string())
+    if types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or types.is_date(kind):
+        if types.is_date64(kind):
+            values = values.cast(pa.date32())
+        return values.cast(pa.string()).cast(pa.large_string())
+    if types.is_timestamp(kind):
+        return pa.array(_times(values), pa.large_string())
+    write = _writer(kind)
+    if write is None:
+        raise BadData(
+            f"column {shown(column)} has the type {kind}, whose values have no text",
+            remedy="Leave it out or turn it into text.",
+        )
+    cells = values.to_pylist() if not types.is_float32(kind) else _float32s(values)
+    return pa.array([None if cell is None else write(cell) for cell in cells], pa.large_string())
+
+
+def _writer(kind: pa.DataType) -> Callable[[Any], str] | None:
+    import pyarrow as pa
+
+    if pa.types.is_floating(kind):
+        return _float
+    if pa.types.is_decimal(kind):
+        return _decimal
+    return time.isoformat if pa.types.is_time(kind) else None
+
+
+def _float32s(values: pa.Array) -> list[Any]:
+    cells = values.to_numpy(zero_copy_only=False)
+    return [None if np.isnan(cell) else cell for cell in cells]
+
+
+def _float(cell: Any) -> str:
+    if np.isfinite(cell) and cell == int(cell) and abs(cell) < EXACT:
+        return str(int(cell))
+    return str(cell)
+
+
+def _decimal(cell: Decimal) -> str:
+    return format(cell, "f")
+
+
+def _times(values: pa.Array) -> list[str | None]:
+    """ISO text of points in time, nanoseconds included."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    whole = pc.floor_temporal(values, unit="second") if kind.unit != "s" else values
+    digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
+    rest = pc.subtract(values.cast(pa.int64()), whole.cast(pa.int64())).to_pylist()
+    try:
+        seconds = whole.cast(pa.timestamp("s", tz=kind.tz)).to_pylist()
+    except (ValueError, OverflowError):
+        raise BadData("a point in time lies outside the years 1 to 9999") from None
+    texts: list[str | None] = []
+    for moment, part in zip(seconds, rest, strict=True):
+        texts.append(None if moment is None else _moment(moment, part, digits))
+    return texts
+
+
+def _moment(moment: datetime, part: int, digits: int) -> str:
+    if moment.tzinfo is None and part == 0 and moment.time() == time(0):
+        return date.isoformat(moment.date())
+    text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
+    if part:
+        text += "." + str(part).zfill(digits).rstrip("0")
+    if moment.tzinfo is not None:
+        text += moment.isoformat()[-6:] if moment.utcoffset() is not None else ""
+    return text
