@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from sfumato.declare.promises.distinct_l_diversity import DistinctLDiversity
+from sfumato.declare.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.declare.promises.k_anonymity import KAnonymity
+from sfumato.declare.promises.recursive_l_diversity import RecursiveLDiversity
+from sfumato.declare.promises.reference import Reference
 from sfumato.declare.promises.registry import known, make, register, schema
+from sfumato.declare.promises.t_closeness import TCloseness
 
-__all__ = ["DistinctLDiversity", "KAnonymity", "known", "make", "register", "schema"]
+__all__ = [
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "RecursiveLDiversity",
+    "Reference",
+    "TCloseness",
+    "known",
+    "make",
+    "register",
+    "schema",
+]

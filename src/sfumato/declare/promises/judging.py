@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,10 @@ from sfumato.terms.verdict import Measure, Verdict
 NOTHING = "nothing is published"
 
 NEAR = 1e-12
-"""Far more than the rounding of one division of two whole numbers."""
+"""Far more than a product or a quotient of two whole numbers loses in floating point."""
+
+OVERFLOW = 2**63
+"""What 64-bit counts must stay below."""
 
 
 def verdict(
@@ -52,7 +56,28 @@ def exact_sum(counts: Counts) -> int:
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
-def largest_ratio(above: NDArray[np.generic], below: NDArray[np.generic]) -> tuple[int, Fraction]:
+def product_less(a: Counts, x: int, b: Counts, y: int) -> Truth:
+    """Whether a * x < b * y, element by element, for non-negative whole numbers of any size.
+
+    >>> product_less(np.array([2**62, 5]), 3, np.array([2**62 + 1, 5]), 3).tolist()
+    [True, False]
+    """
+    if max(int(a.max(initial=0)) * x, int(b.max(initial=0)) * y) < OVERFLOW:
+        small: Truth = a * x < b * y
+        return small
+    left, right = a.astype(np.float64) * float(x), b.astype(np.float64) * float(y)
+    truth: Truth = left < right
+    for i in np.flatnonzero(abs(left - right) <= NEAR * left).tolist():
+        truth[i] = int(a[i]) * x < int(b[i]) * y
+    return truth
+
+
+def segment_sums(numbers: NDArray[Any], start: NDArray[np.int64]) -> NDArray[Any]:
+    """The sum of each run start[i] .. start[i+1]-1; no run is empty."""
+    return np.add.reduceat(numbers, start[:-1])
+
+
+def largest_ratio(above: NDArray[Any], below: NDArray[Any]) -> tuple[int, Fraction]:
     """The largest of some ratios of whole numbers, exactly, and where it stands first."""
     close = above.astype(np.float64) / below.astype(np.float64)
     found: dict[tuple[int, int], int] = {}

@@ -34,6 +34,10 @@ class Parameter(ABC):
     def read(self, value: object) -> object:
         """The value a promise keeps; raises `BadPolicy` that names the key. Reads its own results too."""
 
+    def open(self, name: str, folder: Path) -> object:
+        """The value that the file of this name holds."""
+        raise NotImplementedError
+
     def write(self, value: Any) -> object:
         """The value as a policy file holds it."""
         return value
@@ -152,7 +156,7 @@ class Declared(Composable):
         for key in cls.keys:
             if key.required and given.get(key.name) is None:
                 raise BadPolicy(f"{cls.name} needs {key.name}", where=key.name, remedy=_example(cls.keys))
-        return cls(**{n: _located(named[n], value, folder) for n, value in given.items() if n in named})
+        return cls(**{n: _opened(named[n], value, folder) for n, value in given.items() if n in named})
 
     def parameters(self) -> dict[str, object]:
         """The keys as a policy holds them; what stands at its default is left out."""
@@ -191,8 +195,8 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
     return found
 
 
-def _located(key: Parameter, value: object, folder: Path | None) -> Any:
-    return folder / value if key.names_file and folder and isinstance(value, str) else value
+def _opened(key: Parameter, value: object, folder: Path | None) -> Any:
+    return key.open(value, folder) if key.names_file and folder and isinstance(value, str) else value
 
 
 def _example(keys: Sequence[Parameter]) -> str:
