@@ -1,0 +1,74 @@
+# Sfumato: two commands matter.  `make demo` sets everything up and runs the main job;
+# `make test` sets everything up and passes the tests.  Both can be run again.
+
+PYTHON   ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+                command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
+VENV     := .venv
+PEERS    := .venv-peers
+BIN      := $(VENV)/bin
+DATA     ?= ../shared/data
+ROWS     ?= 100000
+JOBS     ?= 2
+
+.PHONY: demo test lint soak benchmark experiments clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         protect a made-up hospital table, attack it before and after"
+	@echo "make test         run the tests"
+	@echo "make lint         style, types, direction of imports"
+	@echo "make soak         the same tests with many more random cases"
+	@echo "make benchmark    speed and memory against peers, one table"
+	@echo "make experiments  figures on real data (DATA=folder)"
+
+define make_venv
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
+	@echo "== setting up $(1) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		echo "== installing python3-venv from the system's packages"; \
+		version=$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root apt-get install -y -qq $$version; }
+	@$(PYTHON) -m venv $(1)
+endef
+
+$(VENV)/.ready: pyproject.toml
+	$(call make_venv,$(VENV))
+	@echo "== installing Sfumato and what its tests need into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# pyCANON and ANJANA pin old versions of numpy and pandas: they live in an environment of their own.
+$(PEERS)/.ready: tests/peers/requirements.txt
+	$(call make_venv,$(PEERS))
+	@echo "== installing the peers we compare with into $(PEERS)"
+	@$(PEERS)/bin/pip install --quiet --disable-pip-version-check --requirement tests/peers/requirements.txt
+	@touch $@
+
+demo: $(VENV)/.ready
+	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
+
+test: $(VENV)/.ready $(PEERS)/.ready
+	@echo "== running the tests on $(JOBS) processes"
+	@$(BIN)/pytest -n $(JOBS)
+
+lint: $(VENV)/.ready
+	@echo "== style"
+	@$(BIN)/ruff check && $(BIN)/ruff format --check --quiet
+	@echo "== types"
+	@$(BIN)/mypy
+	@echo "== direction of imports"
+	@$(BIN)/lint-imports
+
+soak: $(VENV)/.ready $(PEERS)/.ready
+	@echo "== running the tests with many more random cases"
+	@SFUMATO_HYPOTHESIS=soak $(BIN)/pytest -n $(JOBS)
+
+benchmark: $(VENV)/.ready $(PEERS)/.ready
+	@$(BIN)/python -m benchmarks --data $(DATA)
+
+experiments: $(VENV)/.ready
+	@$(BIN)/python -m experiments --data $(DATA)
+
+clean:
+	rm -rf $(VENV) $(PEERS) demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
