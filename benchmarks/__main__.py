@@ -26,9 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(chosen.names) - set(NAMES)
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
-    )
+    load = os.getloadavg()[0]
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}")
     figures: list[dict[str, object]] = []
     for name in chosen.names:
         if name in NEEDS_DATA and not (chosen.data / "adult").is_dir():

@@ -1,5 +1,6 @@
 """Cuts form a lattice; codes survive packing; classes count what they should."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_specializing_reaches_exactly_the_next_finer_cuts(taxonomy, data):
 def test_levels_are_nested_cuts_from_leaves_to_root(taxonomy):
     ladder = [Cut.level(taxonomy, i) for i in range(taxonomy.height + 1)]
     assert ladder[0] == Cut.leaves(taxonomy) and ladder[-1] == Cut.root(taxonomy)
-    assert all(low <= high for low, high in zip(ladder, ladder[1:], strict=False))
+    assert all(low <= high for low, high in itertools.pairwise(ladder))
 
 
 @given(st.lists(st.integers(1, 2**40), min_size=1, max_size=6), st.data())
