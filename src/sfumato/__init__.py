@@ -1,1 +1,73 @@
-"""Sfumato."""
+"""Publish tables about people so that nobody can be singled out and no secret inferred.
+
+    import sfumato as sf
+
+    plan = sf.protect(people, "policy.yaml")     # what each column becomes, and the proof
+    safe = plan.apply(people)                    # the same kind of table, safe
+    audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
+
+Importing the package loads nothing heavy; each name below is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato import demo
+    from sfumato.attack.audit import Audit
+    from sfumato.declare.policy import Policy
+    from sfumato.journey import attack, audit, declare, protect
+    from sfumato.protect.plan import Plan
+
+__version__ = "0.1.0"
+__all__ = ["Audit", "Plan", "Policy", "attack", "audit", "declare", "demo", "protect"]
+
+_HOMES = {
+    "Audit": "sfumato.attack.audit",
+    "Plan": "sfumato.protect.plan",
+    "Policy": "sfumato.declare.policy",
+    "audit": "sfumato.journey",
+}
+_FOLDERS = ("attack", "declare", "demo", "protect")
+_VERBS = ("attack", "declare", "protect")
+
+
+class _Verb(ModuleType):
+    """A folder that can be called like the verb it is named after: `sf.protect(...)`."""
+
+    @property
+    def __wrapped__(self) -> Any:
+        return getattr(import_module("sfumato.journey"), self.__name__.rpartition(".")[2])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args, **kwargs)
+
+
+class _Package(ModuleType):
+    """Folders and verbs share names; whichever is imported first, both keep working."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _VERBS and isinstance(value, ModuleType):
+            value.__class__ = _Verb
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FOLDERS:
+        return import_module(f"sfumato.{name}")
+    if name in _HOMES:
+        found = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

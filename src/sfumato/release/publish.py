@@ -1,0 +1,77 @@
+"""Publishing a file: written aside, judged from its bytes, then renamed; or nothing at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sfumato.terms.errors import WrongCall
+
+Evidence = TypeVar("Evidence")
+
+
+def check_target(path: Path, *, source: Path | None = None, overwrite: bool = False) -> None:
+    """Refuse early what could not be published later."""
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
+    if path.is_dir():
+        raise WrongCall("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
+    if not path.parent.is_dir():
+        raise WrongCall("the folder of the output does not exist", remedy="Make it first.")
+    if os.path.lexists(path) and not overwrite:
+        raise WrongCall(
+            "the output exists already", remedy="Name another file, or allow it with --overwrite."
+        )
+
+
+def publish(
+    path: Path,
+    write: Callable[[Path], object],
+    judge: Callable[[Path], Evidence],
+    *,
+    overwrite: bool = False,
+) -> Evidence:
+    """Let `write` fill a file next to `path`, let `judge` read it and raise if it is unsafe, then rename it.
+
+    Whatever goes wrong, `path` is what it was before and the file next to it is gone. Readers see the old
+    file or the new one, never half of either.
+    """
+    check_target(path, overwrite=overwrite)
+    staged = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.staged{path.suffix}")
+    try:
+        write(staged)
+        evidence = judge(staged)
+        _to_disk(staged)
+        if overwrite:
+            staged.replace(path)
+        else:
+            _rename_unless_there(staged, path)
+        _to_disk(path.parent)
+        return evidence
+    finally:
+        with contextlib.suppress(OSError):
+            staged.unlink(missing_ok=True)
+
+
+def _rename_unless_there(staged: Path, path: Path) -> None:
+    """A link fails where a rename would replace what somebody else wrote meanwhile."""
+    try:
+        os.link(staged, path)
+    except FileExistsError:
+        raise WrongCall("the output exists already", remedy="Somebody wrote it meanwhile.") from None
+    except OSError:  # a file system without links
+        check_target(path)
+        staged.replace(path)
+
+
+def _to_disk(path: Path) -> None:
+    """Ask the system to keep what was written, also through a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

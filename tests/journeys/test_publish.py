@@ -1,0 +1,88 @@
+"""A published file is all there, or not there at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.release import publish as publishing
+from sfumato.release.publish import check_target, publish
+from sfumato.terms.errors import BrokenPromise, WrongCall
+
+
+def write(path):
+    path.write_text("zip\n021**\n", encoding="utf-8")
+
+
+def refuse(path):
+    raise BrokenPromise("no")
+
+
+def test_the_file_appears_with_what_the_judge_saw(tmp_path):
+    target = tmp_path / "safe.csv"
+    seen = publish(target, write, lambda staged: staged.read_text(encoding="utf-8"))
+    assert seen == target.read_text(encoding="utf-8") == "zip\n021**\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["safe.csv"]
+
+
+def test_a_refused_file_never_appears(tmp_path):
+    with pytest.raises(BrokenPromise):
+        publish(tmp_path / "safe.csv", write, refuse)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_file_leaves_the_earlier_one(tmp_path):
+    target = tmp_path / "safe.csv"
+    target.write_text("earlier", encoding="utf-8")
+    with pytest.raises(BrokenPromise):
+        publish(target, write, refuse, overwrite=True)
+    assert target.read_text(encoding="utf-8") == "earlier"
+    publish(target, write, str, overwrite=True)
+    assert target.read_text(encoding="utf-8") == "zip\n021**\n"
+
+
+@pytest.mark.parametrize("step", ["write", "judge", "disk", "rename"])
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, MemoryError])
+def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
+    def fail(*_):
+        raise error
+
+    if step == "disk":
+        monkeypatch.setattr(publishing, "_to_disk", fail)
+    if step == "rename":
+        monkeypatch.setattr(publishing, "_rename_unless_there", fail)
+    with pytest.raises(error):
+        publish(tmp_path / "safe.csv", fail if step == "write" else write, fail if step == "judge" else str)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_somebody_else_may_have_been_faster(tmp_path):
+    target = tmp_path / "safe.csv"
+
+    def judge(staged):
+        target.write_text("theirs", encoding="utf-8")
+
+    with pytest.raises(WrongCall):
+        publish(target, write, judge)
+    assert target.read_text(encoding="utf-8") == "theirs"
+    assert [p.name for p in tmp_path.iterdir()] == ["safe.csv"]
+
+
+def test_a_dangling_link_counts_as_there(tmp_path):
+    target = tmp_path / "safe.csv"
+    target.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(WrongCall):
+        publish(target, write, str)
+    assert target.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["", "absent/safe.csv"])
+def test_a_folder_is_no_file(tmp_path, name):
+    with pytest.raises(WrongCall):
+        check_target(tmp_path / name)
+
+
+def test_the_source_is_never_replaced(tmp_path):
+    raw = tmp_path / "raw.csv"
+    raw.write_text("zip\n", encoding="utf-8")
+    with pytest.raises(WrongCall):
+        check_target(tmp_path / "." / "raw.csv", source=raw, overwrite=True)
