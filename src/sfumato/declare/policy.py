@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
+from sfumato.declare.builders import Flat, TaxonomyRule
+from sfumato.declare.exact import written
+from sfumato.declare.problems import Lines, did_you_mean, refuse, short
+from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import Promises
 from sfumato.terms.taxonomy import Label, Taxonomy
 
-
-class TaxonomyRule(Protocol):
-    """How a column's taxonomy comes about; `build` receives the values that occur (`None`: an empty cell)."""
-
-    def build(self, values: Sequence[Label]) -> Taxonomy: ...
+__all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What one column is."""
+    """What one column is. `reason` says why, where the role was guessed; it becomes a comment."""
 
     role: Role
     taxonomy: TaxonomyRule | None = None
+    reason: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,159 @@ class ProtectRule:
 
 @dataclass(frozen=True)
 class Policy:
-    """Roles, taxonomies, promises: everything a release is held to."""
+    """Roles, taxonomies, promises: everything a release is held to.
+
+    Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
+    one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
+    are published unchanged. Every column of the data must be declared.
+
+    >>> policy = Policy.from_dict(
+    ...     {
+    ...         "columns": {
+    ...             "name": {"role": "identifier"},
+    ...             "zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}},
+    ...         },
+    ...         "promises": [{"k-anonymity": {"k": 5}}],
+    ...     }
+    ... )
+    >>> policy.published, policy.dropped, [str(p) for p in policy.promises]
+    (('zip',), ('name',), ['k-anonymity, k = 5'])
+    """
 
     columns: Mapping[str, ColumnRule]
     promises: Promises
     protect: ProtectRule = ProtectRule()
     missing: Missing = Missing.OWN_VALUE
     person: str | None = None
-    folder: Path | None = None
+    folder: Path | None = field(default=None, compare=False)
+    lines: Lines = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        from sfumato.declare.allowed import objections  # noqa: PLC0415  # it reads policies
+
+        refuse(objections(self), lines=self.lines, name="policy")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file; every message names the key and the line."""
+        from sfumato.declare import reading, yaml  # noqa: PLC0415
+
+        place = Path(path)
+        try:
+            if place.stat().st_size > yaml.LARGEST:
+                raise BadPolicy(f"the file is larger than {yaml.LARGEST >> 20} MiB", where=place.name)
+            content = place.read_bytes()
+        except OSError as wrong:
+            reason = (wrong.strerror or "unknown reason").lower()
+            raise BadPolicy(f"the policy cannot be read: {reason}", where=place.name) from None
+        document = yaml.read(content, name=place.name)
+        return reading.policy(document.data, folder=place.parent, lines=document.lines, name=place.name)
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, object], folder: str | Path | None = None) -> Policy:
+        """The same shape in Python; takes `Fraction`, `Role`, `Taxonomy` and promise objects too."""
+        from sfumato.declare import reading  # noqa: PLC0415
+
+        return reading.policy(words, folder=None if folder is None else Path(folder))
 
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
-        raise NotImplementedError
+        return tuple(
+            Coding(name, rule.role, self._build(name, rule))
+            for name, rule in self.columns.items()
+            if rule.role.is_key or rule.role is Role.SENSITIVE
+        )
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns that are published, in the order of the policy."""
+        return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that are not."""
+        return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise `BadPolicy` unless the data has exactly the declared columns."""
+        extra = [name for name in names if name not in self.columns]
+        absent = [name for name in self.columns if name not in set(names)]
+        if extra:
+            hint = did_you_mean(
+                extra[0], absent, otherwise="Declare every column; insensitive if it is harmless."
+            )
+            raise BadPolicy(f"not declared: {_listed(extra)}.", where="columns", remedy=hint)
+        if absent:
+            hint = "Drop it from the policy, or look whether the data lost it."
+            raise BadPolicy(
+                f"declared, but not in the data: {_listed(absent)}.", where="columns", remedy=hint
+            )
+
+    def to_dict(self) -> dict[str, object]:
+        """The policy in the shape of its file, plain data only."""
+        found: dict[str, object] = {
+            "sfumato": 1,
+            "columns": {name: _column(rule) for name, rule in self.columns.items()},
+            "promises": [{p.name: _parameters(p)} for p in self.promises],
+            "protect": _protect(self.protect),
+            "missing": self.missing.value,
+        }
+        return found if self.person is None else {**found, "person": self.person}
+
+    def to_yaml(self) -> str:
+        """The policy as a file, with the reasons of guesses as comments."""
+        from sfumato.declare.writing import as_yaml  # noqa: PLC0415
+
+        return as_yaml(self)
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the policy and of every file it refers to; comments do not count."""
+        files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
+        references = [getattr(getattr(p, "reference", None), "digest", "") for p in self.promises]
+        whole = {
+            "policy": self.to_dict(),
+            "order": list(self.columns),
+            "files": files,
+            "references": references,
+        }
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
+        ordered = any(getattr(p, "distance", "") == "ordered" and name in p.sensitive for p in self.promises)
+        taxonomy = rule.taxonomy or Flat(ordered=ordered)
+
+        def build(values: Sequence[Label]) -> Taxonomy:
+            try:
+                return taxonomy.build(values)
+            except BadTaxonomy as wrong:
+                where = f"column {short(name)}"
+                spot = f"{where}, {wrong.where}" if wrong.where else where
+                raise BadTaxonomy(
+                    wrong.message, remedy=wrong.remedy, where=spot, values=wrong.values
+                ) from None
+
+        return build
+
+
+def _column(rule: ColumnRule) -> dict[str, object]:
+    spec = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
+    return {"role": rule.role.value, **spec}
+
+
+def _parameters(promise: object) -> object:
+    return promise.parameters()  # type: ignore[attr-defined]  # every registered promise writes itself
+
+
+def _protect(rule: ProtectRule) -> dict[str, object]:
+    found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
+    if rule.weights:
+        found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    return {**found, "relaxed": True} if rule.relaxed else found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(short(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,0 +1,32 @@
+"""Numbers in data, read exactly."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_SHAPE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_LONGEST = 60
+
+
+def number(text: str) -> Decimal | None:
+    """The number a cell holds, `None` if it holds none (NaN and infinity are none).
+
+    >>> number("007"), number("2.50"), number("nan"), number("1_000")
+    (Decimal('7'), Decimal('2.50'), None, None)
+    """
+    if len(text) > _LONGEST or not _SHAPE.fullmatch(text):
+        return None
+    found = Decimal(text)
+    return found if not found or abs(found.adjusted()) < _LONGEST else None
+
+
+def plain(value: Decimal) -> str:
+    """A number without exponent and without idle zeros.
+
+    >>> plain(Decimal("2.50")), plain(Decimal("1E+2")), plain(Decimal("-0.0"))
+    ('2.5', '100', '0')
+    """
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text

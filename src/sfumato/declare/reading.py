@@ -1,0 +1,153 @@
+"""From the words of a policy to a policy, collecting everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+from sfumato.declare import promises as known_promises
+from sfumato.declare import schema, shape
+from sfumato.declare.allowed import Promise, roles, unavailable
+from sfumato.declare.builders import TaxonomyRule, rule_from
+from sfumato.declare.exact import fraction
+from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
+from sfumato.declare.problems import Lines, Place, Problem, refuse
+from sfumato.terms.errors import BadInput
+from sfumato.terms.microdata import Missing, Role
+from sfumato.terms.promise import ClassPromise, Promises, TablePromise
+from sfumato.terms.taxonomy import Taxonomy
+
+Words = Mapping[str, object]
+
+
+def policy(
+    words: object, *, folder: Path | None = None, lines: Lines | None = None, name: str = "policy"
+) -> Policy:
+    """The policy that these words describe; raises one `BadPolicy` with every problem and its line."""
+    at = lines or {}
+    problems = shape.problems(words, schema.top(), defs=schema.DEFS)
+    if not isinstance(words, Mapping):
+        refuse(problems, lines=at, name=name)
+    reader = _Reader(cast("Words", words), folder, problems)
+    columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
+    refuse(reader.problems, lines=at, name=name)
+    return Policy(
+        columns,
+        promises,
+        protect,
+        Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
+        cast("str | None", reader.words.get("person")),
+        folder,
+        at,
+    )
+
+
+class _Reader:
+    def __init__(self, words: Words, folder: Path | None, problems: list[Problem]) -> None:
+        self.words = words
+        self.folder = folder
+        self.problems = problems
+
+    def columns(self) -> dict[str, ColumnRule]:
+        given = self.words.get("columns")
+        if not isinstance(given, Mapping):
+            return {}
+        found = {}
+        for name, words in given.items():
+            rule = self._column(words, ("columns", str(name)))
+            if rule is not None:
+                found[str(name)] = rule
+        return found
+
+    def promises(self) -> Promises:
+        given = self.words.get("promises")
+        if isinstance(given, Promises):
+            return given
+        if not isinstance(given, list | tuple):
+            return Promises(())
+        made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
+        return Promises(tuple(promise for promise in made if promise is not None))
+
+    def protect(self) -> ProtectRule:
+        given = self.words.get("protect", {})
+        if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
+            return ProtectRule()
+        words = dict(given)
+        weights = {
+            name: self._fraction(w, ("protect", "weights", name))
+            for name, w in words.pop("weights", {}).items()
+        }
+        suppress = self._fraction(words.pop("suppress", 0), ("protect", "suppress"))
+        return ProtectRule(suppress=suppress, weights=weights, **words)
+
+    def _column(self, words: object, place: Place) -> ColumnRule | None:
+        words = {"role": words} if isinstance(words, str) else words
+        if isinstance(words, Mapping) and self._foreseen_role(words, place):
+            return None
+        taxonomy = words.get("taxonomy") if isinstance(words, Mapping) else None
+        if _is_built(taxonomy) and isinstance(words, Mapping):
+            words = {key: word for key, word in words.items() if key != "taxonomy"}
+        wrong = shape.problems(words, schema.column(), defs=schema.DEFS)
+        self.problems += [problem.under(*place) for problem in wrong]
+        if wrong or not isinstance(words, Mapping):
+            return None
+        return ColumnRule(Role(words["role"]), self._taxonomy(taxonomy, (*place, "taxonomy")))
+
+    def _foreseen_role(self, words: Words, place: Place) -> bool:
+        role = words.get("role")
+        foreseen = role in tuple(Role) and role not in roles()
+        if foreseen:
+            self.problems.append(
+                Problem((*place, "role"), f"the role {role} is not available in this version")
+            )
+        return foreseen
+
+    def _taxonomy(self, spec: object, place: Place) -> TaxonomyRule | None:
+        if spec is None:
+            return None
+        if _is_built(spec) and not isinstance(spec, Taxonomy):
+            return cast("TaxonomyRule", spec)
+        try:
+            return rule_from(spec, self.folder)
+        except BadInput as wrong:
+            self._note(wrong, place)
+            return None
+
+    def _promise(self, words: object, place: Place) -> Promise | None:
+        if isinstance(words, ClassPromise | TablePromise):
+            return words
+        name = next(iter(words)) if isinstance(words, Mapping) and len(words) == 1 else None
+        if isinstance(name, str) and unavailable(name):
+            message = f"the promise {name} is not available in this version"
+            self.problems.append(Problem((*place, name), message))
+            return None
+        wrong = shape.problems(words, known_promises.schema(), defs=schema.DEFS)
+        self.problems += [problem.under(*place) for problem in wrong]
+        if wrong or not isinstance(name, str) or not isinstance(words, Mapping):
+            return None
+        try:
+            return known_promises.make(name, words[name], self.folder)
+        except BadInput as complaint:
+            self._note(complaint, (*place, name))
+            return None
+
+    def _fraction(self, word: object, place: Place) -> Fraction:
+        try:
+            return fraction(word, key=str(place[-1]))
+        except BadInput as wrong:
+            self.problems.append(Problem(place, wrong.message, wrong.remedy))
+            return Fraction(0)
+
+    def _note(self, wrong: BadInput, place: Place) -> None:
+        """A builder or a promise names its own key, or a file, in `where`."""
+        inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
+        file = f"{wrong.where}: " if wrong.where and not inside else ""
+        self.problems.append(
+            Problem((*place, *inside), f"{file}{wrong.message}.".replace("..", "."), wrong.remedy)
+        )
+
+
+def _is_built(spec: object) -> bool:
+    return isinstance(spec, Taxonomy) or callable(getattr(spec, "build", None))

@@ -1,0 +1,128 @@
+"""The shape of a policy file, as JSON Schema: for editors, and for loading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.declare import promises
+from sfumato.declare.allowed import LOSSES, SEARCHES, roles
+from sfumato.declare.builders import BUILDERS
+from sfumato.terms.microdata import Missing
+
+VERSION = 1
+
+Schema = dict[str, Any]
+
+DEFS: Schema = {
+    "fraction": {
+        "oneOf": [
+            {"type": "number", "minimum": 0},
+            {
+                "type": "string",
+                "description": "must be a fraction such as 1/5, 5% or 0.2",
+                "pattern": r"^\s*[0-9]{1,30}(\.[0-9]{0,30})?(\s*/\s*[0-9]{1,30}|\s*%)?\s*$",
+            },
+        ]
+    },
+    "number": {
+        "oneOf": [
+            {"type": "number"},
+            {
+                "type": "string",
+                "description": "must be a number such as 5 or 2.5",
+                "pattern": r"^[+-]?[0-9]+(\.[0-9]*)?$",
+            },
+        ]
+    },
+    "labels": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": ["string", "number"]},
+    },
+}
+
+
+def schema() -> Schema:
+    """The whole policy file.
+
+    >>> sorted(schema()["properties"])
+    ['columns', 'missing', 'person', 'promises', 'protect', 'sfumato']
+    """
+    whole = top()
+    whole["properties"]["columns"]["additionalProperties"] = column()
+    whole["properties"]["promises"]["items"] = promises.schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Sfumato policy",
+        **whole,
+        "$defs": DEFS,
+    }
+
+
+def top() -> Schema:
+    """The keys of a policy, without what stands below `columns` and `promises`."""
+    return {
+        "type": "object",
+        "properties": {
+            "sfumato": {"const": VERSION, "description": "The version of the policy's form."},
+            "columns": {"type": "object", "minProperties": 1, "description": "Every column of the data."},
+            "promises": {"type": "array", "minItems": 1},
+            "protect": _protect(),
+            "missing": {
+                "enum": [m.value for m in Missing],
+                "description": "What an empty cell of a key column means.",
+            },
+            "person": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The column that tells people apart, where one person has several rows.",
+            },
+        },
+        "required": ["columns", "promises"],
+        "additionalProperties": False,
+    }
+
+
+def column() -> Schema:
+    """One column."""
+    return {
+        "type": "object",
+        "properties": {
+            "role": {
+                "enum": [r.value for r in roles()],
+                "description": (
+                    "identifier: never published; quasi: generalized; sensitive: what promises protect; "
+                    "insensitive: published unchanged."
+                ),
+            },
+            "taxonomy": taxonomy(),
+        },
+        "required": ["role"],
+        "additionalProperties": False,
+    }
+
+
+def taxonomy() -> Schema:
+    """The word `flat`, or the key of one builder."""
+    return {"oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())]}
+
+
+def _protect() -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            "search": {"enum": list(SEARCHES)},
+            "suppress": {
+                "$ref": "#/$defs/fraction",
+                "description": "The largest share of the rows that may stay unpublished.",
+            },
+            "loss": {"enum": list(LOSSES)},
+            "weights": {
+                "type": "object",
+                "additionalProperties": {"$ref": "#/$defs/fraction"},
+                "description": "How dear each key column is; 1 unless said otherwise.",
+            },
+            "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
+        },
+        "additionalProperties": False,
+    }
