@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.gather import Gathered
 from sfumato.engine.names import shown
+from sfumato.engine.text import canonical
 from sfumato.terms.errors import BadData, BadTaxonomy
 from sfumato.terms.microdata import Coding, Column, Microdata, Missing
 from sfumato.terms.packing import sort_and_count
 from sfumato.terms.taxonomy import Label, Taxonomy
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 UNKNOWN = -1
 """In a table of ranks: a value that the taxonomy lacks."""
@@ -32,7 +31,8 @@ def microdata(
     for coding, dictionary in zip(codings, gathered.dictionaries, strict=False):
         if missing is Missing.REFUSE and coding.role.is_key and dictionary.missing:
             raise BadData(
-                f"column {shown(coding.name)} has {dictionary.missing} missing cells, and the policy refuses them",
+                f"column {shown(coding.name)} has {dictionary.missing} missing cells, "
+                "and the policy refuses them",
                 remedy="Fill them, or set missing to own-value or suppress.",
             )
         taxonomy, table = _code(coding, dictionary)
@@ -59,7 +59,8 @@ def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.
     lacking = [label for label in occurring if taxonomy.rank(label) is None]
     if lacking:
         raise BadTaxonomy(
-            f"the taxonomy of column {shown(coding.name)} lacks {len(lacking)} of {len(occurring)} values that occur",
+            f"the taxonomy of column {shown(coding.name)} "
+            f"lacks {len(lacking)} of {len(occurring)} values that occur",
             remedy="Add them to the taxonomy, or clean the column.",
             values=["" if label is None else label for label in lacking],
         )
@@ -67,20 +68,18 @@ def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.
 
 
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
-    """The rank of each text, and at the end of a missing cell; UNKNOWN where the taxonomy has no such leaf."""
+    """The rank of each text, and of a missing cell at the end; UNKNOWN where the taxonomy lacks it."""
     found = [taxonomy.rank(text) for text in [*texts, None]]
     return np.array([UNKNOWN if rank is None else rank for rank in found], np.int64)
 
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
-    import pyarrow.compute as pc
-
-    from sfumato.engine.text import canonical
 
     if dictionary.missing:
         raise BadData(
-            f"column {shown(dictionary.name)} names the person, and {dictionary.missing} of its cells are missing",
+            f"column {shown(dictionary.name)} names the person, "
+            f"and {dictionary.missing} of its cells are missing",
             remedy="Give every row a person, or leave such rows out.",
         )
     values, index = dictionary.settle()
@@ -92,8 +91,6 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
 
 def refuse_infinite(values: pa.Array, column: str) -> None:
     """Refuse infinite numbers in a column that is coded."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_floating(values.type) and pc.any(pc.is_inf(values), min_count=0).as_py():
         raise BadData(

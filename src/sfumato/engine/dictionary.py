@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.text import canonical, plain, published_type
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NO_VALUE = 0
 """The number of a missing cell."""
@@ -32,7 +29,6 @@ class Dictionary:
     """
 
     def __init__(self, name: str, kind: pa.DataType) -> None:
-        import pyarrow as pa
 
         self.name = name
         self.kind = published_type(kind)
@@ -48,7 +44,6 @@ class Dictionary:
 
     def encode(self, array: pa.Array) -> NDArray[np.int64]:
         """The number of every cell."""
-        import pyarrow as pa
 
         cells = plain(array, self.name)
         if pa.types.is_null(cells.type):
@@ -68,15 +63,13 @@ class Dictionary:
             numbers[occurring] = self._numbers(
                 local if len(occurring) == empty else local.take(pa.array(occurring))
             )
-        codes = numbers.take(index)
+        codes: NDArray[np.int64] = numbers.take(index)
         if used[empty] or local.null_count:
             self.missing += int(np.count_nonzero(codes == NO_VALUE))
         return codes
 
     def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         if values.type != self.kind:
             values = values.cast(self.kind)
@@ -97,7 +90,6 @@ class Dictionary:
 
     def settle(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values, and for every number given the index of its value (missing: their count)."""
-        import pyarrow as pa
 
         if not self._more:
             values = self._known

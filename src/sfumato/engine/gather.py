@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.text import plain
 from sfumato.terms.packing import Packing, Words
 from sfumato.terms.progress import Progress
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class Gathered:
 
 def _numbers(packing: Packing, words: Words, column: int) -> NDArray[np.int64]:
     word, shift, bits = packing.places[column]
-    numbers = words[word] >> shift
+    numbers: NDArray[np.int64] = words[word] >> shift
     numbers &= (1 << bits) - 1
     return numbers
 
@@ -84,7 +82,6 @@ def gather(
 
 def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A filter that drops the rows with a missing cell in one of these columns."""
-    import pyarrow.compute as pc
 
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         mask = None

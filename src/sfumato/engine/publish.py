@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
@@ -16,9 +17,6 @@ from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Codes, Column
 from sfumato.terms.packing import BLOCK, Packing, Words, sorted_keys
 from sfumato.terms.recoding import SUPPRESSED, Recoding
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS_AT_A_TIME = 1 << 20
 
@@ -38,7 +36,6 @@ class Published:
 
     @property
     def schema(self) -> pa.Schema:
-        import pyarrow as pa
 
         return pa.schema([pa.field(n, v.type) for n, v in zip(self.names, self.values, strict=True)])
 
@@ -47,7 +44,6 @@ class Published:
 
     def batches(self, rows: int = ROWS_AT_A_TIME) -> Iterator[pa.RecordBatch]:
         """The rows in order, every column a dictionary of published values."""
-        import pyarrow as pa
 
         for start in range(0, self.rows, rows):
             arrays = []
@@ -60,8 +56,6 @@ class Published:
 
     def table(self) -> pa.Table:
         """All rows, decoded, in fresh buffers that hold nothing else."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         columns = []
         for j, values in enumerate(self.values):
@@ -83,7 +77,9 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     table = recoding.table
     planned = len(table.packing.sizes)
     orders = [_Ordered.of(d) for d in gathered.dictionaries]
-    ranks = [_ranks(order, d, c) for order, d, c in zip(orders, gathered.dictionaries, table.columns)]
+    ranks = [
+        _ranks(order, d, c) for order, d, c in zip(orders, gathered.dictionaries, table.columns, strict=False)
+    ]
     if table.has_person:
         ranks.append(person_ranks(gathered.dictionaries[planned - 1])[0])
     for found, size in zip(ranks, table.packing.sizes, strict=True):
@@ -103,10 +99,10 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     parts: list[_Part] = []
     for name in names:
         if name in keys:
-            parts.append(_Part(*_labels(recoding, keys[name]), None))
+            parts.append(_Part(*_labels(recoding, keys[name])))
         else:
             j = position[name]
-            code = _by_rank(orders[j], ranks[j]) if j < planned else None
+            code = _by_rank(orders[j], ranks[j]) if j < planned else np.arange(len(orders[j].values) + 1)
             parts.append(_Part(orders[j].values, code, j))
     return _assemble(names, parts, packing, packed, class_of)
 
@@ -120,7 +116,6 @@ class _Ordered:
 
     @classmethod
     def of(cls, dictionary: Dictionary) -> _Ordered:
-        import pyarrow.compute as pc
 
         values, index = dictionary.settle()
         order = pc.sort_indices(values)
@@ -132,11 +127,11 @@ class _Ordered:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One published column: its values; `code` of every class (`column` is None), or of column `column`'s codes."""
+    """One published column: its values, and the code of every class, or of every code of column `column`."""
 
     values: pa.Array
-    code: NDArray[np.int64] | None
-    column: int | None
+    code: NDArray[np.int64]
+    column: int | None = None
 
 
 def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
@@ -174,8 +169,7 @@ def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
 
 
 def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
-    """The published texts of a key column, sorted, and which of them each class has (missing: their count)."""
-    import pyarrow as pa
+    """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
 
     taxonomy = recoding.table.keys[key].taxonomy
     spans = np.stack([recoding.low[:, key], recoding.high[:, key]], axis=1)
@@ -217,10 +211,9 @@ def _reader(
     """Gives the published codes of the block of rows that begins at a row."""
 
     def read(start: int) -> NDArray[np.int64]:
+        span = slice(start, start + BLOCK)
         if part.column is None:
-            assert part.code is not None
-            return part.code[class_of[start : start + BLOCK]]
-        codes = packing.unpack(packed[:, start : start + BLOCK], part.column)
-        return codes if part.code is None else part.code[codes]
+            return part.code.take(class_of[span])
+        return part.code.take(packing.unpack(packed[:, span], part.column))
 
     return read

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+import pyarrow as pa
+
+from sfumato.engine.count import microdata
+from sfumato.engine.gather import gather
 from sfumato.engine.names import check_names, shown
+from sfumato.engine.publish import Published, publish
 from sfumato.engine.survey import DISTINCT, Survey
+from sfumato.engine.surveying import survey
+from sfumato.engine.write import writer
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Coding, Microdata, Missing
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import Recoding
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from sfumato.engine.publish import Published
 
 
 class Reader(Protocol):
@@ -67,8 +69,6 @@ class RowSource:
         self, names: Sequence[str] | None = None, *, limit: int = DISTINCT, progress: Progress = silent
     ) -> Survey:
         """What the columns hold."""
-        from sfumato.engine.survey import survey
-
         wanted = self._wanted(self.columns if names is None else names)
         reader = self.reader
         return survey(
@@ -84,9 +84,6 @@ class RowSource:
         progress: Progress = silent,
     ) -> Microdata:
         """All rows as leaf ranks, equal rows once; one pass."""
-        from sfumato.engine.count import microdata
-        from sfumato.engine.gather import gather
-
         names = [c.name for c in codings] + ([] if person is None else [person])
         keys = [c.name for c in codings if c.role.is_key]
         gathered = gather(
@@ -115,8 +112,6 @@ class RowSource:
         progress: Progress = silent,
     ) -> Path:
         """The published table, as a CSV or Parquet file."""
-        from sfumato.engine.write import writer
-
         write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe)
         return write(self.published(recoding, drop=drop, progress=progress), progress)
 
@@ -124,9 +119,6 @@ class RowSource:
         self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
     ) -> Published:
         """The published rows, coded and sorted: a second pass over the source."""
-        from sfumato.engine.gather import gather
-        from sfumato.engine.publish import publish
-
         table = recoding.table
         person = table.person_column
         if table.has_person and person is None:

@@ -71,18 +71,18 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
 
     `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding).
     """
-    from sfumato.engine.rows import RowSource
+    from sfumato.engine.rows import RowSource  # noqa: PLC0415
 
     if isinstance(data, RowSource):
         return data
     if isinstance(data, str | PathLike):
-        from sfumato.engine.files import file_reader
+        from sfumato.engine.files import file_reader  # noqa: PLC0415
 
         return RowSource(file_reader(Path(data), csv=csv))
     if csv is not None:
         raise WrongCall("csv options are for paths")
     if isinstance(data, Source):
         return data
-    from sfumato.engine.frames import frame_reader
+    from sfumato.engine.frames import frame_reader  # noqa: PLC0415
 
     return RowSource(frame_reader(data))

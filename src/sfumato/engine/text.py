@@ -3,9 +3,9 @@
 Text stays as it is. Whole numbers are written in decimal digits, booleans as `true` and `false`. Floats take
 the shortest text that reads back as the same number, without a fraction where there is none (a column of
 whole numbers with gaps is stored as floats by some libraries); `-0.0` is `0`, NaN is a missing cell.
-Dates are ISO dates; a point in time is ISO with a `T`, no more decimals than needed, and its UTC offset where it
-has a zone; midnight without a zone is just the date. Decimals keep their scale. Within a column, different
-values always have different texts.
+Dates are ISO dates; a point in time is ISO with a `T`, no more decimals than needed, and its UTC offset where
+it has a zone; midnight without a zone is just the date. Decimals keep their scale. Within a column,
+different values always have different texts.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.engine.names import shown
 from sfumato.terms.errors import BadData
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 EXACT = 2**53
 """Below this, every whole number is a float of its own."""
@@ -29,8 +28,6 @@ EXACT = 2**53
 
 def plain(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = array.type
     if isinstance(kind, pa.ExtensionType):
@@ -56,7 +53,6 @@ def plain(array: pa.Array, column: str = "") -> pa.Array:
 
 def published_type(kind: pa.DataType) -> pa.DataType:
     """The type of an untouched column after publication: the same, with dictionaries and views decoded."""
-    import pyarrow as pa
 
     if isinstance(kind, pa.ExtensionType):
         return published_type(kind.storage_type)
@@ -76,7 +72,6 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     >>> canonical(pa.array([1.0, 2.5, 1e300, float("nan")])).to_pylist()
     ['1', '2.5', '1e+300', None]
     """
-    import pyarrow as pa
 
     values = plain(values, column)
     kind = values.type
@@ -103,7 +98,6 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
 
 
 def _writer(kind: pa.DataType) -> Callable[[Any], str] | None:
-    import pyarrow as pa
 
     if pa.types.is_floating(kind):
         return _float
@@ -129,8 +123,6 @@ def _decimal(cell: Decimal) -> str:
 
 def _times(values: pa.Array) -> list[str | None]:
     """ISO text of points in time, nanoseconds included."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = values.type
     whole = pc.floor_temporal(values, unit="second") if kind.unit != "s" else values

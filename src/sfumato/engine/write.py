@@ -1,0 +1,168 @@
+"""Published rows become a file: complete or not there at all, the same bytes for the same table."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sfumato.engine.publish import Published
+from sfumato.engine.text import canonical
+from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.progress import Progress
+
+ROW_GROUP = 1 << 20
+LINES_AT_A_TIME = 1 << 17
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet read a cell as a formula."""
+
+
+def writer(
+    path: Path, *, overwrite: bool = False, formula_safe: bool = False, delimiter: str = ","
+) -> Callable[[Published, Progress], Path]:
+    """How to write a published table to this path; refuses at once what cannot work."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
+        raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
+    _check_target(path, overwrite)
+
+    def write(published: Published, progress: Progress) -> Path:
+        with placed(path, overwrite=overwrite) as file:
+            if suffix in (".csv", ".tsv"):
+                mark = "\t" if suffix == ".tsv" else delimiter
+                _write_csv(published, file, mark, formula_safe, progress)
+            else:
+                _write_parquet(published, file, progress)
+        return path
+
+    return write
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
+    if path.is_symlink():
+        raise WrongCall("the target is a symbolic link", where=str(path), remedy="Name the file itself.")
+    if path.exists() and not (overwrite and path.is_file()):
+        raise WrongCall(
+            "the target exists already", where=str(path), remedy="Choose another name, or overwrite."
+        )
+    if not path.parent.is_dir():
+        raise WrongCall(
+            "the target's folder does not exist", where=str(path.parent), remedy="Create it first."
+        )
+
+
+@contextmanager
+def placed(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
+    _check_target(path, overwrite)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        raise WrongCall(
+            f"the target's folder cannot be written to ({error.strerror})", where=str(path.parent)
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            draft.replace(path)
+        else:
+            _place_new(draft, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise BadData(f"the file could not be written ({error.strerror})", where=str(path)) from None
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()
+
+
+def _place_new(draft: Path, path: Path) -> None:
+    """Give the draft its name unless someone else took it meanwhile."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        raise WrongCall("the target exists already", where=str(path), remedy="Choose another name.") from None
+    except OSError:  # a file system without hard links
+        _check_target(path, False)
+        draft.replace(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_parquet(published: Published, file: BinaryIO, progress: Progress) -> None:
+    """Dictionary pages come straight from the published values; the only metadata is the schema."""
+    schema = published.schema
+    text = [j for j, values in enumerate(published.values) if pa.types.is_string(values.type)]
+    coded = schema
+    for j in text:
+        coded = coded.set(j, pa.field(schema.names[j], pa.dictionary(pa.int32(), schema.types[j])))
+    with pq.ParquetWriter(
+        file, coded, compression="zstd", store_schema=False, use_dictionary=True, version="2.6"
+    ) as out:
+        out.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema.serialize()).decode()})
+        done = 0
+        for batch in published.batches(ROW_GROUP):
+            arrays = [a if j in text else a.dictionary_decode() for j, a in enumerate(batch.columns)]
+            out.write_batch(pa.RecordBatch.from_arrays(arrays, schema=coded), row_group_size=ROW_GROUP)
+            done += len(batch)
+            progress("writing", done, published.rows)
+
+
+def _write_csv(
+    published: Published, file: BinaryIO, delimiter: str, formula_safe: bool, progress: Progress
+) -> None:
+    """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
+    head = [_quoted(name, delimiter, formula_safe) for name in published.names]
+    file.write((delimiter.join(head) + "\n").encode())
+    cells = [_cells(values, delimiter, formula_safe) for values in published.values]
+    separator = _text(delimiter)
+    for start in range(0, published.rows, LINES_AT_A_TIME):
+        stop = min(published.rows, start + LINES_AT_A_TIME)
+        columns = [c.take(pa.array(published.codes(j, start, stop))) for j, c in enumerate(cells)]
+        lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
+        ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
+        _, offsets, data = ended.buffers()
+        bounds = np.frombuffer(offsets, np.int64)
+        file.write(memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])])
+        progress("writing", stop, published.rows)
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
+    """The CSV text of every published value, and of a missing cell at the end."""
+    number = not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+    texts = canonical(values).to_pylist()
+    quoted = [_quoted(text, delimiter, formula_safe and not number) for text in texts]
+    return pa.array([*quoted, ""], pa.large_string())
+
+
+def _quoted(text: str, delimiter: str, formula_safe: bool) -> str:
+    """Quotes only where a reader would otherwise see something else."""
+    if formula_safe and text.startswith(FORMULA):
+        text = "'" + text
+    if text == "" or any(mark in text for mark in (delimiter, '"', "\n", "\r", "\ufeff")):
+        return '"' + text.replace('"', '""') + '"'
+    return text
