@@ -14,7 +14,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def order_by_code(word: Longs, weight: Longs, shift: int, mask: int, size: int) -> tuple[Ints, Longs, Longs]:
     """Row numbers sorted by the code packed in `word` (stable), where each code's rows start, and the weight
     of all rows before."""
@@ -36,7 +36,7 @@ def order_by_code(word: Longs, weight: Longs, shift: int, mask: int, size: int) 
     return order, start, before
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def split(
     order: Ints,
     bounds: Longs,
@@ -79,14 +79,14 @@ def split(
     return pairs
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def relabel(order: Ints, first: int, part: Ints, label: Ints, class_of: Ints) -> None:
     """Give every row of a range the label of its part."""
     for i in range(len(part)):
         class_of[order[first + i]] = label[part[i]]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def rows_by_part(order: Ints, first: int, part: Ints, parts: int) -> tuple[Ints, Longs]:
     """The row numbers of a range, grouped by part (stable), and where each part starts."""
     start = np.zeros(parts + 1, np.int64)
@@ -103,7 +103,7 @@ def rows_by_part(order: Ints, first: int, part: Ints, parts: int) -> tuple[Ints,
     return member, start
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def distinct_per_group(member: Ints, start: Longs, label: Ints, seen: Longs, stamp: int) -> Longs:
     """How many different labels the rows of each group carry; `seen[label]` holds the last stamp."""
     found = np.zeros(len(start) - 1, np.int64)
@@ -116,7 +116,7 @@ def distinct_per_group(member: Ints, start: Longs, label: Ints, seen: Longs, sta
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def tally_per_group(
     member: Ints, start: Longs, code: Ints, weight: Longs, label: Ints, sizes: tuple[int, int]
 ) -> tuple[Longs, Ints, Longs]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import splitting
-from sfumato.terms.classes import Classes, Histogram
+from sfumato.protect.counting import Counting
+from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.promise import Cuts
@@ -89,9 +90,7 @@ class Refinement:
             np.empty(table.distinct, np.int32),
             np.empty(table.distinct, np.int64),
         )
-        self._person = table.person
-        self._seen = NONE if self._person is None else np.full(int(self._person.max(initial=0)) + 1, -1)
-        self._codes: dict[str, Codes] = {}
+        self._counting = Counting(table)
 
     @cached_property
     def rows_below(self) -> list[Counts]:
@@ -120,7 +119,7 @@ class Refinement:
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
         """The parts of a split as classes to be judged."""
-        if self._person is None and not sensitive:
+        if not (self.table.has_person or sensitive):
             return Classes(split.rows, split.rows)
         order, _, _ = self._ordered[split.step.column]
         if split.part is None:
@@ -132,13 +131,13 @@ class Refinement:
         else:
             part = split.part
         member, start = splitting.rows_by_part(order, split.first, part, len(split.parent))
-        return self._count(member, start, split.rows, sensitive, overall)
+        return self._counting.classes(member, start, split.rows, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
         """The table as one class (no class if it is empty)."""
         member = np.arange(len(self.class_of), dtype=np.int32)
         start = np.array([0, len(member)] if self.count else [0], np.int64)
-        return self._count(member, start, self.rows, sensitive, {})
+        return self._counting.classes(member, start, self.rows, sensitive, {})
 
     def accept(self, split: Split) -> None:
         """Make a proposed step."""
@@ -187,34 +186,6 @@ class Refinement:
             low[:, j], high[:, j] = tree.low[self.nodes[j, order]], tree.high[self.nodes[j, order]]
         class_of = number[self.class_of] if self.count else self.class_of
         return Recoding(self.table, class_of, low, high, self.cuts)
-
-    def _count(
-        self, member: Codes, start: Counts, rows: Counts, sensitive: Sequence[str], overall: dict[str, Counts]
-    ) -> Classes:
-        people = rows
-        if self._person is not None:
-            people = splitting.distinct_per_group(member, start, self._person, self._seen, self._stamp)
-            self._stamp += len(rows)
-        histograms = {}
-        for name in sensitive:
-            if name not in self._codes:
-                self._codes[name] = self.table.codes(name)
-            tree = self.table.column(name).taxonomy
-            label = np.zeros(0, np.int32) if self._person is None else self._person
-            begin, values, counts = splitting.tally_per_group(
-                member,
-                start,
-                self._codes[name],
-                self.table.counts,
-                label,
-                (max(1, len(tree.leaves)), max(1, len(self._seen))),
-            )
-            total = overall.get(name)
-            if total is None:
-                total = np.zeros(max(1, len(tree.leaves)), np.int64)
-                np.add.at(total, values, counts)
-            histograms[name] = Histogram(tree, begin, values, counts, total)
-        return Classes(people, rows, histograms)
 
 
 def _order(table: Microdata, name: str) -> tuple[Codes, Counts, Counts]:

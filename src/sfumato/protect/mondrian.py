@@ -1,0 +1,136 @@
+"""Mondrian: recursive partitioning at medians and along taxonomies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.declare.promises.k_anonymity import KAnonymity
+from sfumato.protect import refusal
+from sfumato.protect.counting import Counting
+from sfumato.protect.loss import find_measure, measure
+from sfumato.protect.search import Aim, Outcome
+from sfumato.protect.segments import Floor, Proposal, Segments
+from sfumato.terms.classes import Classes
+from sfumato.terms.errors import WrongCall
+from sfumato.terms.microdata import Codes, Counts, Microdata
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import Promises
+from sfumato.terms.recoding import Recoding
+
+Truths = NDArray[np.bool_]
+
+
+def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Cut the table into ever smaller segments as long as every part keeps the promises.
+
+    Each segment is split in the column in which it is widest (span of leaves, as a share of the column's,
+    times the weight; ties go to the first column); if a part breaks a promise, in the next widest. An ordered
+    column is split at its weighted median: strictly, all rows at the median go to the side that balances
+    better; relaxed, they go to either side, rows with equal keys together. An unordered column is split
+    into the children of the lowest node that covers the segment. All open segments are split at once, round
+    by round, so that promises judge many parts in one call.
+
+    Segments become classes; nothing is suppressed. Which rows go where depends on key columns alone, except
+    that promises may refuse a split.
+
+    Source: LeFevre, DeWitt and Ramakrishnan, *Mondrian multidimensional k-anonymity*, 2006.
+    """
+    find_measure(aim.loss)
+    floor = Floor(table, aim.weights)
+    jury = Jury(floor, promises, aim)
+    open_, closed, checked = floor.whole, [], len(floor.whole)
+    while len(open_):
+        proposal = floor.propose(open_, least=jury.least, relaxed=aim.relaxed)
+        split = proposal.parts > 1
+        closed.append(open_.pick(~split))
+        accepted = jury.accept(proposal, split)
+        checked += int(split.sum())
+        parts = proposal.pick(accepted)
+        finer = open_.pick(accepted).cut(parts.first, parts.last, parts.parts)
+        open_ = Segments.joined([finer, open_.pick(split & ~accepted)])
+        progress("mondrian", sum(int((s.last - s.first).sum()) for s in closed), table.distinct)
+    recoding = _recoding(floor, closed, merge=aim.relaxed)
+    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
+
+
+class Jury:
+    """Judges the parts of all splits of a round at once.
+
+    `least` rows a part must have in any case, which the splitting itself sees to; where k-anonymity of rows
+    is all that is promised, nothing is left to judge. Where a person may have several rows, what the table
+    as a whole holds (each person once per class and value) depends on the classes: promises that are not
+    hereditary are then judged on all classes at once, halving the set of splits until the rest may stand.
+    """
+
+    def __init__(self, floor: Floor, promises: Promises, aim: Aim) -> None:
+        table = floor.table
+        if promises.of_table:
+            raise WrongCall(
+                f"{promises.of_table[0].name} needs the same recoding in every class; Mondrian recodes locally",
+                remedy="Search top-down.",
+            )
+        if table.dropped > aim.allowed(table):
+            raise refusal.too_many_missing(table, aim.allowed(table))
+        self.least = max([1, *(p.k for p in promises if isinstance(p, KAnonymity))])
+        self._floor, self._promises, self._counting = floor, promises, Counting(table)
+        self._by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
+        self._jointly = table.has_person and not promises.hereditary
+        self._starts = floor.whole.first
+        everything = self._classes(floor.whole.first, floor.whole.last, {})
+        self._overall = {name: h.overall for name, h in everything.histograms.items()}
+        if not promises.holds_on(everything).all():
+            raise refusal.at_the_root(everything, promises, final=not self._jointly)
+
+    def accept(self, proposal: Proposal, split: Truths) -> Truths:
+        """Which of the segments that were split may stay so."""
+        if self._by_size or not split.any():
+            return split
+        accepted = split.copy()
+        if not self._jointly:
+            parts = proposal.pick(split)
+            truth = self._promises.holds_on(self._classes(parts.first, parts.last, self._overall))
+            accepted[split] = np.logical_and.reduceat(truth, parts.begin)
+            return accepted
+        return self._settle(proposal, split)
+
+    def _settle(self, proposal: Proposal, split: Truths) -> Truths:
+        """Accept splits as long as all classes together keep the promises."""
+        accepted = np.zeros(len(split), dtype=bool)
+        groups = [np.flatnonzero(split)]
+        while groups:
+            group = groups.pop()
+            tried = accepted.copy()
+            tried[group] = True
+            starts = np.union1d(self._starts, proposal.pick(tried).first)
+            classes = self._classes(starts, np.append(starts[1:], self._floor.table.distinct), {})
+            if self._promises.holds_on(classes).all():
+                accepted = tried
+            elif len(group) > 1:
+                groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+        self._starts = np.union1d(self._starts, proposal.pick(accepted).first)
+        return accepted
+
+    def _classes(self, first: Counts, last: Counts, overall: dict[str, Counts]) -> Classes:
+        member, start = self._floor.rows_of(first, last)
+        rows = np.add.reduceat(self._floor.table.counts[member], start[:-1]) if len(first) else first
+        return self._counting.classes(member, start, rows, self._promises.sensitive, overall)
+
+
+def _recoding(floor: Floor, closed: list[Segments], *, merge: bool) -> Recoding:
+    """Segments as classes, in the order in which they lie; `merge` joins those that publish the same."""
+    segments = Segments.joined(closed) if closed else floor.whole
+    segments = segments.pick(np.argsort(segments.first))
+    class_of = floor.class_of(segments)
+    low, high = floor.published(segments)
+    if merge and len(low):
+        class_of, low, high = _merged(class_of, low, high)
+    return Recoding(floor.table, class_of, low, high)
+
+
+def _merged(class_of: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes, Codes]:
+    """Classes that publish the same values are one class."""
+    both, number = np.unique(np.hstack((low, high)), axis=0, return_inverse=True)
+    columns = low.shape[1]
+    merged = number.ravel().astype(np.int32)[class_of]
+    return merged, np.ascontiguousarray(both[:, :columns]), np.ascontiguousarray(both[:, columns:])
