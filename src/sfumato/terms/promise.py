@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -102,11 +103,11 @@ class Promises:
         more = other.members if isinstance(other, Promises) else (other,)
         return Promises(self.members + more)
 
-    @property
+    @cached_property
     def of_class(self) -> tuple[ClassPromise, ...]:
         return tuple(p for p in self.members if isinstance(p, ClassPromise))
 
-    @property
+    @cached_property
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
 
