@@ -18,7 +18,7 @@ from sfumato.terms.microdata import Counts
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 HEADER = ["value", "count"]
-MOST = 2**62
+MOST = 2**63
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Reference:
         numbers = [n for _, n in self.counts]
         if not all(type(n) is int and n >= 0 for n in numbers) or not 0 < sum(numbers) < MOST:
             raise BadPolicy(
-                "reference must give every value a count, a whole number from 0 on, not all 0",
+                "reference must give every value a count, a whole number from 0 on, not all 0, below 2**63 in all",
                 where="reference",
             )
 

@@ -1,0 +1,180 @@
+"""The public suite passes every promise of ours, and catches each kind of liar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from sfumato.declare.promises import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from sfumato.declare.promises.judging import verdict
+from sfumato.declare.promises.parameters import Declared, Parameter, Whole
+from sfumato.terms.verdict import Evidence
+from sfumato.testing.promises import check_promise
+
+OURS = [
+    KAnonymity(1),
+    KAnonymity(3),
+    DistinctLDiversity("s", 3),
+    EntropyLDiversity("s", Fraction(5, 2)),
+    EntropyLDiversity("s", 3),
+    RecursiveLDiversity("s", 2, 2),
+    RecursiveLDiversity("s", 3, Fraction(3, 2)),
+    TCloseness("s", Fraction(1, 5), "equal"),
+    TCloseness("s", Fraction(1, 5), "ordered"),
+    TCloseness("s", Fraction(1, 5), "hierarchical"),
+    TCloseness("s", 0),
+    TCloseness("s", Fraction(1, 2), "equal", {"v0": 1, "v1": 1, "v2": 1}),
+]
+
+
+@pytest.mark.parametrize("promise", OURS, ids=str)
+def test_our_promises_keep_to_the_seam(promise):
+    check_promise(promise, tables=150, seed=1)
+
+
+@dataclass(frozen=True)
+class Small(Declared):
+    """At most k people: not monotone, not hereditary."""
+
+    k: int
+    name: ClassVar[str] = "small"
+    monotone: ClassVar[bool] = False
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+
+    def holds_on(self, classes):
+        return classes.people <= self.k
+
+    def verdict(self, classes):
+        worst = int(classes.people.argmax()) if len(classes) else None
+        measured = int(classes.people.max()) if len(classes) else None
+        return verdict(self, classes, self.holds_on(classes), limit=self.k, worst=worst, measured=measured)
+
+    def __str__(self):
+        return f"at most {self.k} people"
+
+
+class SaysMonotone(Small):
+    monotone = True
+
+
+class SaysHereditary(Small):
+    hereditary = True
+
+
+class EntropySaysHereditary(EntropyLDiversity):
+    hereditary = True
+
+
+class RecursiveSaysHereditary(RecursiveLDiversity):
+    hereditary = True
+
+
+class ClosenessSaysHereditary(TCloseness):
+    hereditary = True
+
+
+class LooksAtItsNeighbours(Small):
+    def holds_on(self, classes):
+        return (classes.people <= self.k) & (classes.people <= classes.people.sum() / max(1, len(classes)))
+
+
+class DependsOnOrder(KAnonymity):
+    def holds_on(self, classes):
+        return (classes.people >= self.k) & (np.arange(len(classes)) != 2)
+
+
+class Forgetful(KAnonymity):
+    def verdict(self, classes):
+        return replace(super().verdict(classes), people=0)
+
+
+class Optimist(KAnonymity):
+    def verdict(self, classes):
+        return replace(super().verdict(classes), holds=True)
+
+
+class NamesTheBest(KAnonymity):
+    def verdict(self, classes):
+        return replace(super().verdict(classes), worst=int(classes.people.argmax()) if len(classes) else None)
+
+
+class Meddler(KAnonymity):
+    def holds_on(self, classes):
+        classes.people[:] = np.maximum(classes.people, self.k)
+        return classes.people >= self.k
+
+
+class Shapeless(KAnonymity):
+    def holds_on(self, classes):
+        return bool((classes.people >= self.k).all())
+
+
+class Undecided(KAnonymity):
+    def verdict(self, classes):
+        return replace(super().verdict(classes), holds=None)
+
+
+class BreaksOnNothing(KAnonymity):
+    def verdict(self, classes):
+        found = super().verdict(classes)
+        return found if len(classes) else replace(found, holds=False)
+
+
+class Chatty(KAnonymity):
+    said: ClassVar[list[int]] = []
+
+    def __str__(self):
+        self.said.append(1)
+        return f"k-anonymity, asked {len(self.said)} times"
+
+
+class ReadsBackDifferently(KAnonymity):
+    def parameters(self):
+        return {"k": self.k + 1}
+
+
+LIARS = [
+    (SaysMonotone(9), "monotone"),
+    (SaysHereditary(9), "hereditary"),
+    (EntropySaysHereditary("s", Fraction(2)), "hereditary"),
+    (RecursiveSaysHereditary("s", 2, Fraction(2)), "hereditary"),
+    (ClosenessSaysHereditary("s", Fraction(1, 5)), "hereditary"),
+    (LooksAtItsNeighbours(9), "more than itself"),
+    (DependsOnOrder(2), "order of the classes"),
+    (Forgetful(5), "people"),
+    (Optimist(5), "disagree"),
+    (NamesTheBest(5), "worst class"),
+    (Meddler(5), "changes the classes"),
+    (Shapeless(5), "one bool per class"),
+    (Undecided(5), "must be decided"),
+    (BreaksOnNothing(5), "disagree"),
+    (Chatty(5), "always the same"),
+    (ReadsBackDifferently(5), "parameters"),
+    (KAnonymity(2**31 - 1), "no random class"),
+    (object(), "no class promise"),
+]
+
+
+@pytest.mark.parametrize(
+    ("liar", "word"), LIARS, ids=lambda x: type(x).__name__ if not isinstance(x, str) else x
+)
+def test_a_liar_is_caught(liar, word):
+    with pytest.raises(AssertionError, match=word):
+        check_promise(liar)
+
+
+def test_the_honest_twin_of_the_liar_passes():
+    check_promise(Small(9))
