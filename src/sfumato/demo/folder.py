@@ -23,17 +23,24 @@ columns:
   zip:        {role: quasi, taxonomy: {prefix: [4, 3, 2, 1]}}
   sex:        {role: quasi}                      # no taxonomy: the value or *
   job:        {role: quasi, taxonomy: {file: job.csv}}
-  income:     {role: quasi, taxonomy: {intervals: [10000, 20000, 40000, 80000], from: 0, to: 480000}}
+  income:     {role: quasi, taxonomy: {intervals: [5000, 10000, 20000, 40000], from: 0, decimal: true}}
   disease:    {role: sensitive, taxonomy: {file: disease.csv}}
   # Symptoms are seen by others and tell the disease: quasi-identifier and secret in one, which no promise
   # below covers. So they are never published.
   symptoms:   {role: identifier}
-  admitted:   {role: quasi, taxonomy: {date: [quarter, year]}}
+  admitted:
+    role: quasi
+    taxonomy:
+      tree:
+        2025-Q1: [2025-01, 2025-02, 2025-03]
+        2025-Q2: [2025-04, 2025-05, 2025-06]
+        2025-Q3: [2025-07, 2025-08, 2025-09]
+        2025-Q4: [2025-10, 2025-11, 2025-12]
 promises:
   - k-anonymity: {k: 5}
   - l-diversity: {of: disease, l: 3, kind: distinct}
-  - t-closeness: {of: disease, t: 1/2, distance: hierarchical}
-protect: {search: top-down, loss: discernibility}
+  - t-closeness: {of: disease, t: 7/10, distance: equal}
+protect: {search: top-down, suppress: 5%}
 missing: own-value
 """
 

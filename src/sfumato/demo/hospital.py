@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -21,16 +21,18 @@ from sfumato.demo.catalogue import (
 )
 from sfumato.terms.errors import WrongCall
 
+Kind = Literal["polars", "pandas", "pyarrow"]
+
 YEAR = 2025
 OLDEST = 104
-KINDS = ("polars", "pandas", "pyarrow")
+KINDS: tuple[Kind, ...] = ("polars", "pandas", "pyarrow")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Texts = NDArray[np.str_]
 
 
-def hospital(rows: int = 100_000, seed: int = 0, kind: str = "polars") -> Any:
+def hospital(rows: int = 100_000, seed: int = 0, kind: Kind = "polars") -> Any:
     """Made-up patients of one year as a dataframe (`kind`: polars, pandas or pyarrow).
 
     Age shapes the job, the job the income; age, sex and job shape the disease, the disease its symptoms
@@ -142,7 +144,8 @@ def _pick(weights: Floats, row: Ints, draw: np.random.Generator) -> Ints:
     running[:, -1] = 1
     stacked = (running + np.arange(len(weights))[:, None]).ravel()
     found: Ints = np.searchsorted(stacked, row + draw.random(len(row)), side="right")
-    return np.minimum(found - row * weights.shape[1], weights.shape[1] - 1)
+    picked: Ints = np.minimum(found - row * weights.shape[1], weights.shape[1] - 1)
+    return picked
 
 
 def _incomes(job: Ints, age: Ints, wealth: Floats, draw: np.random.Generator) -> Ints:
@@ -151,14 +154,16 @@ def _incomes(job: Ints, age: Ints, wealth: Floats, draw: np.random.Generator) ->
     start = np.array([j.ages[0] for j in JOB_FACTS.values()])[job]
     experience = 0.8 + 0.4 * np.clip(age - start, 0, 30) / 30
     noise = np.exp(draw.normal(0, 0.22, len(job)))
-    return (np.round(middle * experience * wealth * noise / 100) * 100).astype(np.int64)
+    income: Ints = (np.round(middle * experience * wealth * noise / 100) * 100).astype(np.int64)
+    return income
 
 
 def _births(age: Ints, draw: np.random.Generator) -> Texts:
     """A birth date for everybody who had this age at the end of the year."""
     first = (YEAR - age).astype("U4").astype("datetime64[D]")
     length = ((YEAR + 1 - age).astype("U4").astype("datetime64[D]") - first).astype(np.int64)
-    return (first + (draw.random(len(age)) * length).astype(np.int64)).astype("U10")
+    born: Texts = (first + (draw.random(len(age)) * length).astype(np.int64)).astype("U10")
+    return born
 
 
 def _months(disease: Ints, draw: np.random.Generator) -> Texts:
@@ -179,7 +184,8 @@ def _symptoms(disease: Ints, draw: np.random.Generator) -> Texts:
     texts = [_joined(d.symptoms, mask) for d in DISEASE_FACTS.values() for mask in range(size)]
     possible = np.array([1 << len(d.symptoms) for d in DISEASE_FACTS.values()])[disease]
     mask = 1 + (draw.random(len(disease)) * (possible - 1)).astype(np.int64)
-    return np.array(texts)[disease * size + mask]
+    told: Texts = np.array(texts)[disease * size + mask]
+    return told
 
 
 def _joined(symptoms: Sequence[str], mask: int) -> str:

@@ -81,18 +81,20 @@ class Story:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The stories of all columns."""
+    """The stories of all columns; `spare` counts the rows that may still be suppressed."""
 
     columns: Mapping[str, Story]
+    spare: int = 0
 
     def card(self) -> Card:
-        lines = tuple((*story.shape.line, story.sentence) for story in self.columns.values())
-        return Card("why not finer", lines)
+        spare = f"{several(self.spare, 'row')} more may be suppressed"
+        notes = (spare,) if self.spare else ()
+        lines = [(name, story.sentence) for name, story in self.columns.items()]
+        return Card("why not finer", lines, notes)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready, under the names of the attributes."""
-        document: dict[str, Any] = plain(self.columns)
-        return document
+        return {"columns": plain(self.columns), "spare": self.spare}
 
     def __getitem__(self, column: str) -> Story:
         return self.columns[column]
@@ -111,8 +113,12 @@ def explain(
     levels: Mapping[str, int] | None = None,
     loss: str = "loss",
     weights: Mapping[str, Fraction] | None = None,
+    allowed: int = 0,
 ) -> Explanation:
-    """Judge, column by column, the steps that the recoding does not take."""
+    """Judge, column by column, the steps that the recoding does not take.
+
+    `allowed` is how many rows may be suppressed in all. Class promises are judged; table promises are not.
+    """
     stories = {}
     for j, column in enumerate(recoding.table.keys):
         if levels is not None:
@@ -125,7 +131,7 @@ def explain(
                 else halves_of_classes(recoding, j)
             )
             stories[column.name] = _story(shape_of(recoding, j), recoding, promises, parts)
-    return Explanation(stories)
+    return Explanation(stories, max(0, allowed - recoding.suppressed))
 
 
 def _level_story(

@@ -75,7 +75,12 @@ class Plan:
     def _explanation(self) -> Explanation:
         rule = self.policy.protect
         return explain(
-            self.recoding, self.policy.promises, levels=self.levels, loss=rule.loss, weights=rule.weights
+            self.recoding,
+            self.policy.promises,
+            levels=self.levels,
+            loss=rule.loss,
+            weights=rule.weights,
+            allowed=_aim(self.policy).allowed(self.recoding.table),
         )
 
     def apply(self, data: Any, *, progress: Progress = silent) -> Any:
@@ -111,14 +116,14 @@ class Plan:
         shapes = [
             shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
         ]
-        lines = [*verdict_lines(self.verdicts), *(shape.line for shape in shapes)]
         best = " (the best there is)" if self.optimal else ""
         notes = (
             f"{several(self.classes, 'class', 'classes')}, the smallest of {figure(self.smallest)} people",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
         )
-        return Card(f"plan by {self.policy.protect.search}", tuple(lines), notes)
+        lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
+        return Card(f"plan by {self.policy.protect.search}", lines, notes)
 
     def __str__(self) -> str:
         return str(self.card())
@@ -132,9 +137,8 @@ class Plan:
 
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
     """Search as the policy asks, and prove what was found before anybody sees it."""
-    rule = policy.protect
-    aim = Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
-    outcome = find(rule.search)(table, policy.promises, aim, progress=progress)
+    aim = _aim(policy)
+    outcome = find(policy.protect.search)(table, policy.promises, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     return Plan(
         policy,
@@ -146,6 +150,11 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.checked,
         smallest,
     )
+
+
+def _aim(policy: Policy) -> Aim:
+    rule = policy.protect
+    return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
 
 
 def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.terms.card import figure, several
 from sfumato.terms.recoding import Recoding
+from sfumato.terms.taxonomy import Nodes
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,12 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
     )
 
 
-def covering_nodes(recoding: Recoding, j: int, boxes: np.ndarray) -> np.ndarray:
+def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Nodes:
     """The lowest node over each interval of leaf ranks."""
     taxonomy = recoding.table.keys[j].taxonomy
     if recoding.cuts is not None:
-        return recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]]
+        nodes: Nodes = recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]]
+        return nodes
     nodes = taxonomy.leaves[boxes[:, 0]]
     while np.any(short := taxonomy.high[nodes] < boxes[:, 1]):
         nodes = np.where(short, taxonomy.parent[nodes], nodes)

@@ -6,53 +6,76 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from itertools import groupby
 
 from sfumato.terms.verdict import Measure, Verdict
+
+SHORT = 1000
+"""Fractions of at most so many parts are shown as they are."""
+
+Lines = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A title, lines of cells that align below each other, and notes.
+    """A title, lines of cells that align below each other (an empty line starts afresh), and notes.
 
-    >>> lines = ("zip", "400 values", "12 groups"), ("sex", "2 values", "*")
+    >>> lines = [("k-anonymity", "holds"), (), ("zip", "400 values", "12 groups"), ("sex", "2 values", "*")]
     >>> print(Card("plan", lines, notes=("nothing suppressed",)))
     plan
-    zip  400 values  12 groups
-    sex  2 values    *
+      k-anonymity  holds
+      zip  400 values  12 groups
+      sex  2 values    *
     nothing suppressed
     """
 
     title: str
-    lines: tuple[tuple[str, ...], ...] = ()
-    notes: tuple[str, ...] = ()
+    lines: Lines = ()
+    notes: Sequence[str] = ()
 
     def __str__(self) -> str:
-        widths: dict[int, int] = {}
-        for line in self.lines:
-            for i, cell in enumerate(line):
-                widths[i] = max(widths.get(i, 0), len(cell))
-        aligned = [
-            "  ".join(cell.ljust(widths[i]) for i, cell in enumerate(line)).rstrip() for line in self.lines
-        ]
-        return "\n".join([self.title, *aligned, *self.notes])
+        indented = [f"  {line}" for block in self._blocks for line in aligned(block)]
+        return "\n".join([self.title, *indented, *self.notes])
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in line)}</tr>" for line in self.lines)
+        tables = "".join(
+            f"<table><tbody>{''.join(_row(line) for line in block)}</tbody></table>" for block in self._blocks
+        )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<div><p><b>{escape(self.title)}</b></p><table><tbody>{rows}</tbody></table>{notes}</div>"
+        return f"<div><p><b>{escape(self.title)}</b></p>{tables}{notes}</div>"
+
+    @property
+    def _blocks(self) -> list[Lines]:
+        return [list(block) for full, block in groupby(self.lines, key=bool) if full]
+
+
+def aligned(lines: Lines) -> list[str]:
+    """The cells of every line joined, each column as wide as its widest cell."""
+    widths: dict[int, int] = {}
+    for line in lines:
+        for i, cell in enumerate(line):
+            widths[i] = max(widths.get(i, 0), len(cell))
+    return ["  ".join(cell.ljust(widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines]
+
+
+def _row(line: tuple[str, ...]) -> str:
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>"
 
 
 def figure(value: Measure | None) -> str:
-    """A number for people: thousands apart, fractions as they are, at most six digits of the rest.
+    """A number for people: thousands apart, short fractions as they are, four digits of the rest.
 
-    >>> figure(12345), figure(Fraction(1, 5)), figure(0.123456789), figure(None)
-    ('12,345', '1/5', '0.123457', '–')
+    >>> figure(12345), figure(Fraction(1, 5)), figure(Fraction(1, 3001)), figure(0.123456789), figure(None)
+    ('12,345', '1/5', '0.0003332', '0.1235', '–')
     """
     if value is None:
         return "–"
-    if isinstance(value, Fraction):
+    if isinstance(value, Fraction) and value.denominator <= SHORT:
         return figure(value.numerator) if value.denominator == 1 else str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    size = float(value)
+    return f"{size:.4g}" if abs(size) < 10_000 else f"{size:,.0f}"
 
 
 def several(count: int, one: str, many: str = "") -> str:
@@ -70,7 +93,7 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     lines = []
     for v in sorted(verdicts, key=lambda v: rank[v.holds]):
         line = [v.promise, v.word, f"{figure(v.measured)} measured", f"{figure(v.limit)} asked"]
-        if v.holds is False:
+        if v.holds is False and v.people:
             line.append(
                 f"{several(v.people, 'person', 'people')} in {several(v.classes, 'class', 'classes')}"
             )

@@ -1,0 +1,44 @@
+"""`sfumato declare`: a policy to start from."""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Data, Overwrite
+from sfumato.cli.terminal import progress_bar, say, talk
+
+
+def declare(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="POLICY", help="Where to write it; else to stdout.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a working policy from the data alone.
+
+    It has a role, a taxonomy and a reason for every column.
+
+    Read it before you use it: only you know what others know about these people.
+
+    Example:  sfumato declare patients.csv -o policy.yaml
+    """
+    from sfumato import journey
+    from sfumato.release.publish import check_target
+
+    if out is not None:
+        check_target(out, source=data, overwrite=overwrite)
+    with progress_bar() as progress:
+        text = journey.declare(data, preset=preset, progress=progress).to_yaml()
+    if out is None:
+        say(text.rstrip("\n"))
+    else:
+        out.write_text(text, encoding="utf-8")
+        talk(f"wrote {out}; read it, correct the roles, then: sfumato protect {data} -p {out} -o safe.csv")

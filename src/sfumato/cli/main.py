@@ -1,0 +1,146 @@
+"""The program `sfumato`: one verb per stage, and one place where everything that goes wrong ends up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+import sfumato
+from sfumato.cli.attack import attack
+from sfumato.cli.audit import audit
+from sfumato.cli.declare import declare
+from sfumato.cli.demo import demo
+from sfumato.cli.policy import policy
+from sfumato.cli.protect import protect
+from sfumato.cli.terminal import document, say, talk
+from sfumato.terms.errors import BadInput, Interrupted, SfumatoError, WrongCall
+
+BUG = 70
+
+app = typer.Typer(
+    name="sfumato",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, 70 a bug.",
+)
+app.command()(declare)
+app.command()(protect)
+app.command()(audit)
+app.command()(attack)
+app.add_typer(policy, name="policy")
+app.command()(demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"sfumato {sfumato.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def sfumato_(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish tables about people so that nobody can be singled out and no secret inferred.
+
+    Try it:  sfumato demo demo-out
+    """
+
+
+def main() -> NoReturn:
+    """The entry point."""
+    signal.signal(signal.SIGTERM, _stop)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the arguments say; the exit code."""
+    try:
+        code: Any = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        _forget_stdout()
+        return 0
+    except (Exception, KeyboardInterrupt) as error:
+        return _report(as_ours(error), arguments)
+
+
+def as_ours(error: BaseException) -> SfumatoError:
+    """Anything that went wrong, as an error that may be shown."""
+    if isinstance(error, SfumatoError):
+        return error
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return Interrupted("interrupted; nothing was published")
+    if isinstance(error, typer.TyperException):
+        return _wrong_call(error)
+    return _from_system(error) if isinstance(error, OSError) else _bug(error)
+
+
+def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
+    """Say what went wrong on stderr, and with --json also as the one document on stdout."""
+    talk(f"{_place(error)}{error.message}")
+    if error.remedy:
+        talk(error.remedy)
+    if error.values and "--show-values" in arguments:
+        talk("values: " + ", ".join(repr(value) for value in error.values))
+    if "--json" in arguments:
+        document(
+            {
+                "error": {
+                    "kind": type(error).__name__,
+                    "message": error.message,
+                    "where": error.where,
+                    "remedy": error.remedy,
+                    "exit_code": error.exit_code,
+                }
+            }
+        )
+    return error.exit_code
+
+
+def _place(error: SfumatoError) -> str:
+    return f"{error.where}: " if error.where else ""
+
+
+def _wrong_call(error: typer.TyperException) -> WrongCall:
+    text = getattr(error, "format_message", lambda: str(error))()
+    return WrongCall(text, remedy="See `sfumato --help`.")
+
+
+def _from_system(error: OSError) -> BadInput:
+    where = Path(os.fsdecode(error.filename)).name if error.filename else ""
+    return BadInput(error.strerror or "the system refused to read or write", where=where)
+
+
+def _bug(error: BaseException) -> SfumatoError:
+    """What can be told of a bug without telling a cell value: messages of other libraries may hold some."""
+    if os.environ.get("SFUMATO_DEBUG"):
+        talk("A traceback may hold values of your data:")
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if f"{os.sep}sfumato{os.sep}" in f.filename]
+    place = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    return SfumatoError(
+        f"a bug: {type(error).__name__}{place}; nothing was published",
+        remedy="Please report it. SFUMATO_DEBUG=1 prints a traceback, which may hold values of your data.",
+    )
+
+
+def _forget_stdout() -> None:
+    """Whoever read stdout is gone; keep the interpreter from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # the shape of a signal handler
+    raise KeyboardInterrupt

@@ -1,0 +1,53 @@
+"""`sfumato protect`: a safe table out of an unsafe one."""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, Data, Overwrite, PolicyFile, ShowValues
+from sfumato.cli.terminal import document, progress_bar, say, talk
+
+
+def protect(
+    data: Data,
+    policy: PolicyFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="OUT", help="The safe file: .csv or .parquet.")
+    ] = None,
+    as_json: AsJson = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what kept each column from being finer.")
+    ] = False,
+    overwrite: Overwrite = False,
+    show_values: ShowValues = False,  # noqa: ARG001  # the error handler looks for it
+) -> None:
+    """Make a table safe: generalize and suppress just enough.
+
+    The safe file appears only after its bytes were read again and judged by a second implementation.
+
+    Example:  sfumato protect patients.csv --policy policy.yaml -o safe.csv
+    """
+    from sfumato import journey
+    from sfumato.terms.errors import WrongCall
+
+    if out is None and not dry_run:
+        raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
+    with progress_bar() as progress:
+        if out is None or dry_run:
+            plan = journey.protect(data, policy, progress=progress)
+        else:
+            plan, _ = journey.protect_file(data, policy, out, overwrite=overwrite, progress=progress)
+    published = None if out is None or dry_run else str(out)
+    if as_json:
+        content = {**plan.as_dict(), "published": published}
+        document({**content, "explanation": plan.explain().as_dict()} if explain else content)
+        return
+    say(str(plan))
+    if explain:
+        say(str(plan.explain()))
+    talk(f"published {published}" if published else "nothing was written")
