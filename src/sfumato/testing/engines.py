@@ -1,0 +1,213 @@
+"""What every engine must do, whatever library stands behind it.
+
+`check_engine` makes small tables with all that is awkward about tables, hands them to a source, and compares
+what comes back with plain Python: dictionaries, tuples and sorting, no arrays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.engine.source import Source
+from sfumato.terms.cut import Cut
+from sfumato.terms.errors import BadData
+from sfumato.terms.microdata import Coding, Microdata, Missing, Role
+from sfumato.terms.recoding import SUPPRESSED, Recoding
+from sfumato.terms.taxonomy import Label, Taxonomy
+
+Cells = Mapping[str, Sequence[Label]]
+"""A table of text, column by column; `None` is a missing cell."""
+
+Row = tuple[Label, ...]
+
+
+def flat(values: Sequence[Label]) -> Taxonomy:
+    """All values right below the root: the taxonomy that any column can have."""
+    return Taxonomy.grow(["*", *values], [-1, *[0] * len(values)])
+
+
+def codings(keys: Sequence[str], sensitive: Sequence[str] = ()) -> list[Coding]:
+    """Flat taxonomies for these columns."""
+    return [Coding(name, Role.QUASI, flat) for name in keys] + [
+        Coding(name, Role.SENSITIVE, flat) for name in sensitive
+    ]
+
+
+def counted(
+    cells: Cells, given: Sequence[Coding], *, missing: Missing = Missing.OWN_VALUE, person: str | None = None
+) -> Counter[Row]:
+    """How often each row occurs, in plain Python."""
+    names = [c.name for c in given] + ([] if person is None else [person])
+    keys = [i for i, c in enumerate(given) if c.role.is_key]
+    rows = zip(*(cells[name] for name in names), strict=True) if names else iter(())
+    if missing is Missing.SUPPRESS:
+        rows = iter([row for row in rows if all(row[i] is not None for i in keys)])
+    return Counter(rows)
+
+
+def decoded(table: Microdata) -> Counter[Row]:
+    """The rows of a coded table as texts; people appear as their numbers."""
+    columns: list[list[Label]] = []
+    for column in table.columns:
+        labels = column.taxonomy.leaf_labels
+        columns.append([labels[code] for code in table.codes(column.name).tolist()])
+    if table.person is not None:
+        columns.append([str(number) for number in table.person.tolist()])
+    counts: Counter[Row] = Counter()
+    for row, count in zip(zip(*columns, strict=True), table.counts.tolist(), strict=True):
+        counts[row] += count
+    return counts
+
+
+def published(cells: Cells, recoding: Recoding, drop: Sequence[str] = ()) -> list[Row]:
+    """The published rows in canonical order, in plain Python."""
+    table = recoding.table
+    kept = _whole(cells, table) if table.dropped else range(len(next(iter(cells.values()))))
+    people = sorted({str(cells[table.person_column][i]) for i in kept}) if table.person_column else []
+    codes = [table.codes(c.name).tolist() for c in table.columns]
+    if table.person is not None:
+        codes.append(table.person.tolist())
+    class_at = {row: int(recoding.class_of[i]) for i, row in enumerate(zip(*codes, strict=True))}
+    names = [name for name in cells if name not in set(drop)]
+    keys = {c.name: j for j, c in enumerate(table.keys)}
+    rows: list[Row] = []
+    for i in kept:
+        row = [c.taxonomy.rank(cells[c.name][i]) for c in table.columns]
+        if table.person_column is not None:
+            row.append(people.index(str(cells[table.person_column][i])))
+        found = class_at[tuple(row)] if row else 0
+        if found != SUPPRESSED:
+            rows.append(tuple(_shown(cells, recoding, name, i, found, keys) for name in names))
+    return sorted(rows, key=canonical_order)
+
+
+def _whole(cells: Cells, table: Microdata) -> list[int]:
+    keys = [cells[c.name] for c in table.keys]
+    return [i for i in range(len(keys[0])) if all(column[i] is not None for column in keys)]
+
+
+def _shown(
+    cells: Cells, recoding: Recoding, name: str, row: int, found: int, keys: Mapping[str, int]
+) -> Label:
+    if name not in keys:
+        return cells[name][row]
+    j = keys[name]
+    return recoding.table.keys[j].taxonomy.describe(int(recoding.low[found, j]), int(recoding.high[found, j]))
+
+
+def canonical_order(row: Row) -> tuple[tuple[bool, bytes], ...]:
+    """Column by column, text by its UTF-8 bytes, missing cells last."""
+    return tuple((cell is None, b"" if cell is None else cell.encode()) for cell in row)
+
+
+AWKWARD: tuple[Cells, ...] = (
+    {
+        "a": ["x", "y", "x", "x"],
+        "b": ["1", "2", "1", "2"],
+        "s": ["u", "v", "u", "v"],
+        "p": ["1", "2", "3", "3"],
+    },
+    {
+        "a": ["é", "e\u0301", "É", " é"],
+        "b": ["", "NA", "null", "None"],
+        "s": ["007", "7", "-0", "𝄞"],
+        "p": list("aabb"),
+    },
+    {"a": [None, "x", None, "x"], "b": ["y", None, "y", "z"], "s": [None, "s", "s", None], "p": list("abab")},
+    {"a": ["=1", 'q"', "a,b", "l\nm"], "b": list("zyxw"), "s": ["9007199254740993"] * 4, "p": list("cdef")},
+    {"a": ["x"], "b": ["y"], "s": ["z"], "p": ["p"]},
+)
+
+
+def check_engine(
+    make_source: Callable[[Cells], Source], *, read: Callable[[Any], Mapping[str, Sequence[Label]]]
+) -> None:
+    """Hold an engine to the contract; raises AssertionError with what differs.
+
+    `make_source` turns a table of text into a source, `read` turns what `recode` returns back into one.
+    """
+    for cells in AWKWARD:
+        for person in (None, "p"):
+            for missing in (Missing.OWN_VALUE, Missing.SUPPRESS):
+                _check_table(make_source, read, cells, missing, person)
+        _check_refusals(make_source, cells)
+
+
+def _check_table(
+    make_source: Callable[[Cells], Source],
+    read: Callable[[Any], Mapping[str, Sequence[Label]]],
+    cells: Cells,
+    missing: Missing,
+    person: str | None,
+) -> None:
+    given = codings(["a", "b"], ["s"])
+    source = make_source(cells)
+    _same(list(source.columns), list(cells), "names of the columns")
+    table = source.count(given, missing=missing, person=person)
+    rows = counted(cells, given, missing=missing)
+    _same(_without_person(decoded(table), person), rows, "counted rows")
+    _same(table.dropped, len(cells["a"]) - sum(rows.values()), "rows left out")
+    for order in _orders(len(cells["a"])):
+        moved = {name: [column[i] for i in order] for name, column in cells.items()}
+        again = make_source(moved).count(given, missing=missing, person=person)
+        _same(again.digest, table.digest, "digest after moving rows")
+    for recoding in recodings(table):
+        expected = published(cells, recoding, ["p"])
+        got = read(source.recode(recoding, drop=["p"]))
+        _same(list(got), ["a", "b", "s"], "published columns")
+        _same(list(zip(*got.values(), strict=True)), expected, "published rows")
+
+
+def _check_refusals(make_source: Callable[[Cells], Source], cells: Cells) -> None:
+    given = codings(["a", "b"], ["s"])
+    source = make_source(cells)
+    if any(cell is None for name in ("a", "b") for cell in cells[name]):
+        _refused(lambda: source.count(given, missing=Missing.REFUSE), "missing cells were accepted")
+    recoding = next(recodings(source.count(given)))
+    other = {name: [*column, column[0]] for name, column in cells.items()}
+    _refused(lambda: make_source(other).recode(recoding), "another table was recoded")
+
+
+def recodings(table: Microdata) -> Iterator[Recoding]:
+    """Some recodings of a small table: global ones, with and without suppressed classes, and a local one."""
+    keys = [c.taxonomy for c in table.keys]
+    names = [c.name for c in table.keys]
+    for choose in (Cut.root, Cut.leaves):
+        whole = Recoding.of_cuts(table, dict(zip(names, map(choose, keys), strict=True)))
+        yield whole
+        keep = np.arange(whole.count) % 2 == 0
+        yield Recoding.of_cuts(table, dict(whole.cuts or {}), keep=keep)
+    if table.distinct > 1:
+        class_of = (np.arange(table.distinct) % 2).astype(np.int32)
+        full = np.array([[len(k.leaves) for k in keys]] * 2, np.int32)
+        yield Recoding(table, class_of, np.zeros_like(full), full)
+
+
+def _orders(rows: int) -> list[list[int]]:
+    return [list(range(rows))[::-1], [*range(1, rows), 0][:rows]]
+
+
+def _without_person(rows: Counter[Row], person: str | None) -> Counter[Row]:
+    if person is None:
+        return rows
+    counts: Counter[Row] = Counter()
+    for row, count in rows.items():
+        counts[row[:-1]] += count
+    return counts
+
+
+def _refused(call: Callable[[], object], complaint: str) -> None:
+    try:
+        call()
+    except BadData:
+        return
+    raise AssertionError(complaint)
+
+
+def _same(got: object, expected: object, what: str) -> None:
+    if got != expected:
+        raise AssertionError(f"{what}: expected {expected!r}, got {got!r}")

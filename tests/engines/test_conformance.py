@@ -1,0 +1,83 @@
+"""All engines agree with plain Python, on awkward tables and on random ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.kinds import MAKERS, make_source, read
+from sfumato.engine import open_source
+from sfumato.terms.microdata import Missing
+from sfumato.testing.engines import check_engine, codings, counted, decoded, published, recodings
+
+TEXT = st.one_of(
+    st.none(),
+    st.sampled_from(
+        ["", "a", "A", "NA", "null", "0", "00", " a", "é", "e\u0301", "=x", 'q"', "a,b", "\n", "\r\n"]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=3),
+)
+
+
+@st.composite
+def cells(draw, rows=7):
+    count = draw(st.integers(0, rows))
+    column = st.lists(TEXT, min_size=count, max_size=count)
+    people = st.lists(st.sampled_from("pqrs"), min_size=count, max_size=count)
+    return {"a": draw(column), "b": draw(column), "s": draw(column), "x": draw(column), "p": draw(people)}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_conformance(kind):
+    check_engine(make_source(kind), read=read)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@given(table=cells(), missing=st.sampled_from([Missing.OWN_VALUE, Missing.SUPPRESS]), people=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_random_tables(kind, table, missing, people):
+    given_ = codings(["a", "b"], ["s"])
+    person = "p" if people else None
+    source = make_source(kind)(table)
+    coded = source.count(given_, missing=missing, person=person)
+    expected = counted(table, given_, missing=missing, person=person)
+    people_at = sorted({row[-1] for row in expected}) if people else []
+    assert decoded(coded) == {
+        (*row[:-1], str(people_at.index(row[-1]))) if people else row: n for row, n in expected.items()
+    }
+    assert coded.people == (len({row[-1] for row in expected}) if people else coded.rows)
+    for recoding in recodings(coded):
+        got = read(source.recode(recoding, drop=["p"]))
+        assert list(zip(*got.values(), strict=True)) == published(table, recoding, ["p"])
+
+
+@given(table=cells())
+@settings(max_examples=25, deadline=None)
+def test_every_engine_counts_the_same(table):
+    digests = {
+        kind: make_source(kind)(table).count(codings(["a", "b"], ["s"]), person="p").digest for kind in MAKERS
+    }
+    assert len(set(digests.values())) == 1, digests
+
+
+@given(table=cells())
+@settings(max_examples=25, deadline=None)
+def test_written_files_read_back(table, tmp_path_factory):
+    source = open_source(MAKERS["pyarrow"](table))
+    folder = tmp_path_factory.mktemp("out")
+    for i, recoding in enumerate(recodings(source.count(codings(["a", "b"], ["s"])))):
+        expected = published(table, recoding, ["p"])
+        for ending in ("csv", "parquet"):
+            path = source.write(recoding, folder / f"{i}.{ending}", drop=["p"])
+            again = open_source(path)
+            assert again.columns == ("a", "b", "s", "x")
+            survey = again.survey()
+            assert survey.rows == len(expected)
+            back = again.count(codings(["a", "b"], ["s", "x"]))
+            assert decoded(back) == counted(
+                dict(zip("absx", zip(*expected, strict=True), strict=True))
+                if expected
+                else dict.fromkeys("absx", ()),
+                codings(["a", "b"], ["s", "x"]),
+            )
