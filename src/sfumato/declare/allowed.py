@@ -117,7 +117,7 @@ def _protected_columns(policy: Policy) -> Iterator[Problem]:
 _UNFIT: Mapping[Role, str] = {
     Role.IDENTIFIER: "{name} is an identifier and never published, so nothing can be promised of it.",
     Role.QUASI: "{name} is a quasi-identifier: others know it and it is generalized; it is no secret.",
-    Role.FREE: "{name} is free: part of the class key and generalized; its secrets have a promise of their own.",
+    Role.FREE: "{name} is free: part of the class key and generalized; it has a promise of its own.",
     Role.SENSITIVE: "{name} is sensitive.",
     Role.QUASI_SENSITIVE: "{name} is quasi-sensitive.",
     Role.INSENSITIVE: "{name} is insensitive: published unchanged and counted nowhere.",

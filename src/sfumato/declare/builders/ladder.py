@@ -140,19 +140,25 @@ class _Nodes:
 
 
 def _refuse_twins(labels: Sequence[Label], parent: Sequence[int]) -> None:
+    """A label may stand at one place only; a value below the group of its own name is the exception."""
     if len(set(labels)) == len(labels):
         return
     seen: dict[Label, int] = {}
     for node, label in enumerate(labels):
-        earlier = seen.get(label)
-        if earlier is not None:
-            up = parent[node]
-            while up > earlier:
-                up = parent[up]
-            if up != earlier:
-                one, other = labels[parent[earlier]], labels[parent[node]]
-                raise BadTaxonomy(
-                    f"not a hierarchy: {label!r} can become {one!r} or {other!r}",
-                    remedy=f"Rename one of them, for example to {f'{label} ({other})'!r}.",
-                )
+        earlier = seen.setdefault(label, node)
         seen[label] = node
+        if earlier in (node, parent[node]):
+            continue
+        up = parent[node]
+        while up > earlier:
+            up = parent[up]
+        one, other = labels[parent[earlier]], labels[parent[node]]
+        if up == earlier:
+            raise BadTaxonomy(
+                f"the levels run in a circle: {label!r} becomes {other!r}, which becomes {label!r} again",
+                remedy="Rename one of the two.",
+            )
+        raise BadTaxonomy(
+            f"not a hierarchy: {label!r} can become {one!r} or {other!r}",
+            remedy=f"Rename one of them, for example to {f'{label} ({other})'!r}.",
+        )

@@ -1,0 +1,194 @@
+"""What ails a policy, seen beside the data it is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from sfumato.declare.ailment import Ailment, Gravity, plural
+from sfumato.declare.builders import HierarchyFile, TaxonomyRule, Tree
+from sfumato.declare.builders.rows import Rows, paths
+from sfumato.declare.evidence import ColumnEvidence, Evidence, folded, nearly_unique, texts, twins
+from sfumato.declare.hierarchy_doctor import as_line, examine_file, examine_hierarchy
+from sfumato.declare.policy import ColumnRule, Policy
+from sfumato.declare.problems import did_you_mean, short
+from sfumato.terms.errors import BadTaxonomy
+from sfumato.terms.microdata import Missing, Role
+from sfumato.terms.taxonomy import ANY, Taxonomy
+
+__all__ = ["Ailment", "Gravity", "examine", "examine_file"]
+
+
+def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
+    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
+    found = list(_hierarchies(policy))
+    if survey is not None:
+        found += _columns(policy, survey)
+        found += _few_people(policy, survey)
+        for name, rule in policy.columns.items():
+            if name in survey.columns:
+                for check in CHECKS:
+                    found += check(name, rule, survey.columns[name], policy, survey.rows)
+    worst = list(Gravity)
+    return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+
+
+def _hierarchies(policy: Policy) -> Iterator[Ailment]:
+    for rule in policy.columns.values():
+        if isinstance(rule.taxonomy, HierarchyFile):
+            yield from examine_hierarchy(rule.taxonomy.content, name=rule.taxonomy.name)
+
+
+def _columns(policy: Policy, survey: Evidence) -> Iterator[Ailment]:
+    absent = [name for name in policy.columns if name not in survey.columns]
+    for name in survey.columns:
+        if name not in policy.columns:
+            hint = did_you_mean(name, absent, otherwise="Give it a role; insensitive if it is harmless.")
+            yield Ailment(
+                "undeclared",
+                Gravity.ERROR,
+                f"column {short(name)}",
+                "the policy does not declare it",
+                1,
+                hint,
+            )
+    for name in absent:
+        hint = "Drop it from the policy, or look whether the data lost it."
+        yield Ailment("absent", Gravity.ERROR, f"column {short(name)}", "the data does not have it", 1, hint)
+
+
+def _few_people(policy: Policy, survey: Evidence) -> Iterator[Ailment]:
+    person = survey.columns.get(policy.person or "")
+    people = survey.rows if person is None else person.distinct
+    for promise in policy.promises:
+        k = getattr(promise, "k", 0)
+        if people < k:
+            yield Ailment(
+                "too-few",
+                Gravity.ERROR,
+                "table",
+                f"it is about {people} people, fewer than k = {k}",
+                people,
+                "No recoding can mend that; collect more or ask for a smaller k.",
+            )
+
+
+def _empty_cells(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Ailment]:
+    del rows
+    if not column.missing or not rule.role.is_key:
+        return
+    gravity, remedy = {
+        Missing.OWN_VALUE: (Gravity.NOTE, "They are a value of their own."),
+        Missing.SUPPRESS: (Gravity.WARNING, "These rows will not be published."),
+        Missing.REFUSE: (Gravity.ERROR, "The policy refuses them: say missing: own-value or suppress."),
+    }[policy.missing]
+    what = plural(column.missing, "cell is empty", "cells are empty")
+    yield Ailment("empty-cells", gravity, f"column {short(name)}", what, column.missing, remedy)
+
+
+def _unknown_values(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Ailment]:
+    del policy, rows
+    if rule.taxonomy is None or not column.complete:
+        return
+    try:
+        rule.taxonomy.build(column.values)
+    except BadTaxonomy as wrong:
+        lacking = wrong.values
+        where = f"column {short(name)}"
+        if not lacking:
+            yield Ailment("bad-taxonomy", Gravity.ERROR, where, wrong.message, 1, wrong.remedy)
+            return
+        cells = _cells(column, set(lacking))
+        repair = _lines_to_add(rule.taxonomy, lacking)
+        listed = isinstance(rule.taxonomy, HierarchyFile | Rows | Tree)
+        remedy = "Lines to add are proposed." if listed else "Correct the data, or widen the taxonomy."
+        what = f"{plural(len(lacking), 'value')} that the taxonomy lacks, in {plural(cells, 'cell')}"
+        yield Ailment("lacking", Gravity.ERROR, where, what, len(lacking), remedy, lacking, repair)
+
+
+def _never_seen(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Ailment]:
+    del policy, rows
+    if not isinstance(rule.taxonomy, HierarchyFile | Rows | Tree) or not column.complete:
+        return
+    seen = set(column.values)
+    unseen = [leaf for leaf in rule.taxonomy.build([]).leaf_labels if leaf not in seen]
+    if unseen:
+        what = plural(len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur")
+        where = f"column {short(name)}"
+        remedy = "Fine if they may occur later; they count in the loss."
+        shown = tuple(str(leaf) for leaf in unseen)
+        yield Ailment("never-seen", Gravity.NOTE, where, what, len(unseen), remedy, shown)
+
+
+def _twins(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Ailment]:
+    del policy, rows
+    if not rule.role.is_key and rule.role is not Role.SENSITIVE:
+        return
+    if pairs := twins(texts(column)):
+        yield Ailment(
+            "look-alikes",
+            Gravity.WARNING,
+            f"column {short(name)}",
+            f"{plural(len(pairs), 'value')} in several spellings that look alike (case, blanks, composed letters)",
+            len(pairs),
+            "Write each in one way: they count as different values and split groups.",
+            tuple(text for pair in pairs for text in pair),
+        )
+
+
+def _like_an_identifier(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Ailment]:
+    del policy
+    if rule.role is Role.IDENTIFIER or not nearly_unique(column, rows):
+        return
+    fate = {
+        Role.INSENSITIVE: "published unchanged, it would tell nearly everybody apart",
+        Role.SENSITIVE: "published unchanged, whoever knows a value finds its person",
+    }.get(rule.role)
+    if fate is None and (rule.taxonomy is None or rule.taxonomy.spec.get("flat") is not None):
+        fate = "without a hierarchy it will become * everywhere"
+    if fate is not None:
+        yield Ailment(
+            "like-an-identifier",
+            Gravity.WARNING,
+            f"column {short(name)}",
+            f"{column.distinct:,} different values in {rows - column.missing:,} cells: {fate}",
+            column.distinct,
+            "Make it an identifier, or a quasi-identifier with a taxonomy.",
+        )
+
+
+def _cells(column: ColumnEvidence, chosen: set[str]) -> int:
+    pairs = zip(column.values, column.counts.tolist(), strict=True)
+    return sum(count for value, count in pairs if value in chosen)
+
+
+def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000) -> tuple[str, ...]:
+    """Each value with the path of the most similar one; below the root alone where none is similar."""
+    if not isinstance(rule, HierarchyFile | Rows | Tree):
+        return ()
+    tree = rule.build([])
+    path = dict(zip(tree.leaf_labels, paths(tree), strict=True))
+    alike = {folded(str(leaf)): str(leaf) for leaf in path}
+    lines = []
+    for value in lacking[:most]:
+        near = alike.get(folded(value)) or next(iter(get_close_matches(value, alike.values(), n=1)), None)
+        above = _root_only(tree) if near is None else [str(x) for x in path[near][1:]]
+        lines.append(as_line([value, *(value if x == near else x for x in above)]))
+    return tuple(lines)
+
+
+def _root_only(tree: Taxonomy) -> list[str]:
+    return [str(tree.labels[0] or ANY)]
+
+
+CHECKS = (_empty_cells, _unknown_values, _never_seen, _twins, _like_an_identifier)

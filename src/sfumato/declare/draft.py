@@ -1,0 +1,76 @@
+"""A first policy, from the data alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sfumato.declare.builders import Flat
+from sfumato.declare.evidence import ColumnEvidence, Evidence, texts
+from sfumato.declare.guess import guess
+from sfumato.declare.names import PEOPLE, words
+from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
+from sfumato.declare.presets import Preset
+from sfumato.declare.presets import preset as preset_of
+from sfumato.declare.promises import make
+from sfumato.terms.errors import BadData
+from sfumato.terms.microdata import Role
+from sfumato.terms.promise import Promises
+
+USUAL = "small-cells-5"
+
+
+def draft(survey: Evidence, *, preset: str | None = None) -> Policy:
+    """A policy that works, with a role and a taxonomy for every column, each with its reason.
+
+    Roles are guesses: whoever knows the data should read the comments before anything is published. Where
+    nothing speaks for another role a column is a quasi-identifier, which is the cautious choice.
+    Without a preset k is 5, less only where the table is about fewer people.
+    """
+    if not survey.columns:
+        raise BadData("the table has no columns")
+    columns = {name: guess(name, column, survey.rows) for name, column in survey.columns.items()}
+    if not any(rule.role.is_key for rule in columns.values()):
+        columns.update(_key(columns, survey))
+    person = _person(columns, survey)
+    people = survey.rows if person is None else survey.columns[person].distinct
+    chosen = preset_of(preset or USUAL)
+    k = chosen.k if preset or people < 2 else min(chosen.k, people)
+    return Policy(
+        columns,
+        Promises((make("k-anonymity", {"k": k}), *_secrets(columns, survey))),
+        ProtectRule(suppress=Fraction(0)),
+        person=person,
+    )
+
+
+def remarks(chosen: Preset) -> str:
+    """Where a preset comes from, in a sentence."""
+    return f"{chosen.meaning} Source: {chosen.source} ({chosen.dated})."
+
+
+def _secrets(columns: dict[str, ColumnRule], survey: Evidence) -> Promises:
+    """Two different values in every class, for every sensitive column that has two."""
+    secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
+    several = [name for name in secret if _different(survey.columns[name]) > 1]
+    return Promises(tuple(make("l-diversity", {"of": name, "l": 2}) for name in several))
+
+
+def _different(column: ColumnEvidence) -> int:
+    return len(texts(column)) + (column.missing > 0)
+
+
+def _key(columns: dict[str, ColumnRule], survey: Evidence) -> dict[str, ColumnRule]:
+    """Some column must be a key: of those most likely to be published, the one with the fewest values."""
+    order = (Role.INSENSITIVE, Role.SENSITIVE, Role.IDENTIFIER)
+    name = min(columns, key=lambda n: (order.index(columns[n].role), survey.columns[n].distinct))
+    return {name: ColumnRule(Role.QUASI, Flat(), "no other column could be a quasi-identifier")}
+
+
+def _person(columns: dict[str, ColumnRule], survey: Evidence) -> str | None:
+    """An identifier that repeats: several rows per person."""
+    for name, rule in columns.items():
+        column = survey.columns[name]
+        repeats = 1 < column.distinct < survey.rows - column.missing and column.missing == 0
+        if rule.role is Role.IDENTIFIER and repeats and column.complete and words(name) & PEOPLE:
+            return name
+    return None
