@@ -39,19 +39,27 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     find_measure(aim.loss)
     floor = Floor(table, aim.weights)
     jury = Jury(floor, promises, aim)
-    open_, closed, checked = floor.whole, [], len(floor.whole)
+    if jury.by_size:
+        segments = floor.divide(least=jury.least, relaxed=aim.relaxed)
+    else:
+        segments = _by_rounds(floor, jury, relaxed=aim.relaxed, progress=progress)
+    recoding = _recoding(floor, segments, merge=aim.relaxed)
+    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=jury.checked)
+
+
+def _by_rounds(floor: Floor, jury: Jury, *, relaxed: bool, progress: Progress) -> Segments:
+    """Split all open segments at once; those whose parts are refused are tried in their next column."""
+    open_, closed = floor.whole, []
     while len(open_):
-        proposal = floor.propose(open_, least=jury.least, relaxed=aim.relaxed)
+        proposal = floor.propose(open_, least=jury.least, relaxed=relaxed)
         split = proposal.parts > 1
         closed.append(open_.pick(~split))
         accepted = jury.accept(proposal, split)
-        checked += int(split.sum())
-        parts = proposal.pick(accepted)
-        finer = open_.pick(accepted).cut(parts.first, parts.last, parts.parts)
+        finer = open_.pick(accepted).cut(proposal.pick(accepted))
         open_ = Segments.joined([finer, open_.pick(split & ~accepted)])
-        progress("mondrian", sum(int((s.last - s.first).sum()) for s in closed), table.distinct)
-    recoding = _recoding(floor, closed, merge=aim.relaxed)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
+        progress("mondrian", sum(int(s.weight.sum()) for s in closed), floor.table.rows)
+    segments = Segments.joined(closed) if closed else floor.whole
+    return segments.pick(np.argsort(segments.first))
 
 
 class Jury:
@@ -74,18 +82,20 @@ class Jury:
             raise refusal.too_many_missing(table, aim.allowed(table))
         self.least = max([1, *(p.k for p in promises if isinstance(p, KAnonymity))])
         self._floor, self._promises, self._counting = floor, promises, Counting(table)
-        self._by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
+        self.by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
         self._jointly = table.has_person and not promises.hereditary
         self._starts = floor.whole.first
-        everything = self._classes(floor.whole.first, floor.whole.last, {})
+        self.checked = 1
+        everything = self._everything()
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         if not promises.holds_on(everything).all():
             raise refusal.at_the_root(everything, promises, final=not self._jointly)
 
     def accept(self, proposal: Proposal, split: Truths) -> Truths:
         """Which of the segments that were split may stay so."""
-        if self._by_size or not split.any():
+        if not split.any():
             return split
+        self.checked += int(split.sum())
         accepted = split.copy()
         if not self._jointly:
             parts = proposal.pick(split)
@@ -111,16 +121,21 @@ class Jury:
         self._starts = np.union1d(self._starts, proposal.pick(accepted).first)
         return accepted
 
+    def _everything(self) -> Classes:
+        """The table as one class."""
+        if self.by_size:
+            rows = np.full(len(self._starts), self._floor.table.rows, np.int64)
+            return Classes(rows, rows)
+        return self._classes(self._floor.whole.first, self._floor.whole.last, {})
+
     def _classes(self, first: Counts, last: Counts, overall: dict[str, Counts]) -> Classes:
         member, start = self._floor.rows_of(first, last)
         rows = np.add.reduceat(self._floor.table.counts[member], start[:-1]) if len(first) else first
         return self._counting.classes(member, start, rows, self._promises.sensitive, overall)
 
 
-def _recoding(floor: Floor, closed: list[Segments], *, merge: bool) -> Recoding:
+def _recoding(floor: Floor, segments: Segments, *, merge: bool) -> Recoding:
     """Segments as classes, in the order in which they lie; `merge` joins those that publish the same."""
-    segments = Segments.joined(closed) if closed else floor.whole
-    segments = segments.pick(np.argsort(segments.first))
     class_of = floor.class_of(segments)
     low, high = floor.published(segments)
     if merge and len(low):

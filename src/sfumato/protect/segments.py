@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import medians
 from sfumato.terms.microdata import Codes, Column, Counts, Microdata
-from sfumato.terms.packing import Packing
 from sfumato.terms.taxonomy import Nodes, Taxonomy
 
 Truths = NDArray[np.bool_]
@@ -26,6 +26,7 @@ class Segments:
 
     first: Counts
     last: Counts
+    weight: Counts
     low: Codes
     high: Codes
     tried: Truths
@@ -35,40 +36,33 @@ class Segments:
         return len(self.first)
 
     def pick(self, chosen: NDArray[np.generic]) -> Segments:
-        return Segments(
-            self.first[chosen],
-            self.last[chosen],
-            self.low[chosen],
-            self.high[chosen],
-            self.tried[chosen],
-            self.fresh[chosen],
-        )
+        """Some of the segments."""
+        return Segments(*(array[chosen] for array in self._arrays))
 
     @classmethod
     def joined(cls, some: Sequence[Segments]) -> Segments:
         """The segments of each, one after the other."""
-        return cls(
-            np.concatenate([s.first for s in some]),
-            np.concatenate([s.last for s in some]),
-            np.concatenate([s.low for s in some]),
-            np.concatenate([s.high for s in some]),
-            np.concatenate([s.tried for s in some]),
-            np.concatenate([s.fresh for s in some]),
-        )
+        return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in some), strict=True)))
 
-    def cut(self, first: Counts, last: Counts, parts: Counts) -> Segments:
-        """Every segment replaced by its parts, so many of each; nothing is tried on them yet."""
-        low, high = np.repeat(self.low, parts, axis=0), np.repeat(self.high, parts, axis=0)
-        return Segments(first, last, low, high, np.zeros(low.shape, bool), np.ones(len(first), bool))
+    def cut(self, parts: Proposal) -> Segments:
+        """Every segment replaced by its parts; nothing is tried on them yet."""
+        low, high = (np.repeat(bound, parts.parts, axis=0) for bound in (self.low, self.high))
+        tried, fresh = np.zeros(low.shape, bool), np.ones(len(low), bool)
+        return Segments(parts.first, parts.last, parts.weight, low, high, tried, fresh)
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """Splits of some segments; part p is the rows `first[p] .. last[p]-1`; `parts[s]` parts for segment s."""
+    """Splits of some segments, `parts[s]` parts of segment s; part p is the rows `first[p] .. last[p]-1`."""
 
     parts: Counts
     first: Counts
     last: Counts
+    weight: Counts
 
     @property
     def begin(self) -> Counts:
@@ -78,7 +72,7 @@ class Proposal:
     def pick(self, chosen: Truths) -> Proposal:
         """The splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
-        return Proposal(self.parts[chosen], self.first[of], self.last[of])
+        return Proposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])
 
 
 class Floor:
@@ -87,18 +81,24 @@ class Floor:
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         self.table = table
         keys = table.keys
-        packing = Packing(tuple(max(1, len(c.taxonomy.leaves)) for c in keys))
-        self._layout = _layout(keys, packing, weights)
-        key = packing.pack([table.codes(c.name) for c in keys])
+        places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
+        self._layout = _layout(keys, places, weights)
+        key = table.words & _key_bits(places, len(table.words))
         row = np.arange(table.distinct, dtype=np.int64)
         if not _ascending(key):
             row = np.lexsort(key[::-1])
             key = np.ascontiguousarray(key[:, row])
-        self._key = key
-        self._tag = (row << 32) | np.minimum(table.counts[row], medians.HEAVY)
-        self._spare = np.empty((len(key) + 1, table.distinct), np.int64)
-        self._slot = np.full(max((len(c.taxonomy.labels) for c in keys), default=0), -1, np.int64)
-        self._starts = np.empty(table.distinct + 1, np.int64)
+        weight = np.minimum(table.counts[row], medians.HEAVY)
+        nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
+        self._weight = int(weight.sum())
+        self._rows = medians.Rows(
+            key=key,
+            tag=(row << 32) | weight,
+            spare=np.empty((len(key) + 1, table.distinct), np.int64),
+            slot=np.full(nodes, -1, np.int64),
+            tally=np.empty(max(64, nodes), np.int64),
+            sizes=np.empty(nodes, np.int64),
+        )
 
     @property
     def whole(self) -> Segments:
@@ -106,47 +106,41 @@ class Floor:
         count, leaves = min(1, self.table.distinct), [len(c.taxonomy.leaves) for c in self.table.keys]
         low = np.zeros((count, len(leaves)), np.int32)
         high = np.tile(np.array(leaves, np.int32) - 1, (count, 1)).astype(np.int32)
-        first, last = np.zeros(count, np.int64), np.full(count, self.table.distinct, np.int64)
-        return Segments(first, last, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
+        first, last, weight = (_longs([end] * count) for end in (0, self.table.distinct, self._weight))
+        return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> Proposal:
         """Split each segment in its widest column that allows it; bounds become tight."""
-        parts = medians.propose(
-            self._layout,
-            self._key,
-            self._tag,
-            segments.first,
-            segments.last,
-            segments.low,
-            segments.high,
-            segments.tried,
-            segments.fresh,
-            least,
-            relaxed,
-            self._slot,
-            self._spare,
-            self._starts,
-        )
+        parts, first, weight = medians.propose(self._layout, self._rows, *segments._arrays, (least, relaxed))
         segments.fresh[:] = False
-        first = self._starts[: int(parts.sum())].copy()
         last = np.empty_like(first)
         last[:-1] = first[1:]
         last[np.cumsum(parts) - 1] = segments.last
-        return Proposal(parts, first, last)
+        return Proposal(parts, first, last, weight)
+
+    def divide(self, *, least: int, relaxed: bool) -> Segments:
+        """Split the table, and all parts, as long as parts of `least` rows are left."""
+        whole = self.whole
+        if not len(whole):
+            return whole
+        first, low, high = medians.divide(
+            self._layout, self._rows, self._weight, whole.low[0], whole.high[0], (least, relaxed)
+        )
+        last = np.append(first[1:], self.table.distinct)
+        return Segments(
+            first, last, last - first, low, high, np.ones(low.shape, bool), np.zeros(len(low), bool)
+        )
 
     def rows_of(self, first: Counts, last: Counts) -> tuple[Codes, Counts]:
         """The row numbers in some ranges, one after the other, and where each range starts."""
         start = np.concatenate(([0], np.cumsum(last - first))).astype(np.int64)
         place = np.arange(start[-1]) - np.repeat(start[:-1] - first, last - first)
-        return (self._tag[place] >> 32).astype(np.int32), start
+        return (self._rows.tag[place] >> 32).astype(np.int32), start
 
     def class_of(self, segments: Segments) -> Codes:
         """The segment of every row of the table; the segments cover it in order."""
-        class_of = np.empty(self.table.distinct, np.int32)
-        class_of[self._tag >> 32] = np.repeat(
-            np.arange(len(segments), dtype=np.int32), segments.last - segments.first
-        )
-        return class_of
+        found: Codes = medians.segment_of(self._rows.tag, segments.first, segments.last)
+        return found
 
     def published(self, segments: Segments) -> tuple[Codes, Codes]:
         """The leaf ranks `low .. high-1` that each segment publishes in every key column.
@@ -174,19 +168,19 @@ def _ancestors(tree: Taxonomy) -> Nodes:
     return np.array(rows[::-1], dtype=np.int32)
 
 
-def _layout(keys: tuple[Column, ...], packing: Packing, weights: Mapping[str, Fraction]) -> medians.Layout:
+def _layout(
+    keys: tuple[Column, ...], places: Sequence[tuple[int, int, int]], weights: Mapping[str, Fraction]
+) -> medians.Layout:
     trees = [c.taxonomy for c in keys]
     scales = [Fraction(weights.get(c.name, 1)) / max(1, len(c.taxonomy.leaves) - 1) for c in keys]
     tables = [np.zeros((1, 0), np.int32) if t.ordered else _ancestors(t) for t in trees]
     return medians.Layout(
-        word=_longs([word for word, _, _ in packing.places]),
-        shift=_longs([shift for _, shift, _ in packing.places]),
-        mask=_longs([(1 << bits) - 1 for _, _, bits in packing.places]),
+        word=_longs([word for word, _, _ in places]),
+        shift=_longs([shift for _, shift, _ in places]),
+        mask=_longs([(1 << bits) - 1 for _, _, bits in places]),
         ordered=np.array([t.ordered for t in trees], dtype=bool),
-        scale=(
-            np.array([float(s.numerator) for s in scales]),
-            np.array([float(s.denominator) for s in scales]),
-        ),
+        scale_by=np.array([float(s.numerator) for s in scales]),
+        scale_to=np.array([float(s.denominator) for s in scales]),
         leaves=_longs([len(t.leaves) for t in trees]),
         above=_longs(np.cumsum([0, *(t.size for t in tables)])[:-1]),
         ancestor=np.concatenate([np.zeros(0, np.int32), *(t.ravel() for t in tables)]),
@@ -195,6 +189,14 @@ def _layout(keys: tuple[Column, ...], packing: Packing, weights: Mapping[str, Fr
         high=np.concatenate([np.zeros(0, np.int32), *(t.high for t in trees)]),
         height=_longs([len(t) - 1 for t in tables]),
     )
+
+
+def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
+    """The bits of every word that hold codes of key columns."""
+    field = np.zeros((words, 1), np.int64)
+    for word, shift, bits in places:
+        field[word] |= ((1 << bits) - 1) << shift
+    return field
 
 
 def _longs(values: Sequence[int] | NDArray[np.integer]) -> Counts:
