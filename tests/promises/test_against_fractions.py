@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def test_integers_python_integers_and_floats_agree(distance, table):
     promise = TCloseness("s", Fraction(0), distance)
     _, earth = promise._earth(plain.classes_of(taxonomy, groups))
     formula = module.DISTANCES[distance]
-    small, python = formula(earth, int), formula(earth, object)
+    small, python = formula(earth, np.int64), formula(earth, object)
     assert small.tolist() == python.tolist()
     rough, error = promise._rough(earth)
     scale = promise._scale(earth) * earth.total

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,8 @@ def hierarchical(earth: Earth, number: type) -> Numbers:
     held = running[t.high] - running[t.low]
     inside: Numbers = held.astype(number)
     size: Numbers = h.totals.astype(number)
-    cost: Numbers = size * _as(int((up.astype(object) * held).sum()), number)
+    wide = held if number is np.int64 else held.astype(object)
+    cost: Numbers = size * _as(int((up * wide).sum()), number)
     node, count, owner = t.leaves[h.values], h.counts, h.owner
     for depth in range(int(t.depth.max(initial=0)), 0, -1):
         here = t.depth[node] == depth
@@ -137,11 +139,13 @@ def heights(taxonomy: Taxonomy) -> Nodes:
     return found
 
 
+@lru_cache(maxsize=16)
 def climbs(taxonomy: Taxonomy) -> Nodes:
     """How much higher than each node its parent stands; 0 for the root."""
     height = heights(taxonomy)
     climb: Nodes = height[taxonomy.parent] - height
     climb[ROOT] = 0
+    climb.setflags(write=False)
     return climb
 
 

@@ -37,7 +37,7 @@ class Reference:
         numbers = [n for _, n in self.counts]
         if not all(type(n) is int and n >= 0 for n in numbers) or not 0 < sum(numbers) < MOST:
             raise BadPolicy(
-                "reference must give every value a count, a whole number from 0 on, not all 0, below 2**63 in all",
+                "reference must give every value a whole number from 0 on, not all 0, below 2**63 in all",
                 where="reference",
             )
 
