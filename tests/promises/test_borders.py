@@ -15,6 +15,7 @@ from sfumato.declare.promises import (
     RecursiveLDiversity,
     TCloseness,
 )
+from sfumato.declare.promises.earth_movers import heights
 from sfumato.terms.taxonomy import Taxonomy
 
 HUGE = (2**31 - 1, 2**31, 2**31 + 1, 2**53 + 1, 2**61 + 1)
@@ -116,3 +117,43 @@ def test_one_value_only_has_distance_zero():
         for taxonomy in (flat(1), Taxonomy.grow(["*"], [-1])):
             classes = plain.classes_of(taxonomy, [{0: 5}, {0: 1}])
             assert TCloseness("s", 0, distance).verdict(classes).measured == 0
+
+
+def test_heights_come_from_the_levels_where_a_tree_is_uneven_or_a_level_is_skipped():
+    """No level publishes b, so it stands as high as its parent C; v3 hangs from the root and is still a leaf."""
+    taxonomy = Taxonomy.grow(
+        ["*", "C", "b", "v0", "v1", "v2", "v3"],
+        [-1, 0, 1, 2, 2, 1, 0],
+        levels=np.array([[3, 4, 5, 6], [1, 1, 1, 6], [1, 1, 1, 6], [0, 0, 0, 0]]),
+    )
+    assert dict(zip(taxonomy.labels, heights(taxonomy).tolist(), strict=True)) == {
+        "*": 3,
+        "C": 1,
+        "b": 1,
+        "v0": 0,
+        "v1": 0,
+        "v2": 0,
+        "v3": 0,
+    }
+    groups = [{0: 3, 2: 1}, {1: 2, 3: 1}, {3: 2}, {0: 1, 1: 1, 2: 1, 3: 2}]
+    expected = [plain.distance_of(taxonomy, g, plain.added(groups), "hierarchical") for g in groups]
+    classes = plain.classes_of(taxonomy, groups)
+    for i, away in enumerate(expected):
+        truth = TCloseness("s", away, "hierarchical").holds_on(classes).tolist()
+        assert truth == [other <= away for other in expected]
+        assert truth[i]
+    assert TCloseness("s", 1, "hierarchical").verdict(classes).measured == max(expected)
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
+def test_in_a_flat_tree_heights_say_nothing_and_an_empty_step_to_the_root_counts_as_a_step(distance):
+    groups = [{0: 3, 1: 1}, {1: 2, 2: 2}]
+    chain = Taxonomy.grow(["*", "*", "v0", "v1", "v2"], [-1, 0, 1, 1, 1])
+    plain_flat = plain.classes_of(flat(3), groups)
+    with_chain = plain.classes_of(chain, groups)
+    measured = TCloseness("s", 1, distance).verdict(plain_flat).measured
+    if distance == "hierarchical":
+        assert measured == TCloseness("s", 1, "equal").verdict(plain_flat).measured
+        assert TCloseness("s", 1, distance).verdict(with_chain).measured == measured / 2
+    else:
+        assert TCloseness("s", 1, distance).verdict(with_chain).measured == measured
