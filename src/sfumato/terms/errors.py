@@ -45,8 +45,9 @@ class SfumatoError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
+        stop = "" if not self.remedy or self.message.endswith((".", "!", "?", ":")) else "."
         remedy = f" {self.remedy}" if self.remedy else ""
-        return f"{place}{self.message}{remedy}"
+        return f"{place}{self.message}{stop}{remedy}"
 
 
 class WrongCall(SfumatoError):
