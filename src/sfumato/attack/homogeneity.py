@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attack.published import Published
+from sfumato.attack.published import Published, crowd
 from sfumato.attack.ratios import Integers, exceeding, largest
 from sfumato.attack.tolerance import Tolerance
 from sfumato.terms.classes import Classes
@@ -83,6 +83,6 @@ def _sentence(published: Published, column: str, confidence: Fraction, exposed: 
     if not published.rows:
         return f"nothing is published, so {column} stays unknown"
     return (
-        f"{column} is guessed rightly with chance {confidence} at best; for {exposed} people it is certain, "
-        f"for {people} easier than allowed"
+        f"{column} guessed right {confidence} of the time at best; certain for {crowd(exposed)}, "
+        f"easier than allowed for {crowd(people)}"
     )

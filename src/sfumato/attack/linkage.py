@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attack.published import Published
+from sfumato.attack.published import Published, crowd
 from sfumato.attack.ratios import Integers, exceeding
 from sfumato.attack.tolerance import Tolerance
 from sfumato.terms.taxonomy import Label
@@ -95,7 +95,9 @@ def _best_guess(
         attack=Linkage.name,
         adversary=f"{who}: {adversary}",
         sentence=_sentence(
-            published, f"best guess right with chance{bound} {highest}", people, limit, source
+            published,
+            f"best guess right{bound} 1 time in {highest.denominator:,}; "
+            f"{crowd(people)} above {limit} ({source})",
         ),
         confidence=highest,
         people=people,
@@ -125,9 +127,7 @@ def _matches(
     return Finding(
         attack=Linkage.name,
         adversary=f"marketer: {_MARKETER}",
-        sentence=_sentence(
-            published, f"a share of {rate} is matched rightly", everyone if rate > limit else 0, limit, source
-        ),
+        sentence=_sentence(published, f"{float(rate):.3%} matched rightly, against {limit} ({source})"),
         confidence=rate,
         people=everyone if rate > limit else 0,
         breach=rate > limit,
@@ -148,7 +148,5 @@ def _mean_risk(inside: Integers, sizes: Integers) -> Fraction:
     return sum(risks, Fraction()) / everyone
 
 
-def _sentence(published: Published, what: str, people: int, limit: Fraction, source: str) -> str:
-    if not published.rows:
-        return "nothing is published, so nobody can be recognized"
-    return f"{what}; {people} people carry more than {limit}, the limit {source}"
+def _sentence(published: Published, what: str) -> str:
+    return what if published.rows else "nothing is published, so nobody can be recognized"

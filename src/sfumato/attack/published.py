@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.terms.card import several
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Coding, Microdata, Missing, Role
@@ -98,6 +99,15 @@ class Published:
     @cached_property
     def _grouped(self) -> tuple[Codes, Codes]:
         return classes_under(self.table, {c.name: Cut.leaves(c.taxonomy) for c in self.table.keys})
+
+
+def crowd(people: int) -> str:
+    """So many people, in words.
+
+    >>> crowd(0), crowd(1), crowd(2500)
+    ('nobody', '1 person', '2,500 people')
+    """
+    return several(people, "person", "people") if people else "nobody"
 
 
 def flat(values: Sequence[Label]) -> Taxonomy:

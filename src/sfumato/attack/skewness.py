@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attack.published import Published
+from sfumato.attack.published import Published, crowd
 from sfumato.attack.ratios import Integers, equal_to, exceeding, largest
 from sfumato.attack.tolerance import Tolerance
 from sfumato.terms.classes import Histogram
@@ -105,7 +105,6 @@ def _sentence(
     if not published.rows:
         return f"nothing is published, so no belief about {column} changes"
     return (
-        f"belief in one value of {column} grows up to {float(gain):.3g} times; the furthest class is "
-        f"{float(distance):.3g} from the table; {people} people are in classes further than {limit}, "
-        f"the limit {source}"
+        f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
+        f"{float(distance):.3g} from the table, {crowd(people)} above {limit} ({source})"
     )

@@ -15,8 +15,8 @@ CERTAINTY = Fraction(1)
 SHIFT = Fraction(1, 2)
 """Where no promise limits it: a class is at most halfway from the table's distribution."""
 
-DEFAULT = "by default"
-PROMISED = "by promise"
+DEFAULT = "default"
+PROMISED = "promised"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tolerance:
     distance of a class from the whole table (half the sum of absolute differences).
 
     >>> Tolerance().linkage_limit
-    (Fraction(1, 5), 'by default')
+    (Fraction(1, 5), 'default')
     """
 
     linkage: Fraction | None = None

@@ -1,0 +1,130 @@
+"""The audit: is a published table what its policy promises, and what could an adversary still do with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.attack.attack import Attack, strike_all
+from sfumato.attack.judging import Placing, judge
+from sfumato.attack.objection import Objection, column_objections, label_objections
+from sfumato.attack.published import Published
+from sfumato.attack.registry import known, make
+from sfumato.attack.tolerance import Tolerance
+from sfumato.declare.policy import Policy
+from sfumato.engine.source import open_source
+from sfumato.terms.card import Card, verdict_lines
+from sfumato.terms.document import plain
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.verdict import Finding, Measure, Verdict
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an auditor can say who holds nothing but the published table and the policy.
+
+    `holds` is `False` if a promise is broken or a column is published that must not be, `None` if something
+    cannot be decided from the table, else `True`. Findings say what each adversary achieves; an adversary
+    may succeed although every promise holds, where no promise speaks of it.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+    objections: tuple[Objection, ...]
+    rows: int
+    columns: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool | None:
+        said = [v.holds for v in self.verdicts] + [o.holds for o in self.objections]
+        return False if False in said else None if None in said else True
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        """The findings that the policy does not tolerate."""
+        return tuple(f for f in self.findings if f.breach)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The audit as JSON: fractions exact as text, their decimals beside them, no cell values."""
+        return {
+            "holds": self.holds,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "verdicts": [_verdict(v) for v in self.verdicts],
+            "findings": [_finding(f) for f in self.findings],
+            "objections": [plain(o) for o in self.objections],
+        }
+
+    def _repr_html_(self) -> str:
+        title = {True: "every promise holds", False: "not safe as promised", None: "not decidable"}[
+            self.holds
+        ]
+        lines: list[tuple[str, ...]] = [*verdict_lines(self.verdicts), ()]
+        lines += [(f.attack, "BREACH" if f.breach else "withstood", f.sentence) for f in self.findings]
+        return Card(title, lines, [_spoken(o) for o in self.objections])._repr_html_()
+
+
+def audit(
+    source: Any,
+    policy: Policy,
+    *,
+    attacks: Sequence[str | Attack] | None = None,
+    progress: Progress = silent,
+) -> Audit:
+    """Judge a published table, and attack it; nothing else is looked at.
+
+    `source` is a dataframe, a path, or an opened source. `attacks` are names or attacks with knowledge of
+    their own; all known ones by default. A raw table can be audited too: then the findings tell what
+    would leak if it were published as it is.
+    """
+    opened = open_source(source)
+    adversaries = tuple(
+        make(a) if isinstance(a, str) else a for a in (known() if attacks is None else attacks)
+    )
+    placing = Placing(policy)
+    roles = {name: rule.role for name, rule in policy.columns.items()}
+    published = Published.read(opened, roles, person=policy.person, builds=placing.builds, progress=progress)
+    objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
+    verdicts = judge(published, policy, placing.unplaced)
+    progress("attack", 0)
+    findings = strike_all(published, adversaries, Tolerance.of(policy.promises))
+    forbidden = [o for o in objections if o.holds is False]
+    return Audit(
+        (*_columns_verdict(forbidden), *verdicts),
+        findings,
+        tuple(objections),
+        published.rows,
+        published.columns,
+    )
+
+
+def _columns_verdict(forbidden: list[Objection]) -> list[Verdict]:
+    """Columns that must not be there break the policy as a promise does."""
+    if not forbidden:
+        return []
+    reason = "; ".join(_spoken(o) for o in forbidden)
+    return [Verdict("only declared columns, no identifier", False, len(forbidden), 0, reason=reason)]
+
+
+def _spoken(objection: Objection) -> str:
+    named = f": {', '.join(objection.columns)}" if objection.columns else ""
+    return objection.sentence + named
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    found: dict[str, Any] = plain(verdict)
+    return {**found, **_decimals({"measured": verdict.measured, "limit": verdict.limit})}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    found: dict[str, Any] = plain(finding)
+    del found["values"]
+    numbers = {k: v for k, v in finding.details.items() if isinstance(v, Fraction)}
+    found["details"] |= _decimals(numbers)
+    return {**found, **_decimals({"confidence": finding.confidence})}
+
+
+def _decimals(numbers: dict[str, Measure | None] | dict[str, Fraction]) -> dict[str, float]:
+    return {f"{key} (decimal)": float(v) for key, v in numbers.items() if isinstance(v, Fraction)}

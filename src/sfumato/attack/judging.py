@@ -1,0 +1,99 @@
+"""What the published table proves about each promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from math import ceil
+
+from sfumato.attack.published import Published, flat
+from sfumato.declare.policy import Policy
+from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
+from sfumato.terms.errors import BadTaxonomy
+from sfumato.terms.promise import ClassPromise, TablePromise
+from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.verdict import Evidence, Verdict
+
+
+class Placing:
+    """How sensitive columns are coded: by the policy's taxonomies, and where values lack a place, flat.
+
+    `unplaced` counts those values per column, once the table has been read.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.unplaced: dict[str, int] = {}
+        self._spoken: dict[str, list[Label]] = {}
+        for promise in policy.promises:
+            reference = getattr(promise, "reference", None)
+            if reference is not None:
+                self._spoken.setdefault(promise.sensitive[0], []).extend(v for v, _ in reference.counts)
+        self.builds = {c.name: self._placing(c.name, c.build) for c in policy.codings if not c.role.is_key}
+
+    def _placing(
+        self, name: str, build: Callable[[Sequence[Label]], Taxonomy]
+    ) -> Callable[[Sequence[Label]], Taxonomy]:
+        def place(values: Sequence[Label]) -> Taxonomy:
+            for wanted in ([*dict.fromkeys([*values, *self._spoken.get(name, [])])], values):
+                try:
+                    tree = build(wanted)
+                except BadTaxonomy:
+                    continue
+                lacking = sum(tree.rank(value) is None for value in values)
+                if not lacking:
+                    return tree
+            self.unplaced[name] = _lacking(build, values)
+            return flat(values)
+
+        return place
+
+
+def judge(published: Published, policy: Policy, unplaced: Collection[str]) -> tuple[Verdict, ...]:
+    """A verdict per promise; `holds` is `None` where this file cannot decide it."""
+    by_rows = policy.person is not None and not published.table.has_person
+    return tuple(_judge(p, published, unplaced, by_rows=by_rows) for p in policy.promises)
+
+
+def _judge(
+    promise: ClassPromise | TablePromise, published: Published, unplaced: Collection[str], *, by_rows: bool
+) -> Verdict:
+    absent = [column for column in promise.sensitive if column not in published.sensitive]
+    if absent:
+        return _open(promise, f"column {', '.join(absent)} is not in this file")
+    if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
+        return _open(promise, "not decidable from this file")
+    placeless = [column for column in promise.sensitive if column in unplaced]
+    if placeless:
+        return _open(promise, f"values of {', '.join(placeless)} are not in its taxonomy")
+    found = promise.verdict(published.classes)
+    return _on_rows(promise, published, found) if by_rows else found
+
+
+def _on_rows(promise: ClassPromise, published: Published, found: Verdict) -> Verdict:
+    """What rows prove where the promise counts people and the file does not say who is who.
+
+    A class has at least as many rows as people, so too few rows are too few people. Which values occur in a
+    class does not depend on who holds them, so distinct l-diversity is decided; with fewer than l values
+    the other two kinds are broken as well. Nothing else follows.
+    """
+    if isinstance(promise, DistinctLDiversity):
+        return found
+    broken = found.holds is False and isinstance(promise, KAnonymity)
+    if isinstance(promise, EntropyLDiversity | RecursiveLDiversity):
+        broken = not DistinctLDiversity(promise.of, ceil(promise.l)).holds_on(published.classes).all()
+    if broken:
+        return replace(found, holds=False, reason="judged on rows: there are at most as many people")
+    reason = "counts people, and the person column is not in this file"
+    return replace(found, holds=None, people=0, classes=0, reason=reason)
+
+
+def _open(promise: ClassPromise | TablePromise, reason: str) -> Verdict:
+    return Verdict(str(promise), None, None, 0, evidence=promise.evidence, reason=reason)
+
+
+def _lacking(build: Callable[[Sequence[Label]], Taxonomy], values: Sequence[Label]) -> int:
+    try:
+        tree = build(values)
+    except BadTaxonomy as problem:
+        return max(1, len(problem.values))
+    return sum(tree.rank(value) is None for value in values)

@@ -1,0 +1,125 @@
+"""Recheck: a published file, judged from its bytes by a second implementation.
+
+Nothing here is shared with the code that made the file: another reader (SQL over the bytes), other judges
+(plain numpy and fractions). Two implementations that agree on random tables do not share a bug by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from sfumato.release import recheck_closeness  # noqa: F401  # registers its judges
+from sfumato.release.recheck_judges import distinct_l_diversity, judge_of
+from sfumato.release.recheck_planting import planting
+from sfumato.release.recheck_reading import Plant, Tally, check_witness, header, tally
+from sfumato.terms.errors import BadData
+from sfumato.terms.microdata import Role
+from sfumato.terms.taxonomy import Label
+from sfumato.terms.verdict import Verdict
+
+
+class ColumnRule(Protocol):
+    """What the policy says of a column."""
+
+    @property
+    def role(self) -> Role: ...
+
+    @property
+    def taxonomy(self) -> Any: ...
+
+
+class Policy(Protocol):
+    """What the second judge reads of a policy."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnRule]: ...
+
+    @property
+    def promises(self) -> Iterable[Any]: ...
+
+    @property
+    def published(self) -> Sequence[str]: ...
+
+    @property
+    def person(self) -> str | None: ...
+
+
+def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = None) -> tuple[Verdict, ...]:
+    """Every promise of the policy, judged on the bytes of a published file.
+
+    Raises `BadData` where the file cannot be read strictly or its columns are not those that the policy
+    publishes, `BrokenPromise` where a promise has no second judge. Where promises count people, a file
+    without the person column tells only rows, and a verdict may stay undecided; a `witness` decides it: a
+    file with the same rows and the person column beside them, which is not published.
+    """
+    path = Path(path)
+    promises = list(policy.promises)
+    judges = [judge_of(promise) for promise in promises]
+    names = header(path)
+    check_columns(names, policy, where=path.name)
+    if policy.person is not None and witness is not None:
+        check_witness(path, Path(witness), names, policy.person)
+    counted = tally(
+        Path(path if witness is None else witness),
+        keys=[name for name in names if policy.columns[name].role.is_key],
+        sensitive=_plants(promises, policy),
+        person=None if witness is None else policy.person,
+    )
+    found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
+    if policy.person is None or witness is not None:
+        return tuple(found)
+    return tuple(_on_rows(counted, promise, v) for promise, v in zip(promises, found, strict=True))
+
+
+def _plants(promises: Sequence[Any], policy: Policy) -> dict[str, Plant]:
+    """How the taxonomy of every sensitive column grows; what references speak of is given a place too."""
+    spoken: dict[str, list[Label]] = {column: [] for promise in promises for column in promise.sensitive}
+    for promise in promises:
+        reference = getattr(promise, "reference", None)
+        if reference is not None:
+            spoken[promise.of] += [label for label, _ in reference.counts]
+    return {
+        column: planting(policy.columns[column].taxonomy, column, more) for column, more in spoken.items()
+    }
+
+
+def check_columns(names: Sequence[str], policy: Policy, *, where: str) -> None:
+    """Raise where the columns of a file are not those that the policy publishes."""
+    remedy = f"The policy publishes: {', '.join(policy.published)}."
+    if len(set(names)) < len(names):
+        raise BadData("a column name occurs twice", where=where, remedy=remedy)
+    secret = [n for n in names if n in policy.columns and n not in policy.published]
+    if secret:
+        raise BadData(f"columns that must not be published: {', '.join(secret)}", where=where, remedy=remedy)
+    unknown = [n for n in names if n not in policy.columns]
+    if unknown:
+        # Without a header the first row stands in its place: its cells are not to be shown.
+        listed = f": {', '.join(unknown)}" if len(unknown) < len(names) else ""
+        raise BadData(
+            f"{len(unknown)} columns are not declared{listed}", where=where, remedy=remedy, values=unknown
+        )
+    absent = [n for n in policy.published if n not in names]
+    if absent:
+        raise BadData(f"columns are missing: {', '.join(absent)}", where=where, remedy=remedy)
+
+
+def _on_rows(counted: Tally, promise: Any, found: Verdict) -> Verdict:
+    """What rows prove about people.
+
+    A class has at least as many rows as people: too few rows are too few people. The values of a class do
+    not depend on who holds them, so distinct l-diversity is decided either way, and a class with fewer
+    than l values breaks the other kinds too. Everything else stays open.
+    """
+    kind = getattr(promise, "kind", None)
+    if promise.name == "l-diversity" and kind == "distinct":
+        return found
+    if promise.name == "l-diversity":
+        found = replace(found, holds=distinct_l_diversity(counted, promise).holds)
+    if found.holds is False and promise.name in ("k-anonymity", "l-diversity"):
+        return replace(found, reason="rows alone show it: there are at most as many people")
+    return replace(
+        found, holds=None, people=0, classes=0, reason="counts people, and the person column is not published"
+    )

@@ -1,0 +1,125 @@
+"""The second judge of every promise: plain numpy and fractions, written from the definitions alone.
+
+A promise is known here by its policy key, its kind, and its fields. One that has no second judge cannot be
+published: `second_judge` is the door for new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.release.recheck_exact import greatest, over, sign_of_entropy_margin
+from sfumato.release.recheck_reading import Spread, Tally
+from sfumato.terms.errors import BrokenPromise
+from sfumato.terms.verdict import Measure, Verdict
+
+Judge = Callable[[Tally, Any], Verdict]
+"""Judges a promise, known by its fields, on a tally."""
+
+_judges: dict[tuple[str, str | None], Judge] = {}
+
+UNSURE = 1e-9
+
+
+def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]:
+    """Register the second judge of a promise."""
+
+    def offer(judge: Judge) -> Judge:
+        _judges[name, kind] = judge
+        return judge
+
+    return offer
+
+
+def judge_of(promise: Any) -> Judge:
+    """The second judge of this promise; without one nothing can be confirmed, so nothing is."""
+    judge = _judges.get((promise.name, getattr(promise, "kind", None)))
+    if judge is None:
+        raise BrokenPromise(
+            f"no second judge for {promise.name}",
+            remedy="Register one with sfumato.release.recheck_judges.second_judge.",
+        )
+    return judge
+
+
+def verdict(
+    promise: object,
+    tally: Tally,
+    broken: NDArray[np.bool_],
+    *,
+    measured: Measure | None,
+    limit: Measure,
+) -> Verdict:
+    """Put a judgement into words."""
+    return Verdict(
+        promise=str(promise),
+        holds=not broken.any(),
+        measured=measured,
+        limit=limit,
+        people=int(tally.people[broken].sum()),
+        classes=int(broken.sum()),
+        evidence=getattr(promise, "evidence"),  # noqa: B009  # any promise has it; here it is just an object
+        reason="" if len(tally.people) else "nothing is published",
+    )
+
+
+@second_judge("k-anonymity")
+def k_anonymity(tally: Tally, promise: Any) -> Verdict:
+    """No class of fewer than k people."""
+    smallest = int(tally.people.min()) if len(tally.people) else None
+    return verdict(promise, tally, tally.people < promise.k, measured=smallest, limit=promise.k)
+
+
+@second_judge("l-diversity", "distinct")
+def distinct_l_diversity(tally: Tally, promise: Any) -> Verdict:
+    """No class with fewer than l values."""
+    values = np.bincount(tally.spreads[promise.of].owner, minlength=len(tally.people))
+    fewest = int(values.min()) if len(values) else None
+    return verdict(promise, tally, values < promise.l, measured=fewest, limit=promise.l)
+
+
+@second_judge("l-diversity", "entropy")
+def entropy_l_diversity(tally: Tally, promise: Any) -> Verdict:
+    """No class whose values have an entropy below log l."""
+    spread, wanted = tally.spreads[promise.of], Fraction(promise.l)
+    totals = np.bincount(spread.owner, weights=spread.count, minlength=len(tally.people))
+    share = spread.count / totals[spread.owner]
+    entropy = np.bincount(spread.owner, weights=-share * np.log(share), minlength=len(tally.people))
+    broken = entropy < log(wanted)
+    settled: dict[tuple[int, ...], bool] = {}
+    for place in np.flatnonzero(abs(entropy - log(wanted)) <= UNSURE).tolist():
+        counts = tuple(sorted(_counts_of(spread, place)))
+        if counts not in settled:
+            settled[counts] = sign_of_entropy_margin(counts, wanted) < 0
+        broken[place] = settled[counts]
+    lowest = exp(entropy.min()) if len(entropy) else None
+    return verdict(promise, tally, broken, measured=lowest, limit=wanted)
+
+
+@second_judge("l-diversity", "recursive")
+def recursive_l_diversity(tally: Tally, promise: Any) -> Verdict:
+    """No class with r1 >= c * (rl + ... + rm), the counts of its values in falling order."""
+    spread, classes = tally.spreads[promise.of], len(tally.people)
+    order = np.lexsort((-spread.count, spread.owner))
+    owner, count = spread.owner[order], spread.count[order]
+    place = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    most, rest = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    most[owner[place == 0]] = count[place == 0]
+    late = place >= promise.l - 1
+    np.add.at(rest, owner[late], count[late])
+    poor = rest == 0
+    broken = poor.copy()
+    broken[~poor] |= ~over(rest[~poor], most[~poor], 1 / Fraction(promise.c))
+    measured = None if poor.any() else greatest(most, rest)
+    return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.c))
+
+
+def _counts_of(spread: Spread, place: int) -> Iterable[int]:
+    start, stop = np.searchsorted(spread.owner, (place, place + 1))
+    return map(int, spread.count[start:stop])
