@@ -1,0 +1,1 @@
+"""Which columns single people out, and which people."""

@@ -1,0 +1,402 @@
+"""All minimal column sets that split rows apart, as minimal hitting sets of edges found on the way.
+
+The rows are split apart by a column set once at least `t` of them lie in clusters of fewer than k rows.
+A column set that falls short is contained in a maximal one; whoever succeeds must have a column outside
+it. Those complements are the *edges*, and the minimal successful sets are their minimal hitting sets.
+
+`walk` is the tree search of Murakami and Uno (MMCS) over the edges known so far: every column of the
+path must be the only one that hits some edge. Where the path hits all known edges, the rows themselves
+are asked; if they do not agree, they supply new edges. A branch that is cut because one of its columns
+u is not needed loses nothing although edges may still be unknown: the same sets without u lie in
+branches walked before, so every edge that could have made u needed is known by then.
+
+The search can be stopped and continued at any time: its whole state is in arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.kernels.bitsets import Words, below, holds, ones, put, take_first
+from sfumato.kernels.partitions import DROPPED, Ints, refine
+
+Longs = NDArray[np.int64]
+
+DONE = 0
+PAUSED = 1
+"""The budget is used up."""
+SHORT_OF_EDGES = 2
+SHORT_OF_RESULTS = 3
+SHORT_OF_ROWS = 4
+
+EDGE_ROOM = 160
+"""Free places for edges that a single step may need."""
+
+_NONE = np.uint64(0)
+_FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
+# Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made.
+DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS = range(7)
+REGISTERS = 7
+
+
+class Goal(NamedTuple):
+    """What to look for: columns of codes, the floor k, rows that must leave, the largest set."""
+
+    codes: Ints
+    k: int
+    t: int
+    max_size: int
+
+
+class Stack(NamedTuple):
+    """One partition per depth of the path, one above the other, and scratch space for refining them."""
+
+    rows: Ints
+    bounds: Ints
+    at: Longs
+    b_at: Longs
+    clusters: Longs
+    kept: Longs
+    count: Ints
+    local: Ints
+
+
+class Tree(NamedTuple):
+    """Edges as column sets; per column the edges it is in; per depth what is unhit, hit once, and open."""
+
+    registers: Longs
+    random: Words
+    edges: Words
+    hits: Words
+    unhit: Words
+    once: Words
+    candidates: Words
+    todo: Words
+    path: Ints
+    results: Words
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _draw(random: Words, bound: int) -> int:
+    x = random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    random[0] = x
+    return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
+    """Refine the partition at `depth` by a column into the one above; why it stopped."""
+    top = stack.at[depth] + stack.kept[depth]
+    b_top = stack.b_at[depth] + stack.clusters[depth] + 1
+    target = depth + 1
+    stack.at[target] = top
+    stack.b_at[target] = b_top
+    made, kept, why = refine(
+        stack.rows,
+        stack.at[depth],
+        stack.bounds,
+        stack.b_at[depth],
+        stack.clusters[depth],
+        goal.codes[column],
+        goal.k,
+        drop,
+        keep,
+        stack.count,
+        stack.local,
+        stack.rows,
+        top,
+        stack.bounds,
+        b_top,
+    )
+    stack.clusters[target] = made
+    stack.kept[target] = kept
+    return why
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _differences(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, draws: int) -> int:
+    """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
+
+    New edges go to `first` and after; of these only the smallest by inclusion stay.
+    """
+    at, b_at = stack.at[depth], stack.b_at[depth]
+    found = first
+    columns = goal.codes.shape[0]
+    edge = np.zeros(tree.edges.shape[1], np.uint64)
+    for _ in range(draws):
+        place = _draw(tree.random, stack.kept[depth])
+        low, high = 0, stack.clusters[depth]
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if stack.bounds[b_at + middle] <= place:
+                low = middle
+            else:
+                high = middle
+        start = stack.bounds[b_at + low]
+        length = stack.bounds[b_at + low + 1] - start
+        stride = 1 + _draw(tree.random, (length - 1) // (goal.k - 1))
+        begin = at + start + _draw(tree.random, length - stride * (goal.k - 1))
+        edge[:] = _NONE
+        row = stack.rows[begin]
+        for column in range(columns):
+            code = goal.codes[column, row]
+            same = code >= 0
+            for i in range(1, goal.k):
+                if not same:
+                    break
+                same = goal.codes[column, stack.rows[begin + i * stride]] == code
+            if not same:
+                put(edge, column)
+        fresh = True
+        i = first
+        while i < found:
+            if below(tree.edges[i], edge):
+                fresh = False
+                break
+            if below(edge, tree.edges[i]):
+                found -= 1
+                tree.edges[i] = tree.edges[found]
+            else:
+                i += 1
+        if fresh:
+            tree.edges[found] = edge
+            found += 1
+    return found
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _complement(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, turn: int) -> int:
+    """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
+
+    Columns are tried in turn, beginning with number `turn`.
+    """
+    columns = goal.codes.shape[0]
+    rows = goal.codes.shape[1]
+    edge = tree.edges[first]
+    edge[:] = _NONE
+    here = depth
+    spare = depth + 1
+    for i in range(columns):
+        column = (turn + i) % columns
+        taken = False
+        for j in range(1, depth + 1):
+            taken |= tree.path[j] == column
+        if taken:
+            continue
+        left = goal.t - (rows - stack.kept[here])
+        why = _step(goal, stack, here, column, left, rows + 1)
+        if why == DROPPED:
+            put(edge, column)
+        elif here == depth:
+            here, spare = depth + 1, depth + 2
+        elif stack.kept[spare] < stack.kept[here] or stack.clusters[spare] > stack.clusters[here]:
+            _overwrite(stack, spare, here)
+    return first + 1
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _overwrite(stack: Stack, source: int, target: int) -> None:
+    """Put one partition of the stack in the place of the one below it."""
+    for i in range(stack.kept[source]):
+        stack.rows[stack.at[target] + i] = stack.rows[stack.at[source] + i]
+    for i in range(stack.clusters[source] + 1):
+        stack.bounds[stack.b_at[target] + i] = stack.bounds[stack.b_at[source] + i]
+    stack.kept[target] = stack.kept[source]
+    stack.clusters[target] = stack.clusters[source]
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _register(tree: Tree, depth: int, first: int, last: int) -> None:
+    """Make edges known that no column of the path hits."""
+    for e in range(first, last):
+        for column in range(tree.hits.shape[0]):
+            if holds(tree.edges[e], column):
+                put(tree.hits[column], e)
+        for d in range(depth + 1):
+            put(tree.unhit[d], e)
+    tree.registers[EDGES] = last
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
+    """First edges: rows that agree on a column, column by column."""
+    rows = goal.codes.shape[1]
+    known = tree.registers[EDGES]
+    column = tree.registers[SAMPLED]
+    tree.registers[SAMPLED] += 1
+    _step(goal, stack, 0, column, rows + 1, rows + 1)
+    if stack.kept[1] == 0:
+        return
+    last = _differences(goal, stack, tree, 1, known, EDGE_ROOM)
+    fresh = known
+    for e in range(known, last):
+        edge = tree.edges[e]
+        useful = True
+        for i in range(known):
+            if below(tree.edges[i], edge):
+                useful = False
+                break
+        if useful:
+            tree.edges[fresh] = edge
+            fresh += 1
+    _register(tree, 0, known, fresh)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _check(goal: Goal, stack: Stack, tree: Tree) -> int:
+    """Ask the rows about the path: 1 it succeeds, 0 it does not and edges were added, -1 no room."""
+    depth = tree.registers[DEPTH]
+    rows = goal.codes.shape[1]
+    every = goal.t == rows
+    while tree.registers[READY] < depth:
+        d = tree.registers[READY]
+        needed = stack.at[d] + (2 if every else 4) * stack.kept[d]
+        if needed > len(stack.rows) or stack.b_at[d] + 4 * (stack.kept[d] // goal.k + 2) > len(stack.bounds):
+            return -1
+        left = goal.t - (rows - stack.kept[d])
+        leaf = every and d + 1 == goal.max_size
+        why = _step(goal, stack, d, tree.path[d + 1], left, 64 if leaf else rows + 1)
+        if why == DROPPED:
+            return 1
+        tree.registers[READY] = d + 1
+    first = tree.registers[EDGES]
+    tree.registers[CHECKS] += 1
+    if every:
+        draws = 2 + min(30, int(float(stack.kept[depth]) ** 0.3))
+        last = _differences(goal, stack, tree, depth, first, draws)
+    else:
+        d = depth
+        needed = stack.at[d] + 4 * stack.kept[d]
+        if needed > len(stack.rows) or stack.b_at[d] + 4 * (stack.kept[d] // goal.k + 2) > len(stack.bounds):
+            return -1
+        last = _complement(goal, stack, tree, depth, first, 0)
+    _register(tree, depth, first, last)
+    if depth == goal.max_size:
+        tree.registers[READY] = depth - 1
+    return 0
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _pick(tree: Tree) -> bool:
+    """Choose the unhit edge with the fewest candidates, and open them; false if one has none."""
+    depth = tree.registers[DEPTH]
+    candidates = tree.candidates[depth]
+    best, fewest = -1, 1 << 30
+    for w in range((tree.registers[EDGES] + 63) >> 6):
+        x = tree.unhit[depth, w]
+        while x != _NONE:
+            lowest = x & (~x + np.uint64(1))
+            x ^= lowest
+            e = 64 * w + ones(lowest - np.uint64(1))
+            size = 0
+            for c in range(len(candidates)):
+                size += ones(tree.edges[e, c] & candidates[c])
+            if size < fewest:
+                best, fewest = e, size
+                if size <= 1:
+                    break
+        if fewest <= 1:
+            break
+    if fewest == 0:
+        return False
+    for c in range(len(candidates)):
+        tree.todo[depth, c] = tree.edges[best, c] & candidates[c]
+        candidates[c] &= ~tree.edges[best, c]
+    return True
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _extend(goal: Goal, tree: Tree, column: int) -> bool:
+    """Put a column on the path; false if the result cannot be minimal, or cannot succeed in size."""
+    depth = tree.registers[DEPTH]
+    words = (tree.registers[EDGES] + 63) >> 6
+    hits = tree.hits[column]
+    unhit, once = tree.unhit[depth], tree.once[depth]
+    if depth + 1 == goal.max_size:
+        for w in range(words):
+            if unhit[w] & ~hits[w] != _NONE:
+                return False
+    next_unhit, next_once = tree.unhit[depth + 1], tree.once[depth + 1]
+    for w in range(words):
+        next_unhit[w] = unhit[w] & ~hits[w]
+        next_once[w] = (once[w] & ~hits[w]) | (unhit[w] & hits[w])
+    for w in range(words, len(next_unhit)):
+        next_unhit[w] = _NONE
+        next_once[w] = _NONE
+    for d in range(1, depth + 1):
+        member = tree.hits[tree.path[d]]
+        needed = False
+        for w in range(words):
+            if next_once[w] & member[w] != _NONE:
+                needed = True
+                break
+        if not needed:
+            return False
+    tree.path[depth + 1] = column
+    tree.candidates[depth + 1] = tree.candidates[depth]
+    tree.registers[DEPTH] = depth + 1
+    tree.registers[READY] = min(tree.registers[READY], depth)
+    return True
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def walk(goal: Goal, stack: Stack, tree: Tree, budget: int) -> int:
+    """Continue the search until it is done, the budget is used up, or an array is too short."""
+    registers = tree.registers
+    columns = goal.codes.shape[0]
+    while budget > 0:
+        depth = registers[DEPTH]
+        if registers[PHASE] == _FIRST:
+            if goal.t < goal.codes.shape[1] or registers[SAMPLED] >= columns:
+                registers[PHASE] = _ENTER
+                continue
+            if registers[EDGES] + EDGE_ROOM > tree.edges.shape[0]:
+                return SHORT_OF_EDGES
+            _sample(goal, stack, tree)
+            budget -= goal.codes.shape[1]
+        elif registers[PHASE] == _ENTER:
+            open_edges = False
+            for w in range(tree.unhit.shape[1]):
+                if tree.unhit[depth, w] != _NONE:
+                    open_edges = True
+                    break
+            if not open_edges:
+                if registers[EDGES] + EDGE_ROOM > tree.edges.shape[0]:
+                    return SHORT_OF_EDGES
+                if registers[RESULTS] >= tree.results.shape[0]:
+                    return SHORT_OF_RESULTS
+                found = _check(goal, stack, tree)
+                if found < 0:
+                    return SHORT_OF_ROWS
+                budget -= 64 + stack.kept[min(registers[READY], depth)]
+                if found == 1:
+                    result = tree.results[registers[RESULTS]]
+                    result[:] = _NONE
+                    for d in range(1, depth + 1):
+                        put(result, tree.path[d])
+                    registers[RESULTS] += 1
+                    registers[PHASE] = _BACK
+                    continue
+            budget -= 64
+            registers[PHASE] = _NEXT if depth < goal.max_size and _pick(tree) else _BACK
+        elif registers[PHASE] == _NEXT:
+            column = take_first(tree.todo[depth])
+            budget -= 16
+            if column < 0:
+                registers[PHASE] = _BACK
+            elif _extend(goal, tree, column):
+                registers[PHASE] = _ENTER
+        else:
+            if depth == 0:
+                return DONE
+            put(tree.candidates[depth - 1], tree.path[depth])
+            registers[DEPTH] = depth - 1
+            registers[PHASE] = _NEXT
+    return PAUSED

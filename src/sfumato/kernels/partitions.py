@@ -1,0 +1,136 @@
+"""Stripped partitions: rows that still share their values with enough others, cluster by cluster.
+
+A partition lies in a flat array of row numbers from `at` on; cluster i covers the offsets
+`bounds[b_at + i] .. bounds[b_at + i + 1]`, and `bounds[b_at]` is 0. Clusters below the floor `k` are
+not kept: their rows have left for good. A negative code is a value that fewer than k rows hold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+WHOLE = 0
+"""Every row was looked at."""
+DROPPED = 1
+"""Stopped: enough rows have left."""
+KEPT = 2
+"""Stopped: enough rows have stayed."""
+
+_SHORT = 12
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def refine(
+    rows: Ints,
+    at: int,
+    bounds: Ints,
+    b_at: int,
+    clusters: int,
+    codes: Ints,
+    k: int,
+    drop_limit: int,
+    keep_limit: int,
+    count: Ints,
+    local: Ints,
+    out: Ints,
+    out_at: int,
+    out_bounds: Ints,
+    out_b_at: int,
+) -> tuple[int, int, int]:
+    """Split every cluster by the codes of its rows; keep the parts of at least k rows.
+
+    Stops once `drop_limit` rows have left or `keep_limit` have stayed. `count` is zero on entry and on
+    exit and has room for every code; `local` has room for twice the longest cluster. Returns the number
+    of clusters, the number of rows kept, and why it stopped.
+    """
+    made = 0
+    kept = 0
+    out_bounds[out_b_at] = 0
+    for i in range(clusters):
+        start = at + bounds[b_at + i]
+        length = bounds[b_at + i + 1] - bounds[b_at + i]
+        if length <= _SHORT:
+            used = 0
+            for p in range(start, start + length):
+                row = rows[p]
+                code = codes[row]
+                if code < 0:
+                    continue
+                q = used
+                while q > 0 and local[2 * q - 2] > code:
+                    local[2 * q] = local[2 * q - 2]
+                    local[2 * q + 1] = local[2 * q - 1]
+                    q -= 1
+                local[2 * q] = code
+                local[2 * q + 1] = row
+                used += 1
+            p = 0
+            while p < used:
+                q = p + 1
+                while q < used and local[2 * q] == local[2 * p]:
+                    q += 1
+                if q - p >= k:
+                    for s in range(p, q):
+                        out[out_at + kept] = local[2 * s + 1]
+                        kept += 1
+                    made += 1
+                    out_bounds[out_b_at + made] = kept
+                p = q
+        else:
+            for p in range(length):
+                code = codes[rows[start + p]]
+                local[p] = code
+                if code >= 0:
+                    count[code] += 1
+            # Counts become places: the next free offset, shifted below zero to tell them from counts.
+            for p in range(length):
+                code = local[p]
+                if code < 0:
+                    continue
+                c = count[code]
+                if c > 0:
+                    if c >= k:
+                        count[code] = -kept - 1
+                        kept += c
+                        made += 1
+                        out_bounds[out_b_at + made] = kept
+                    else:
+                        count[code] = 0
+                        local[p] = -1
+                        continue
+                elif c == 0:
+                    local[p] = -1
+                    continue
+                out[out_at - count[code] - 1] = rows[start + p]
+                count[code] -= 1
+            for p in range(length):
+                if local[p] >= 0:
+                    count[local[p]] = 0
+        if bounds[b_at + i + 1] - kept >= drop_limit:
+            return made, kept, DROPPED
+        if kept >= keep_limit:
+            return made, kept, KEPT
+    return made, kept, WHOLE
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
+    """Whether equal codes in one column mean equal codes in the other, given as many codes in both.
+
+    Rows with a negative code must be the same. `image` is filled with -1 and has room for every code.
+    """
+    for i in range(len(first)):
+        if first[i] < 0 or second[i] < 0:
+            if first[i] >= 0 or second[i] >= 0:
+                return False
+            continue
+        seen = image[first[i]]
+        if seen < 0:
+            image[first[i]] = second[i]
+        elif seen != second[i]:
+            return False
+    return True
