@@ -74,4 +74,6 @@ def _to_pandas(cells: pa.ChunkedArray, dtype: Any, source: pa.DataType) -> pd.Se
         return cells.to_pandas()
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):
         return pd.Series(dtype.__from_arrow__(cells), dtype=dtype)
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.Series(cells.to_pylist(), dtype=object)
     return cells.to_pandas().astype(dtype)

@@ -30,7 +30,9 @@ def plain(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
 
     kind = array.type
-    if isinstance(kind, pa.ExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):
+        if not _is_text(kind.storage_type):
+            raise BadData(f"column {shown(column)} has the type {kind}", remedy="Turn it into text.")
         return plain(array.storage, column)
     if pa.types.is_dictionary(kind):
         values = plain(array.dictionary, column)
@@ -54,7 +56,7 @@ def plain(array: pa.Array, column: str = "") -> pa.Array:
 def published_type(kind: pa.DataType) -> pa.DataType:
     """The type of an untouched column after publication: the same, with dictionaries and views decoded."""
 
-    if isinstance(kind, pa.ExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):
         return published_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
         return published_type(kind.value_type)
@@ -79,7 +81,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     if types.is_dictionary(kind):
         values = values.dictionary_decode()
         kind = values.type
-    if types.is_string(kind) or types.is_large_string(kind):
+    if _is_text(kind):
         return values.cast(pa.large_string())
     if types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind) or types.is_date(kind):
         if types.is_date64(kind):
@@ -95,6 +97,10 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
         )
     cells = values.to_pylist() if not types.is_float32(kind) else _float32s(values)
     return pa.array([None if cell is None else write(cell) for cell in cells], pa.large_string())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
 def _writer(kind: pa.DataType) -> Callable[[Any], str] | None:
