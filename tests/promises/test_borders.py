@@ -120,7 +120,7 @@ def test_one_value_only_has_distance_zero():
 
 
 def test_heights_come_from_the_levels_where_a_tree_is_uneven_or_a_level_is_skipped():
-    """No level publishes b, so it stands as high as its parent C; v3 hangs from the root and is still a leaf."""
+    """No level publishes b: it stands as high as its parent C. v3 hangs from the root and is still a leaf."""
     taxonomy = Taxonomy.grow(
         ["*", "C", "b", "v0", "v1", "v2", "v3"],
         [-1, 0, 1, 2, 2, 1, 0],
