@@ -7,9 +7,10 @@ from difflib import get_close_matches
 
 from sfumato.declare.ailment import Ailment, Gravity, plural
 from sfumato.declare.builders import HierarchyFile, TaxonomyRule, Tree
+from sfumato.declare.builders.arx import as_line
 from sfumato.declare.builders.rows import Rows, paths
 from sfumato.declare.evidence import ColumnEvidence, Evidence, folded, nearly_unique, texts, twins
-from sfumato.declare.hierarchy_doctor import as_line, examine_file, examine_hierarchy
+from sfumato.declare.hierarchy_doctor import examine_file, examine_hierarchy
 from sfumato.declare.policy import ColumnRule, Policy
 from sfumato.declare.problems import did_you_mean, short
 from sfumato.terms.errors import BadTaxonomy
@@ -137,7 +138,7 @@ def _twins(
             "look-alikes",
             Gravity.WARNING,
             f"column {short(name)}",
-            f"{plural(len(pairs), 'value')} in several spellings that look alike (case, blanks, composed letters)",
+            f"{plural(len(pairs), 'value')} in spellings that look alike (case, blanks, accents)",
             len(pairs),
             "Write each in one way: they count as different values and split groups.",
             tuple(text for pair in pairs for text in pair),

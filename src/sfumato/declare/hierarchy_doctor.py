@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sfumato.declare.ailment import Ailment, Gravity, plural
+from sfumato.declare.builders.arx import as_line
 from sfumato.declare.builders.file import HierarchyFile, parse, read_bytes
 from sfumato.declare.builders.rows import Row
 from sfumato.declare.evidence import twins
@@ -173,18 +172,11 @@ def _look_alikes(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterat
             "look-alikes",
             Gravity.WARNING,
             name,
-            f"{plural(len(pairs), 'label')} in several spellings that look alike (case, blanks, composed letters)",
+            f"{plural(len(pairs), 'label')} in spellings that look alike (case, blanks, accents)",
             len(pairs),
             "Write each in one way.",
             tuple(label for pair in pairs for label in pair),
         )
-
-
-def as_line(row: Sequence[str]) -> str:
-    """A row as a line of the file."""
-    out = io.StringIO()
-    csv.writer(out, delimiter=";", lineterminator="").writerow(row)
-    return out.getvalue()
 
 
 CHECKS = (_repeated, _circles, _two_parents, _value_and_group, _ragged, _no_root, _look_alikes)

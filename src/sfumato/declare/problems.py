@@ -30,8 +30,7 @@ class Problem:
     def located(self, lines: Lines) -> str:
         """With line and key path."""
         where = ", ".join(part for part in (line_of(self.place, lines), path_of(self.place)) if part)
-        remedy = f" {self.remedy}" if self.remedy else ""
-        return f"{where}: {self.message}{remedy}" if where else f"{self.message}{remedy}"
+        return str(BadPolicy(self.message, remedy=self.remedy, where=where))
 
 
 def refuse(problems: Sequence[Problem], *, lines: Lines, name: str = "") -> None:

@@ -144,9 +144,7 @@ class _Reader:
         """A builder or a promise names its own key, or a file, in `where`."""
         inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
         file = f"{wrong.where}: " if wrong.where and not inside else ""
-        self.problems.append(
-            Problem((*place, *inside), f"{file}{wrong.message}.".replace("..", "."), wrong.remedy)
-        )
+        self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy))
 
 
 def _is_built(spec: object) -> bool:

@@ -53,9 +53,11 @@ class _Check:
         if "$ref" in schema:
             schema = self.defs[schema["$ref"].rpartition("/")[2]]
         if choices := schema.get("oneOf") or schema.get("anyOf"):
-            return self._one_of(value, choices, place)
-        if wrong := _unlisted(value, schema, place) or _mistyped(value, schema, place):
-            return [wrong]
+            wrong = self._one_of(value, choices, place)
+            plainly = schema.get("errorMessage")
+            return [Problem(place, plainly)] if wrong and plainly else wrong
+        if (one := _unlisted(value, schema, place) or _mistyped(value, schema, place)) is not None:
+            return [one]
         if isinstance(value, Mapping):
             return self._mapping(value, schema, place)
         if _is_list(value) and isinstance(value, Sequence):
@@ -93,6 +95,7 @@ class _Check:
     def _one_of(self, value: object, choices: Sequence[Schema], place: Place) -> list[Problem]:
         """The complaints of the choice that fits best; of mappings, one whose key is there."""
         if isinstance(value, Mapping):
+            choices = [c for c in choices if c.get("type") == "object"] or choices
             named = [c for c in choices if all(key in value for key in c.get("required", ())[:1])]
             if not named and all("required" in c for c in choices):
                 keys = [c["required"][0] for c in choices]
@@ -127,7 +130,7 @@ def _out_of_bounds(value: object, schema: Schema, place: Place) -> list[Problem]
         if len(value) < schema.get("minLength", 0):
             return [Problem(place, "must not be empty")]
         if "pattern" in schema and not re.search(schema["pattern"], value):
-            return [Problem(place, str(schema.get("description", "is not written as expected")))]
+            return [Problem(place, "is not written as expected")]
         return []
     if not _is_number(value):
         return []

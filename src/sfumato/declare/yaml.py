@@ -21,6 +21,7 @@ LARGEST = 2**20
 MOST_NODES = 200_000
 MOST_ALIASES = 100
 DEEPEST = 40
+TOO_DEEP = "nested too deeply"
 
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,30})")
@@ -58,9 +59,27 @@ def read(text: str | bytes, *, name: str = "policy") -> Document:
 
 def _compose(text: str) -> Node | None:
     from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is read
+    from ruamel.yaml.composer import Composer  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
 
-    node: Node | None = YAML(typ="safe", pure=True).compose(text)
-    return node
+    class Shallow(Composer):
+        """Gives up before deep nesting costs time."""
+
+        depth = 0
+
+        def compose_node(self, parent: Node | None, index: object) -> Node | None:
+            if self.depth > DEEPEST:
+                mark = self.parser.peek_event().start_mark
+                raise MarkedYAMLError(problem=TOO_DEEP, problem_mark=mark)
+            self.depth += 1
+            node: Node | None = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    reader = YAML(typ="safe", pure=True)
+    reader.Composer = Shallow
+    found: Node | None = reader.compose(text)
+    return found
 
 
 @contextmanager
@@ -73,9 +92,8 @@ def _our_errors(name: str) -> Iterator[None]:
         mark = wrong.problem_mark or wrong.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         what = short(" ".join(str(wrong.problem or wrong.context or "").split()))
-        raise BadPolicy(f"this is not YAML: {what}", where=f"{name}{line}") from None
-    except RecursionError:
-        raise BadPolicy("nested too deeply", where=name) from None
+        said = what if what == TOO_DEEP else f"this is not YAML: {what}"
+        raise BadPolicy(said, where=f"{name}{line}") from None
     except (YAMLError, ValueError) as wrong:
         line = f", line {text_line}" if (text_line := getattr(wrong, "line", None)) else ""
         raise BadPolicy("this is not YAML: a character is not allowed", where=f"{name}{line}") from None
@@ -104,7 +122,7 @@ class _Walk:
         if id(node) in self._open:
             raise self._wrong(node, "an anchor contains itself")
         if len(self._open) >= DEEPEST:
-            raise self._wrong(node, "nested too deeply")
+            raise self._wrong(node, TOO_DEEP)
         self._open.add(id(node))
         found = self._list(node, place) if kind == "SequenceNode" else self._mapping(node, place)
         self._open.discard(id(node))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Sequence
 
 from sfumato.declare.builders.rows import Rows
 from sfumato.terms.taxonomy import Taxonomy
+
+_DANGEROUS = frozenset(';"\r\n\ufeff')
 
 
 def as_csv(tree: Taxonomy) -> str:
@@ -17,6 +18,15 @@ def as_csv(tree: Taxonomy) -> str:
     AIDS;Viral;*
     TB;TB;*
     """
-    out = io.StringIO()
-    csv.writer(out, delimiter=";", lineterminator="\n").writerows(Rows.of(tree).rows)
-    return out.getvalue()
+    return "".join(f"{as_line(row)}\n" for row in Rows.of(tree).rows)
+
+
+def as_line(row: Sequence[str]) -> str:
+    """A row as a line of the file; labels that could be misread are quoted."""
+    return ";".join(_quoted(label) for label in row)
+
+
+def _quoted(label: str) -> str:
+    if label and not _DANGEROUS.intersection(label):
+        return label
+    return '"' + label.replace('"', '""') + '"'
