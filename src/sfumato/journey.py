@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
+from sfumato.declare.ailment import Ailment
+from sfumato.declare.doctor import examine
+from sfumato.declare.draft import draft
 from sfumato.declare.policy import Policy
+from sfumato.declare.presets import preset as preset_of
+from sfumato.declare.safe_harbor import safe_harbor
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
-from sfumato.terms.errors import BrokenPromise
+from sfumato.terms.errors import BadPolicy, BrokenPromise
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
 
@@ -36,9 +41,25 @@ def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -
     """
     told, meant = progress or silent, policy_of(policy)
     source = open_source(data)
-    meant.check_columns(source.columns)
+    _check_columns(source.columns, meant)
     table = source.count(meant.codings, missing=meant.missing, person=meant.person, progress=told)
     return make_plan(table, meant, progress=told)
+
+
+def _check_columns(names: Sequence[str], policy: Policy) -> None:
+    """Every column is declared."""
+    _check_header(names, policy)
+    policy.check_columns(names)
+
+
+def _check_header(names: Sequence[str], policy: Policy) -> None:
+    """Some column is declared. Where none is, the names may be the cells of a first row: not to be shown."""
+    if names and not set(names) & set(policy.columns):
+        raise BadPolicy(
+            f"none of the {len(names)} columns of the data is declared",
+            where="columns",
+            remedy="Has the file a line of column names? Is it the right policy?",
+        )
 
 
 def protect_file(
@@ -95,4 +116,19 @@ def attack(name: str, data: Any, policy: AnyPolicy, *, progress: Progress | None
 
 def declare(data: Any, *, preset: str | None = None, progress: Progress | None = None) -> Policy:
     """A working policy from the data alone, to be read and corrected by whoever knows the data."""
-    raise NotImplementedError
+    return draft(open_source(data).survey(progress=progress or silent), preset=preset)
+
+
+def check(
+    policy: AnyPolicy, data: Any = None, *, preset: str | None = None, progress: Progress | None = None
+) -> list[Ailment]:
+    """Everything that is wrong with a policy, alone or beside data, worst first, with the repair."""
+    meant = policy_of(policy)
+    if data is None:
+        found = examine(meant)
+    else:
+        source = open_source(data)
+        _check_header(source.columns, meant)
+        found = examine(meant, source.survey(progress=progress or silent))
+    asked = preset_of(preset) if preset else None
+    return found + (safe_harbor(meant) if asked and asked.checks_columns else [])

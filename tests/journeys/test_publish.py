@@ -13,7 +13,7 @@ def write(path):
     path.write_text("zip\n021**\n", encoding="utf-8")
 
 
-def refuse(path):
+def refuse(_):
     raise BrokenPromise("no")
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
 def test_somebody_else_may_have_been_faster(tmp_path):
     target = tmp_path / "safe.csv"
 
-    def judge(staged):
+    def judge(_):
         target.write_text("theirs", encoding="utf-8")
 
     with pytest.raises(WrongCall):

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.audit import tell
 from sfumato.cli.options import AsJson, Data, PolicyFile, ShowValues
-from sfumato.cli.terminal import progress_bar
+from sfumato.cli.terminal import document, progress_bar, say, talk
 
 
 def attack(
@@ -26,8 +25,14 @@ def attack(
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
     """
     from sfumato import journey
+    from sfumato.report.card import attack_card, values_of
 
     with progress_bar() as progress:
         found = journey.attack(name, data, policy, progress=progress)
-    tell(found, as_json=as_json, show_values=show_values)
-    raise typer.Exit(1 if any(f.breach for f in found.findings) else 0)
+    if as_json:
+        document({"findings": found.as_dict()["findings"]})
+    else:
+        say(str(attack_card(found.findings)))
+    if show_values:
+        talk("\n".join(values_of(found.findings)))
+    raise typer.Exit(1 if found.breaches else 0)

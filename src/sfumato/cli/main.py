@@ -21,6 +21,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.terminal import document, say, talk
+from sfumato.cli.through import Through, through
 from sfumato.terms.errors import BadInput, Interrupted, SfumatoError, WrongCall
 
 BUG = 70
@@ -32,12 +33,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, 70 a bug.",
 )
-app.command()(declare)
-app.command()(protect)
-app.command()(audit)
-app.command()(attack)
+for verb in (declare, protect, audit, attack, demo):
+    app.command()(through(verb))
 app.add_typer(policy, name="policy")
-app.command()(demo)
 
 
 def _version(asked: bool) -> None:
@@ -69,10 +67,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code: Any = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        _forget_stdout()
-        return 0
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as raised:
+        error = raised.__cause__ if isinstance(raised, Through) and raised.__cause__ else raised
+        if isinstance(error, BrokenPipeError):
+            _forget_stdout()
+            return 0
         return _report(as_ours(error), arguments)
 
 

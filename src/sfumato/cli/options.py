@@ -12,8 +12,6 @@ PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", he
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 ShowValues = Annotated[
     bool,
-    typer.Option(
-        "--show-values", help="Also show, on stderr only, the values of your data an error is about."
-    ),
+    typer.Option("--show-values", help="Also show, on stderr only, the values of your data concerned."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]

@@ -9,12 +9,14 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, ShowValues
-from sfumato.cli.terminal import document
+from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.through import through
 
 policy = typer.Typer(help="Check a policy, or print the shape of policies.", rich_markup_mode=None)
 
 
 @policy.command()
+@through
 def schema() -> None:
     """Print the JSON Schema of policy files, for editors.
 
@@ -26,16 +28,41 @@ def schema() -> None:
 
 
 @policy.command()
+@through
 def check(
     file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", help="Also what a known rule asks for, as hipaa-safe-harbor.")
+    ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
-    """Check a policy and its taxonomies, alone or against data, and propose repairs.
+    """Check a policy and its taxonomies, alone or beside data.
 
-    Exits 3 if something is wrong.
+    Says what is wrong, worst first, and proposes the repair. Exits 3 if protecting would be refused.
 
     Example:  sfumato policy check policy.yaml patients.csv
     """
-    raise NotImplementedError
+    from sfumato import journey
+    from sfumato.terms.card import several
+    from sfumato.terms.document import plain
+
+    with progress_bar() as progress:
+        found = journey.check(file, data, preset=preset, progress=progress)
+    errors = sum(ailment.gravity == "error" for ailment in found)
+    if as_json:
+        hidden = {"values", "repair"}
+        told = [{k: v for k, v in plain(vars(a)).items() if k not in hidden} for a in found]
+        document({"sound": not errors, "ailments": told})
+    else:
+        for ailment in found:
+            say(str(ailment))
+        say(several(errors, "error") if errors else "the policy is sound")
+    if show_values:
+        for ailment in found:
+            for word, lines in (("values", ailment.values), ("lines to add", ailment.repair)):
+                if lines:
+                    talk(f"{ailment.where}, {ailment.name}, {word}:")
+                    talk("\n".join(f"  {line}" for line in lines))
+    raise typer.Exit(3 if errors else 0)

@@ -54,29 +54,32 @@ class Story:
     """What one column became and why it is not finer.
 
     `possible` steps were judged, of which `steps` lists the cheapest; `blocked` counts per promise the steps
-    that break it first. Where classes are recoded one by one, a step splits one class in two.
+    that break it first. `by_class` says that classes are recoded one by one: a step splits one of them.
     """
 
     shape: Shape
     steps: tuple[Step, ...]
     possible: int
     blocked: Mapping[str, int]
+    by_class: bool = False
 
     @property
     def sentence(self) -> str:
+        steps = several(self.possible, "split of a class" if self.by_class else "finer step", self._many)
         if not self.possible:
             return "as fine as it can be"
         if not self.blocked:
-            return f"{several(self.possible, 'finer step')} keep the promises, at a greater loss"
+            return f"{steps} would keep the promises, at a greater loss"
         worst = max(self.blocked, key=lambda name: self.blocked[name])
-        stopped = f"{worst} stops {figure(self.blocked[worst])} of {several(self.possible, 'finer step')}"
-        if not self.steps:
-            return stopped
         price = self.steps[0]
-        return (
-            f"{stopped}; the cheapest would cost {several(price.cost, 'row')} "
-            f"({several(price.people, 'person', 'people')} too exposed) and save {figure(price.gain)}"
-        )
+        change = f"save {figure(price.gain)}" if price.gain >= 0 else f"lose {figure(-price.gain)} more"
+        cost = f"{several(price.cost, 'row')} ({several(price.people, 'person', 'people')} too exposed)"
+        stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
+        return f"{stopped}; the cheapest would cost {cost} and {change}"
+
+    @property
+    def _many(self) -> str:
+        return "splits of a class" if self.by_class else "finer steps"
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def _story(shape: Shape, recoding: Recoding, promises: Promises, parts: Parts) -
         for s in np.lexsort((-gain, cost))[:SHOWN].tolist()
     )  # fmt: skip
     blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
-    return Story(shape, steps, count, blocked)
+    return Story(shape, steps, count, blocked, by_class=recoding.cuts is None)
 
 
 def tally(ids: Ints, weights: Ints, count: int) -> Ints:

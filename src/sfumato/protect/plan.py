@@ -18,7 +18,7 @@ from sfumato.protect.shape import published_nodes, shape_of
 from sfumato.terms.card import Card, figure, several, verdict_lines
 from sfumato.terms.classes import Classes
 from sfumato.terms.document import plain, verdict_document
-from sfumato.terms.errors import SfumatoError
+from sfumato.terms.errors import Infeasible, SfumatoError
 from sfumato.terms.microdata import Codes, Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
@@ -140,6 +140,11 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
     aim = _aim(policy)
     outcome = find(policy.protect.search)(table, policy.promises, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
+    if table.rows and not outcome.recoding.count:
+        raise Infeasible(
+            "every row would have to be suppressed, and an empty table is no release",
+            remedy="Relax a promise, or give the columns coarser taxonomies.",
+        )
     return Plan(
         policy,
         outcome.recoding,

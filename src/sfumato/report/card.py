@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from sfumato.attack.audit import Audit
@@ -9,25 +10,24 @@ from sfumato.terms.card import Card, Lines, aligned, several, verdict_lines
 from sfumato.terms.verdict import Finding
 
 
-def audit_card(audit: Audit, *, show_values: bool = False) -> Card:
+def audit_card(audit: Audit) -> Card:
     """One line per promise and per attack, worst first."""
-    findings = sorted(audit.findings, key=lambda f: (not f.breach, -f.confidence))
-    lines = [*verdict_lines(audit.verdicts), (), *(finding_line(f) for f in findings)]
-    notes = [
-        o.sentence + (f": {', '.join(o.columns)}" if o.columns else "")
-        for o in audit.objections
-        if o.holds is not False
-    ]
-    notes += [note for f in findings if show_values and (note := _values(f))]
-    broken = sum(v.holds is False for v in audit.verdicts)
-    unknown = sum(v.holds is None for v in audit.verdicts)
-    if broken:
-        title = f"{several(broken, 'promise')} of {len(audit.verdicts)} broken"
-    elif unknown:
-        title = f"{several(unknown, 'promise')} of {len(audit.verdicts)} not decidable from this file"
-    else:
-        title = "every promise holds" if audit.verdicts else "attacked"
-    return Card(title, lines, notes)
+    struck = attack_card(audit.findings)
+    remarks = [o for o in audit.objections if o.holds is not False]
+    notes = [o.sentence + (f": {', '.join(o.columns)}" if o.columns else "") for o in remarks]
+    title = "every promise holds"
+    for holds, words in ((None, "not decidable from this file"), (False, "broken")):
+        if count := sum(v.holds is holds for v in audit.verdicts):
+            title = f"{several(count, 'promise')} of {len(audit.verdicts)} {words}"
+    return Card(title, [*verdict_lines(audit.verdicts), (), *struck.lines], notes)
+
+
+def attack_card(findings: Sequence[Finding]) -> Card:
+    """One line per finding, worst first."""
+    order = sorted(findings, key=lambda f: (not f.breach, -f.confidence))
+    won = sum(f.breach for f in order)
+    title = f"{several(won, 'attack')} of {len(order)} succeeded"
+    return Card(title, [finding_line(f) for f in order])
 
 
 def finding_line(finding: Finding) -> tuple[str, ...]:
@@ -37,9 +37,13 @@ def finding_line(finding: Finding) -> tuple[str, ...]:
     return (name, "BREACH" if finding.breach else "withstood", finding.sentence)
 
 
-def _values(finding: Finding) -> str:
-    shown = ", ".join(f"{name} = {value}" for name, value in finding.values.items())
-    return f"{finding.attack}: {shown}" if shown else ""
+def values_of(findings: Sequence[Finding]) -> list[str]:
+    """The values that findings are about, for somebody who asked to see them: never part of a card."""
+    return [
+        f"{finding.attack}: {', '.join(f'{name} = {value}' for name, value in finding.values.items())}"
+        for finding in findings
+        if finding.values
+    ]
 
 
 def side_by_side(before: Lines, after: Lines, *, titles: tuple[str, str]) -> str:

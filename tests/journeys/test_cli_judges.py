@@ -1,0 +1,133 @@
+"""`sfumato audit`, `attack`, `declare`, `policy`, `demo`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def safe(sfumato, clinic):
+    folder = clinic(promises=[{"k-anonymity": {"k": 4}}, {"l-diversity": {"of": "disease", "l": 2}}])
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
+    assert said.code == 0, said.err
+    return folder
+
+
+def test_a_safe_file_passes(sfumato, safe):
+    said = sfumato("audit", safe / "safe.csv", "-p", safe / "policy.yaml")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("every promise holds\n")
+    document = sfumato("audit", safe / "safe.csv", "-p", safe / "policy.yaml", "--json").document
+    assert document["holds"] is True
+    assert {"verdicts", "findings"} <= set(document)
+    assert all("values" not in finding for finding in document["findings"])
+
+
+def test_the_raw_file_does_not(sfumato, safe):
+    said = sfumato("audit", safe / "data.csv", "-p", safe / "policy.yaml")
+    assert said.code == 1
+    first, second, *_ = said.out.splitlines()
+    assert "broken" in first
+    assert "BROKEN" in second
+    document = sfumato("audit", safe / "data.csv", "-p", safe / "policy.yaml", "--json").document
+    assert document["holds"] is False
+
+
+def test_what_cannot_be_decided_is_no_failure_unless_strict(sfumato, clinic):
+    rows = "".join(f"P{i},01{i // 6},flu\n" for i in range(12))
+    folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    call = ("audit", folder / "safe.csv", "-p", folder / "policy.yaml")
+    assert (
+        sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv").code
+        == 0
+    )
+    assert sfumato(*call, "--json").document["holds"] is None
+    assert sfumato(*call).code == 0
+    assert sfumato(*call, "--strict").code == 1
+    assert "not decidable" in sfumato(*call).out
+
+
+@pytest.mark.parametrize("name", ["linkage", "homogeneity", "skewness"])
+def test_one_adversary_alone(sfumato, safe, name):
+    said = sfumato("attack", name, safe / "data.csv", "-p", safe / "policy.yaml")
+    assert said.code == ("BREACH" in said.out) == (name != "skewness")
+    document = sfumato("attack", name, safe / "safe.csv", "-p", safe / "policy.yaml", "--json").document
+    assert {finding["attack"] for finding in document["findings"]} == {name}
+
+
+def test_an_unknown_adversary_is_a_wrong_call(sfumato, safe):
+    said = sfumato("attack", "moriarty", safe / "safe.csv", "-p", safe / "policy.yaml")
+    assert said.code == 2
+    assert "linkage" in said.err
+
+
+def test_declare_writes_a_policy_that_works(sfumato, hospital, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    said = sfumato("declare", hospital / "hospital.csv", "-o", policy)
+    assert (said.code, said.out) == (0, "")
+    assert sfumato("declare", hospital / "hospital.csv", "-o", policy).code == 2
+    assert sfumato("declare", hospital / "hospital.csv").out == policy.read_text(encoding="utf-8")
+    safe = tmp_path / "safe.csv"
+    assert sfumato("protect", hospital / "hospital.csv", "-p", policy, "-o", safe).code == 0
+    assert sfumato("audit", safe, "-p", policy).code == 0
+
+
+def test_a_preset_sets_the_threshold(sfumato, hospital):
+    said = sfumato("declare", hospital / "hospital.csv", "--preset", "ema")
+    assert "k-anonymity: {k: 11}" in said.out
+    assert sfumato("declare", hospital / "hospital.csv", "--preset", "nonesuch").code == 2
+
+
+def test_the_schema_is_one_document(sfumato):
+    said = sfumato("policy", "schema")
+    assert (said.code, said.err) == (0, "")
+    assert json.loads(said.out)["title"] == "Sfumato policy"
+
+
+def test_a_sound_policy(sfumato, hospital):
+    for data in ([], [hospital / "hospital.csv"]):
+        said = sfumato("policy", "check", hospital / "policy.yaml", *data)
+        assert said.code == 0
+        assert said.out.endswith("the policy is sound\n")
+
+
+def test_the_doctor_counts_what_a_taxonomy_lacks_and_shows_values_on_request(sfumato, clinic):
+    tree = {"role": "quasi", "taxonomy": {"tree": {"01": ["010", "011", "012"]}}}
+    roles = {"name": {"role": "identifier"}, "disease": {"role": "sensitive"}}
+    folder = clinic(columns={**roles, "zip": tree})
+    call = ("policy", "check", folder / "policy.yaml", folder / "data.csv")
+    said = sfumato(*call)
+    assert (said.code, said.err) == (3, "")
+    assert said.out.startswith("error: column zip: 3 values that the taxonomy lacks, in 6 cells")
+    document = sfumato(*call, "--json").document
+    assert document["sound"] is False
+    assert document["ailments"][0]["count"] == 3
+    assert "020" not in json.dumps(document) + said.out
+    shown = sfumato(*call, "--show-values")
+    assert "020" in shown.err
+    assert "020" not in shown.out
+
+
+def test_the_checklist_of_safe_harbor(sfumato, hospital):
+    said = sfumato("policy", "check", hospital / "policy.yaml", "--preset", "hipaa-safe-harbor")
+    assert "column zip" in said.out
+
+
+def test_the_demo_runs_twice(sfumato, tmp_path):
+    folder = tmp_path / "demo-out"
+    first = sfumato("demo", folder, "--rows", "1200")
+    assert first.code == 0, first.err
+    names = ["disease.csv", "hospital.csv", "job.csv", "policy.yaml", "report.html", "safe.csv"]
+    assert sorted(p.name for p in folder.iterdir()) == names
+    safe = (folder / "safe.csv").read_bytes()
+    assert sfumato("demo", folder, "--rows", "1200").out == first.out
+    assert (folder / "safe.csv").read_bytes() == safe
+    before, after = first.out.index("BREACH"), first.out.index("withstood")
+    assert before < first.out.index("plan by") < after
+    assert "Six people before" in first.out
+
+
+def test_the_version(sfumato):
+    assert sfumato("--version").out == "sfumato 0.1.0\n"

@@ -1,0 +1,170 @@
+"""`sfumato protect`: exit codes, streams, the one JSON document, and files that appear or do not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+KEYS = {
+    "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
+    "levels", "cuts", "verdicts", "published",
+}  # fmt: skip
+
+
+def test_a_safe_file_and_a_card(sfumato, hospital, tmp_path):
+    out = tmp_path / "safe.csv"
+    said = sfumato("protect", hospital / "hospital.csv", "-p", hospital / "policy.yaml", "-o", out)
+    assert said.code == 0
+    assert said.out.startswith("plan by top-down\n  k-anonymity, k = 5")
+    assert said.err == f"published {out}\n"
+    header, *rows = out.read_text(encoding="utf-8").splitlines()
+    assert header == "born,zip,sex,job,income,disease,admitted"
+    assert len(rows) >= 1500 * 0.95
+    assert sfumato("audit", out, "-p", hospital / "policy.yaml").code == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["safe.csv"]
+
+
+def test_one_document_with_the_names_of_the_attributes(sfumato, clinic):
+    folder = clinic()
+    out = folder / "safe.parquet"
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", out, "--json")
+    assert said.code == 0
+    document = said.document
+    assert set(document) == KEYS
+    assert document["published"] == str(out)
+    assert document["rows"] == 12
+    assert document["suppressed"] == 0
+    assert document["cuts"] == {"zip": ["010", "011", "012", "020", "021", "022"]}
+    (verdict,) = document["verdicts"]
+    assert {"promise", "holds", "measured", "limit", "margin", "people", "classes"} <= set(verdict)
+    assert (verdict["holds"], verdict["measured"], verdict["limit"]) == (True, 2, 2)
+
+
+def test_an_explanation_on_request(sfumato, clinic):
+    folder = clinic(promises=[{"k-anonymity": {"k": 3}}])
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "--dry-run", "--explain")
+    assert "why not finer\n  zip  k-anonymity, k = 3 stops 2 of 2 finer steps" in sfumato(*call).out
+    document = sfumato(*call, "--json").document
+    assert set(document) == KEYS | {"explanation"}
+    story = document["explanation"]["columns"]["zip"]
+    assert story["possible"] == 2
+    assert story["steps"][0]["cost"] == 6
+
+
+@pytest.mark.parametrize("search", ["top-down", "lattice", "mondrian"])
+def test_every_search_is_published_and_judged_again(sfumato, clinic, search):
+    folder = clinic(promises=[{"k-anonymity": {"k": 4}}], protect={"search": search})
+    said = sfumato(
+        "protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv", "--json"
+    )
+    assert said.code == 0, said.err
+    assert (said.document["levels"] is not None) == (search == "lattice")
+    assert (said.document["cuts"] is None) == (search == "mondrian")
+    assert said.document["smallest"] >= 4
+
+
+def test_dry_run_writes_nothing(sfumato, clinic):
+    folder = clinic()
+    before = sorted(folder.iterdir())
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "--dry-run")
+    for said in (sfumato(*call), sfumato(*call, "-o", folder / "safe.csv")):
+        assert said.code == 0
+        assert said.err == "nothing was written\n"
+    assert sfumato(*call, "--json").document["published"] is None
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_output_is_needed(sfumato, clinic):
+    folder = clinic()
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert "--dry-run" in said.err
+
+
+def test_an_existing_output_is_kept_unless_asked(sfumato, clinic):
+    folder = clinic()
+    out = folder / "safe.csv"
+    out.write_text("earlier", encoding="utf-8")
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", out)
+    refused = sfumato(*call)
+    assert refused.code == 2
+    assert "--overwrite" in refused.err
+    assert out.read_text(encoding="utf-8") == "earlier"
+    assert sfumato(*call, "--overwrite").code == 0
+    assert out.read_text(encoding="utf-8").startswith("zip,disease\n")
+
+
+def test_the_data_is_never_the_output(sfumato, clinic):
+    folder = clinic()
+    raw = (folder / "data.csv").read_bytes()
+    said = sfumato(
+        "protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "data.csv", "--overwrite"
+    )
+    assert said.code == 2
+    assert (folder / "data.csv").read_bytes() == raw
+
+
+def test_infeasible_is_exit_1_with_a_remedy_and_no_file(sfumato, clinic):
+    folder = clinic(promises=[{"k-anonymity": {"k": 13}}])
+    before = sorted(folder.iterdir())
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
+    said = sfumato(*call)
+    assert (said.code, said.out) == (1, "")
+    assert len(said.err.splitlines()) == 2
+    error = sfumato(*call, "--json").document["error"]
+    assert set(error) == {"kind", "message", "where", "remedy", "exit_code"}
+    assert (error["kind"], error["exit_code"]) == ("Infeasible", 1)
+    assert error["remedy"]
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_bad_policy_is_exit_3_with_the_line(sfumato, clinic):
+    folder = clinic()
+    (folder / "policy.yaml").write_text(
+        "columns:\n  zip: {role: quasi}\npromises:\n  - k-anonymty: {k: 2}\n", encoding="utf-8"
+    )
+    said = sfumato(
+        "protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv", "--json"
+    )
+    assert said.code == said.document["error"]["exit_code"] == 3
+    assert "line 4" in said.err
+    assert "k-anonymity" in said.err
+
+
+def test_an_undeclared_column_blocks(sfumato, clinic):
+    folder = clinic("name,zip,disease,extra\na,010,flu,1\nb,010,flu,2\n")
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv")
+    assert said.code == 3
+    assert "extra" in said.err
+    assert not (folder / "s.csv").exists()
+
+
+@pytest.mark.parametrize(("absent", "code"), [("data.csv", 2), ("policy.yaml", 3)])
+def test_a_missing_file_is_named(sfumato, clinic, absent, code):
+    folder = clinic()
+    (folder / absent).unlink()
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv")
+    assert said.code == code
+    assert absent in said.err
+
+
+@pytest.mark.parametrize(
+    "call",
+    [("protect",), ("protect", "x.csv", "--nonsense"), ("fly",), ("audit", "x.csv"), ("demo", "--rows", "0")],
+)
+def test_a_wrong_call_is_exit_2(sfumato, call):
+    said = sfumato(*call)
+    assert (said.code, said.out) == (2, "")
+    assert json.loads(sfumato(*call, "--json").out)["error"]["exit_code"] == 2
+
+
+def test_people_are_counted_where_the_policy_names_them(sfumato, clinic):
+    rows = "".join(f"P{i // 2},01{i // 4},flu\n" for i in range(12))
+    folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    said = sfumato(
+        "protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv", "--json"
+    )
+    assert said.code == 0, said.err
+    assert said.document["smallest"] == 6
+    assert said.document["rows"] == 12

@@ -1,0 +1,179 @@
+"""No cell value in any message, log or document of a call that fails; no trace of a call that is stopped."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sfumato import demo, journey
+from sfumato.terms.errors import SfumatoError
+
+CANARY = "canary7421"
+HEADER = "name,zip,disease\n"
+ROWS = "".join(f"N{i},01{i % 2},flu\n" for i in range(6))
+STRANGER = HEADER + ROWS + f"x,{CANARY},flu\n"
+TREE = {"role": "quasi", "taxonomy": {"tree": {"0": ["010", "011"]}}}
+NAME, DISEASE = {"role": "identifier"}, {"role": "sensitive"}
+
+FAILURES = {
+    "value the tree lacks": (STRANGER, {"zip": TREE}, {}),
+    "no date": (STRANGER, {"zip": {"role": "quasi", "taxonomy": {"date": ["year"]}}}, {}),
+    "no number": (
+        STRANGER,
+        {"zip": {"role": "quasi", "taxonomy": {"intervals": [10], "from": 0, "to": 100}}},
+        {},
+    ),
+    "ragged row": (HEADER + ROWS + f"{CANARY},010,flu,{CANARY}\n", {}, {}),
+    "short row": (HEADER + ROWS + f"{CANARY}\n", {}, {}),
+    "open quote": (HEADER + ROWS + f'"{CANARY},010,flu\n', {}, {}),
+    "no header": (f"{CANARY},010,flu\n" + ROWS, {}, {}),
+    "empty cell": (HEADER + ROWS + f"{CANARY},,flu\n", {}, {"missing": "refuse"}),
+    "infeasible": (HEADER + f"{CANARY},{CANARY},{CANARY}\n", {}, {"promises": [{"k-anonymity": {"k": 9}}]}),
+    "l too large": (
+        HEADER + f"{CANARY},{CANARY},{CANARY}\n" * 9,
+        {},
+        {"promises": [{"l-diversity": {"of": "disease", "l": 5}}]},
+    ),
+    "hierarchy lacks": (STRANGER, {"zip": {"role": "quasi", "taxonomy": {"file": "z.csv"}}}, {}),
+}  # fmt: skip
+
+
+def prepare(folder, case):
+    table, columns, changes = FAILURES[case]
+    policy = {
+        "columns": {"name": NAME, "zip": {"role": "quasi"}, "disease": DISEASE, **columns},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        **changes,
+    }
+    (folder / "data.csv").write_text(table, encoding="utf-8")
+    (folder / "policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
+    (folder / "z.csv").write_text("010;*\n011;*\n", encoding="utf-8")
+    return folder / "data.csv", folder / "policy.yaml"
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_messages_hold_no_cell_value(sfumato, tmp_path, caplog, case):
+    caplog.set_level(logging.DEBUG)
+    data, policy = prepare(tmp_path, case)
+    before = sorted(tmp_path.iterdir())
+    for more in ([], ["--json"]):
+        said = sfumato("protect", data, "-p", policy, "-o", tmp_path / "safe.csv", *more)
+        assert said.code in (1, 3)
+        assert CANARY not in said.out + said.err + caplog.text
+        assert said.err.strip()
+    assert sorted(tmp_path.iterdir()) == before
+    with pytest.raises(SfumatoError) as caught:
+        journey.protect(data, policy)
+    assert CANARY not in str(caught.value) + repr(caught.value)
+
+
+def test_values_only_on_request_and_only_on_stderr(sfumato, tmp_path):
+    data, policy = prepare(tmp_path, "value the tree lacks")
+    said = sfumato("protect", data, "-p", policy, "-o", tmp_path / "s.csv", "--show-values", "--json")
+    assert CANARY in said.err
+    assert CANARY not in said.out
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, RuntimeError])
+def test_a_bug_is_exit_70_without_its_message(sfumato, clinic, monkeypatch, error):
+    folder = clinic()
+
+    def fail(*_, **__):
+        raise error(CANARY)
+
+    monkeypatch.setattr(journey, "protect", fail)
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv", "--json")
+    said = sfumato(*call)
+    assert said.code == said.document["error"]["exit_code"] == 70
+    assert error.__name__ in said.err
+    assert CANARY not in said.out + said.err
+    monkeypatch.setenv("SFUMATO_DEBUG", "1")
+    shown = sfumato(*call)
+    assert CANARY in shown.err
+    assert "may hold values" in shown.err
+    assert CANARY not in shown.out
+
+
+def test_an_interruption_is_exit_130(sfumato, clinic, monkeypatch):
+    folder = clinic()
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journey, "recheck", stop)
+    before = sorted(folder.iterdir())
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
+    assert said.code == 130
+    assert "nothing was published" in said.err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, monkeypatch):
+    from dataclasses import replace
+
+    folder = clinic()
+    honest = journey.recheck
+    for word in (False, None):
+        monkeypatch.setattr(
+            journey, "recheck", lambda p, q, w=word: tuple(replace(v, holds=w) for v in honest(p, q))
+        )
+        call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
+        assert sfumato(*call).code == 1
+        assert not (folder / "safe.csv").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_program_leaves_nothing(tmp_path, number):
+    demo.write(tmp_path, 300)
+    before = sorted(tmp_path.iterdir())
+    program = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "protect", tmp_path / "hospital.csv", "-p", tmp_path / "policy.yaml",
+         "-o", tmp_path / "safe.csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while sorted(tmp_path.iterdir()) == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(program.pid, number)
+    out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (130, "")
+    assert "nothing was published" in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+SLOW = """
+import time
+from sfumato import journey
+from sfumato.cli.main import main
+journey.recheck = lambda path, policy: time.sleep(60)
+main()
+"""
+
+
+def test_the_installed_program_keeps_its_streams_apart(hospital):
+    call = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "protect",
+        hospital / "hospital.csv",
+        "-p",
+        hospital / "policy.yaml",
+    ]
+    done = subprocess.run([*call, "--dry-run", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["rows"] == 1500
+    assert done.stderr == ""
+
+
+def test_a_closed_pipe_is_no_error():
+    call = f"{sys.executable} -m sfumato policy schema | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert done.stderr == ""
