@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import duckdb
 import pyarrow as pa
@@ -34,9 +35,5 @@ class DuckDbReader:
         return iter(self.frame.project(chosen).to_arrow_reader(ROWS_AT_A_TIME))
 
     def native(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
-        views = {"published": table}
-        published = views["published"]  # the query finds it by its name
-        relation = self.frame.query("source", "select * from published")
-        if relation is None or published is not table:
-            raise TypeError("DuckDB returned no relation")
-        return relation
+        published = table  # noqa: F841 (the query finds it by its name)
+        return cast(duckdb.DuckDBPyRelation, self.frame.query("source", "select * from published"))

@@ -13,24 +13,24 @@ import pyarrow.parquet as pq
 from sfumato.engine.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 from sfumato.engine.delimited import CsvOptions, CsvReader
 from sfumato.engine.names import check_names
-from sfumato.engine.rows import Reader
+from sfumato.engine.rows import RowSource
 from sfumato.terms.errors import BadData, WrongCall
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 
-def file_reader(path: Path, *, csv: CsvOptions | None = None) -> Reader:
-    """The reader for a file, by its ending."""
+def open_file(path: Path, *, csv: CsvOptions | None = None) -> RowSource:
+    """A file as a source, by its ending."""
     if not path.is_file():
         raise WrongCall("there is no such file", where=str(path), remedy="Check the path.")
     name = path.name.lower()
     if name.endswith(PARQUET_ENDINGS):
         if csv is not None:
             raise WrongCall("csv options are for CSV files", where=str(path))
-        return ParquetReader(path)
+        return RowSource(ParquetReader(path))
     if name.endswith(CSV_ENDINGS):
-        return CsvReader(path, csv or CsvOptions())
+        return RowSource(CsvReader(path, csv or CsvOptions()))
     raise WrongCall(
         "the ending of the path names no format", where=str(path), remedy="Use .csv, .csv.gz or .parquet."
     )

@@ -8,28 +8,28 @@ import narwhals as nw
 from narwhals import dependencies as loaded
 
 from sfumato.engine.arrow import ArrowReader
-from sfumato.engine.rows import Reader
+from sfumato.engine.rows import RowSource
 from sfumato.terms.errors import WrongCall
 
 
-def frame_reader(data: Any) -> Reader:
-    """The reader for a dataframe; asks only libraries that the caller has already loaded."""
+def open_frame(data: Any) -> RowSource:
+    """A dataframe as a source; only libraries that the caller has already loaded are asked about it."""
     frame = nw.to_native(data, pass_through=True)
     if loaded.is_pandas_dataframe(frame):
         from sfumato.engine.pandas_frames import PandasReader  # noqa: PLC0415
 
-        return PandasReader(frame)
+        return RowSource(PandasReader(frame))
     if loaded.is_polars_dataframe(frame) or loaded.is_polars_lazyframe(frame):
         from sfumato.engine.polars_frames import LazyReader, PolarsReader  # noqa: PLC0415
 
-        return PolarsReader(frame) if loaded.is_polars_dataframe(frame) else LazyReader(frame)
+        return RowSource(LazyReader(frame) if loaded.is_polars_lazyframe(frame) else PolarsReader(frame))
     if loaded.is_pyarrow_table(frame):
-        return ArrowReader(frame)
+        return RowSource(ArrowReader(frame))
     duckdb = loaded.get_duckdb()
     if duckdb is not None and isinstance(frame, duckdb.DuckDBPyRelation):
         from sfumato.engine.duckdb_relations import DuckDbReader  # noqa: PLC0415
 
-        return DuckDbReader(frame)
+        return RowSource(DuckDbReader(frame))
     raise WrongCall(
         f"an object of type {type(data).__name__} is no table",
         remedy="Hand in a pandas, Polars, PyArrow or DuckDB table, or a path to a CSV or Parquet file.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Coding, Microdata, Missing
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sfumato.engine.survey import Survey
 
 
-@runtime_checkable
 class Source(Protocol):
     """A table that can be surveyed, counted, and published under a recoding."""
 
@@ -71,18 +70,15 @@ def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
 
     `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding).
     """
-    from sfumato.engine.rows import RowSource  # noqa: PLC0415
-
-    if isinstance(data, RowSource):
-        return data
     if isinstance(data, str | PathLike):
-        from sfumato.engine.files import file_reader  # noqa: PLC0415
+        from sfumato.engine.files import open_file  # noqa: PLC0415
 
-        return RowSource(file_reader(Path(data), csv=csv))
+        return open_file(Path(data), csv=csv)
     if csv is not None:
         raise WrongCall("csv options are for paths")
-    if isinstance(data, Source):
-        return data
-    from sfumato.engine.frames import frame_reader  # noqa: PLC0415
+    if all(callable(getattr(type(data), verb, None)) for verb in ("survey", "count", "recode", "write")):
+        source: Source = data
+        return source
+    from sfumato.engine.frames import open_frame  # noqa: PLC0415
 
-    return RowSource(frame_reader(data))
+    return open_frame(data)
