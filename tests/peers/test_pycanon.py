@@ -29,7 +29,10 @@ from sfumato.terms.taxonomy import Taxonomy
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"
-HOW = "python3 -m venv .venv-peers && .venv-peers/bin/pip install anjana==1.2.3 (make test does it)"
+HOW = (
+    "python3 -m venv .venv-peers && "
+    ".venv-peers/bin/pip install -r tests/peers/requirements.txt (make test does it)"
+)
 
 Rows = list[tuple[int, ...]]
 """Codes of the keys, then of the sensitive column."""

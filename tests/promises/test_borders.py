@@ -114,6 +114,9 @@ def test_an_empty_class_keeps_nothing_and_an_empty_table_everything():
 
 def test_one_value_only_has_distance_zero():
     for distance in ("equal", "ordered", "hierarchical"):
+        assert (
+            TCloseness("s", Fraction(1, 2**200), distance).holds_on(plain.classes_of(flat(1), [{0: 5}])).all()
+        )
         for taxonomy in (flat(1), Taxonomy.grow(["*"], [-1])):
             classes = plain.classes_of(taxonomy, [{0: 5}, {0: 1}])
             assert TCloseness("s", 0, distance).verdict(classes).measured == 0

@@ -37,6 +37,7 @@ MADE = [
     ("t-closeness", {"of": "d", "t": "1/5"}, TCloseness("d", Fraction(1, 5))),
     ("t-closeness", {"of": "d", "t": 0.2, "distance": "ordered"}, TCloseness("d", Fraction(1, 5), "ordered")),
     ("t-closeness", {"of": "d", "t": "20%", "reference": None}, TCloseness("d", Fraction(1, 5))),
+    ("t-closeness", {"of": "d", "t": "20%", "distance": None}, TCloseness("d", Fraction(1, 5))),
 ]
 
 
@@ -64,9 +65,9 @@ REFUSED = [
     ("l-diversity", {"of": "d", "l": 0}, "l", "whole number"),
     ("l-diversity", {"of": "d", "l": 2.5}, "l", "whole number"),
     ("l-diversity", {"of": "d", "l": "1/2", "kind": "entropy"}, "l", "at least 1"),
-    ("l-diversity", {"of": "d", "l": 3, "kind": "recursive"}, "c", "needs c"),
+    ("l-diversity", {"of": "d", "l": 3, "kind": "recursive"}, "c", "recursive l-diversity needs c"),
     ("l-diversity", {"of": "d", "l": 3, "kind": "recursive", "c": 0}, "c", "greater than 0"),
-    ("l-diversity", {"of": "d", "l": 3, "c": 2}, "c", "no parameter c"),
+    ("l-diversity", {"of": "d", "l": 3, "c": 2}, "c", "distinct l-diversity has no parameter c"),
     ("l-diversity", {"of": "d", "l": 3, "kind": "entropic"}, "kind", "distinct, entropy, recursive"),
     ("l-diversity", {"of": "d", "l": 3, "kind": ["entropy"]}, "kind", "distinct, entropy, recursive"),
     ("t-closeness", {"of": "d", "t": 2}, "t", "at least 0 and at most 1"),
@@ -96,15 +97,21 @@ def test_the_constructor_refuses_what_the_policy_refuses():
         KAnonymity(0)
     with pytest.raises(BadPolicy, match="t must be"):
         TCloseness("d", 3)
+    with pytest.raises(BadPolicy, match="distance must be"):
+        TCloseness("d", 1, None)
 
 
 def test_schema_names_every_promise_and_every_key():
     assert known() == ("k-anonymity", "l-diversity", "t-closeness")
     entries = {next(iter(entry["properties"])): entry for entry in schema()["oneOf"]}
     assert tuple(entries) == known()
-    kinds = entries["l-diversity"]["properties"]["l-diversity"]["oneOf"]
-    assert [kind["properties"]["kind"]["const"] for kind in kinds] == ["distinct", "entropy", "recursive"]
-    assert ["kind" in kind["required"] for kind in kinds] == [False, True, True]
+    kinds = entries["l-diversity"]["properties"]["l-diversity"]
+    assert kinds["properties"]["kind"] == {"enum": ["distinct", "entropy", "recursive"]}
+    assert set(kinds["properties"]) == {"of", "l", "c", "kind"} and kinds["required"] == ["of", "l"]
+    rules = {rule["if"]["properties"]["kind"]["const"]: rule for rule in kinds["allOf"]}
+    assert ["required" in rules[kind]["if"] for kind in rules] == [False, True, True]
+    assert rules["recursive"]["then"]["required"] == ["of", "l", "c"]
+    assert rules["distinct"]["then"]["propertyNames"] == {"enum": ["of", "l", "kind"]}
     assert set(entries["t-closeness"]["properties"]["t-closeness"]["properties"]) == {
         "of",
         "t",
@@ -135,7 +142,7 @@ def test_a_reference_file_is_found_beside_the_policy(tmp_path):
         ("value,count\nflu,-3\n", "line 2", "whole number"),
         ("value,count\nflu,3\nflu,4\n", "line 3", "earlier line"),
         ("value,count\nflu,0\n", "reference", "not all 0"),
-        (None, "prior.csv", "cannot be read"),
+        (None, "prior.csv", "not there"),
         (b"value,count\n\xff,1\n", "prior.csv", "cannot be read"),
     ],
 )

@@ -62,7 +62,7 @@ def product_less(a: Counts, x: int, b: Counts, y: int) -> Truth:
     >>> product_less(np.array([2**62, 5]), 3, np.array([2**62 + 1, 5]), 3).tolist()
     [True, False]
     """
-    if max(int(a.max(initial=0)) * x, int(b.max(initial=0)) * y) < OVERFLOW:
+    if max(int(a.max(initial=1)) * x, int(b.max(initial=1)) * y) < OVERFLOW:
         small: Truth = a * x < b * y
         return small
     left, right = a.astype(np.float64) * float(x), b.astype(np.float64) * float(y)

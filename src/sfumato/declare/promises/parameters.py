@@ -143,27 +143,36 @@ class Declared(Composable):
     keys: ClassVar[tuple[Parameter, ...]]
 
     def __post_init__(self) -> None:
+        defaults = self._defaults()
         for key in self.keys:
             given = getattr(self, key.name)
-            if key.required or given is not None:
+            if given is not None or defaults[key.name] is not None:
                 object.__setattr__(self, key.name, key.read(given))
 
     @classmethod
     def from_parameters(cls, given: Mapping[str, object], folder: Path | None = None) -> Self:
         """Read the keys as a policy holds them; files are looked for in `folder`."""
+        full_name = f"{cls.kind} {cls.name}" if cls.kind else cls.name
         named = {key.name: key for key in cls.keys}
-        refuse_unknown(cls.name, given, [*named, *(["kind"] if cls.kind else [])])
+        refuse_unknown(full_name, given, [*named, *(["kind"] if cls.kind else [])])
+        said = {name: value for name, value in given.items() if name in named and value is not None}
         for key in cls.keys:
-            if key.required and given.get(key.name) is None:
-                raise BadPolicy(f"{cls.name} needs {key.name}", where=key.name, remedy=_example(cls.keys))
-        return cls(**{n: _opened(named[n], value, folder) for n, value in given.items() if n in named})
+            if key.required and key.name not in said:
+                raise BadPolicy(
+                    f"{full_name} needs {key.name}", where=key.name, remedy=f"It takes {', '.join(named)}."
+                )
+        return cls(**{name: _opened(named[name], value, folder) for name, value in said.items()})
 
     def parameters(self) -> dict[str, object]:
         """The keys as a policy holds them; what stands at its default is left out."""
-        defaults = {f.name: f.default for f in fields(self)}
-        found = {k.name: getattr(self, k.name) for k in self.keys}
-        kept = {k.name: k.write(found[k.name]) for k in self.keys if found[k.name] != defaults[k.name]}
+        defaults = self._defaults()
+        found = {key: getattr(self, key.name) for key in self.keys}
+        kept = {k.name: k.write(value) for k, value in found.items() if value != defaults[k.name]}
         return {**kept, **({"kind": self.kind} if self.kind else {})}
+
+    @classmethod
+    def _defaults(cls) -> dict[str, object]:
+        return {field.name: field.default for field in fields(cls)}
 
     @classmethod
     def schema(cls) -> Schema:
@@ -197,7 +206,3 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
 
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:
     return key.open(value, folder) if key.names_file and folder and isinstance(value, str) else value
-
-
-def _example(keys: Sequence[Parameter]) -> str:
-    return f"It takes {', '.join(key.name for key in keys)}."

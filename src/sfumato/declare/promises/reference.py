@@ -54,6 +54,8 @@ class Reference:
         try:
             data = path.read_bytes()
             lines = list(csv.reader(data.decode("utf-8-sig").splitlines()))
+        except FileNotFoundError:
+            raise BadPolicy("the reference file is not there", where=str(path)) from None
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise BadPolicy(
                 f"the reference cannot be read as a UTF-8 CSV file: {type(problem).__name__}", where=str(path)

@@ -68,21 +68,38 @@ def schema() -> Schema:
     """One entry of the policy's list of promises, as a fragment of JSON Schema."""
     entries = []
     for name in known():
-        kinds = [
-            _with_kind(maker.schema(), kind, i == 0) for i, (kind, maker) in enumerate(_kinds(name).items())
-        ]
-        body = kinds[0] if len(kinds) == 1 else {"oneOf": kinds}
+        body = _one_schema({kind: maker.schema() for kind, maker in _kinds(name).items()})
         entries.append(
             {"type": "object", "properties": {name: body}, "required": [name], "additionalProperties": False}
         )
     return {"oneOf": entries}
 
 
-def _with_kind(body: Schema, kind: str | None, default: bool) -> Schema:
-    if kind is None:
-        return body
-    required = body.get("required", []) if default else [*body.get("required", []), "kind"]
-    return {**body, "properties": {**body["properties"], "kind": {"const": kind}}, "required": required}
+def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
+    """The keys of all kinds together; which of them go with which kind is said in `allOf`."""
+    default, *_ = kinds
+    if default is None:
+        return kinds[None]
+    forms: dict[str, list[Schema]] = {}
+    for body in kinds.values():
+        for key, form in body["properties"].items():
+            if form not in forms.setdefault(key, []):
+                forms[key].append(form)
+    together = {key: some[0] if len(some) == 1 else {"anyOf": some} for key, some in forms.items()}
+    always = [key for key in together if all(key in body["required"] for body in kinds.values())]
+    rules = []
+    for kind, body in kinds.items():
+        chosen: Schema = {"properties": {"kind": {"const": kind}}}
+        asked = chosen if kind == default else {**chosen, "required": ["kind"]}
+        names = {"propertyNames": {"enum": [*body["properties"], "kind"]}}
+        rules.append({"if": asked, "then": {**body, "additionalProperties": True, **names}})
+    return {
+        "type": "object",
+        "properties": {**together, "kind": {"enum": list(kinds)}},
+        "required": always,
+        "additionalProperties": False,
+        "allOf": rules,
+    }
 
 
 def _kinds(name: str) -> dict[str | None, Maker]:
