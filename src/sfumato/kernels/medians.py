@@ -208,7 +208,7 @@ def _part_in_two(layout: Layout, j: int, rows: Rows, first: int, last: int, valu
     spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
     line = key[layout.word[j]]
     field, border = layout.mask[j] << layout.shift[j], np.int64(value) << layout.shift[j]
-    left, right = 0, 0
+    left, right = np.uint64(0), np.uint64(0)
     for i in range(len(tag)):
         code = line[i] & field
         goes = code < border
@@ -216,15 +216,14 @@ def _part_in_two(layout: Layout, j: int, rows: Rows, first: int, last: int, valu
             goes = True
             take -= 1
         for w in range(len(key)):
-            spare_key[w, right] = key[w, i]
-            key[w, left] = key[w, i]
-        spare_tag[right] = tag[i]
-        tag[left] = tag[i]
-        left += np.int64(goes)
-        right += 1 - np.int64(goes)
-    key[:, left:] = spare_key[:, :right]
+            spare_key[w, right] = key[w, left] = key[w, i]
+        spare_tag[right] = tag[left] = tag[i]
+        left += np.uint64(goes)
+        right += np.uint64(not goes)
+    for w in range(len(key)):
+        key[w, left:] = spare_key[w, :right]
     tag[left:] = spare_tag[:right]
-    return first + left
+    return first + np.int64(left)
 
 
 @njit(cache=True)
@@ -259,15 +258,17 @@ def _part_by_child(
             rows.sizes[g], weights[g], rows.tally[g] = 0, 0, node
             groups += 1
         weights[g] += tag[i] & HEAVY
-        rows.sizes[g] += 1
     heavy = True
-    running = np.int64(0)
     for g in range(groups):
         heavy = heavy and weights[g] >= least
-        starts[g] = first + running
-        running += rows.sizes[g]
-        rows.sizes[g] = running - rows.sizes[g]
     if heavy:
+        for i in range(len(tag)):
+            rows.sizes[rows.slot[child[(line[i] >> shift) & mask]]] += 1
+        running = np.int64(0)
+        for g in range(groups):
+            starts[g] = first + running
+            running += rows.sizes[g]
+            rows.sizes[g] = running - rows.sizes[g]
         spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
         for i in range(len(tag)):
             g = rows.slot[child[(line[i] >> shift) & mask]]

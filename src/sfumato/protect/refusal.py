@@ -42,6 +42,6 @@ def _shortfall(promise: ClassPromise, everything: Classes) -> str:
     verdict = promise.verdict(everything)
     if promise.name == "k-anonymity":
         short = int(verdict.limit) - int(verdict.measured or 0)
-        return f"{promise} is {short} people short: the table is about {verdict.measured or 0}"
+        return f"{promise} is short by {short}: the table is about {verdict.measured or 0} people"
     reached = "" if verdict.measured is None else f" (reached: {verdict.measured}, asked: {verdict.limit})"
     return f"{promise} fails for {verdict.people} people{reached}"

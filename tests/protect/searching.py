@@ -1,0 +1,74 @@
+"""What the tests of the splitting searches share: random promises, and judging from scratch."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sfumato.declare.promises import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from sfumato.protect.suppress import keep
+from sfumato.terms.classes import Classes
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.promise import Promises
+from sfumato.terms.recoding import classes_under
+
+
+@st.composite
+def class_promises(draw):
+    """One or two class promises, every kind, limits that tables of a dozen rows can meet."""
+    kinds = {
+        "k": lambda: KAnonymity(draw(st.integers(1, 4))),
+        "distinct": lambda: DistinctLDiversity("s0", draw(st.integers(1, 3))),
+        "entropy": lambda: EntropyLDiversity("s0", draw(st.sampled_from([Fraction(3, 2), Fraction(2)]))),
+        "recursive": lambda: RecursiveLDiversity("s0", 2, draw(st.sampled_from([Fraction(1), Fraction(3)]))),
+        "t": lambda: TCloseness(
+            "s0",
+            draw(st.sampled_from([Fraction(1, 5), Fraction(2, 5)])),
+            draw(st.sampled_from(["equal", "ordered", "hierarchical"])),
+        ),
+    }
+    chosen = draw(st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=2, unique=True))
+    return Promises(tuple(kinds[kind]() for kind in chosen))
+
+
+def kept_under(table, cuts, promises):
+    """The classes under these cuts, and which are published, from scratch."""
+    classes = Classes.of(table, classes_under(table, cuts)[0])
+    return classes, keep(classes, promises)
+
+
+def is_valid(table, cuts, promises, aim):
+    """Whether a recoding is allowed, by the written definitions alone."""
+    classes, kept = kept_under(table, cuts, promises)
+    lost = int(classes.rows[~kept].sum()) + table.dropped
+    return lost <= aim.allowed(table) and (not table.rows or bool(kept.any()))
+
+
+def shuffled(table, seed):
+    """The same rows, coded from another order."""
+    order = np.random.default_rng(seed).permutation(table.rows)
+    repeat = np.repeat(np.arange(table.distinct), table.counts)[order]
+    person = table.person
+    return Microdata.of_codes(
+        table.columns,
+        [table.codes(c.name)[repeat] for c in table.columns],
+        person=None if person is None else person[repeat],
+    )
+
+
+def fields(classes):
+    """Everything in some classes, to compare."""
+    return (
+        classes.people.tolist(),
+        classes.rows.tolist(),
+        {
+            name: (h.start.tolist(), h.values.tolist(), h.counts.tolist(), h.overall.tolist())
+            for name, h in classes.histograms.items()
+        },
+    )
