@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from importlib.metadata import entry_points
 from math import exp, log
 from typing import Any
 
@@ -24,7 +25,11 @@ Judge = Callable[[Tally, Any], Verdict]
 
 _judges: dict[tuple[str, str | None], Judge] = {}
 
+GROUP = "sfumato.second_judges"
+"""The entry-point group of modules that register second judges for promises of other packages."""
+
 UNSURE = 1e-9
+"""Entropies nearer to log l than this are compared exactly."""
 
 
 def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]:
@@ -39,7 +44,11 @@ def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]
 
 def judge_of(promise: Any) -> Judge:
     """The second judge of this promise; without one nothing can be confirmed, so nothing is."""
-    judge = _judges.get((promise.name, getattr(promise, "kind", None)))
+    key = (promise.name, getattr(promise, "kind", None))
+    if key not in _judges:
+        for point in entry_points(group=GROUP):
+            point.load()
+    judge = _judges.get(key)
     if judge is None:
         raise BrokenPromise(
             f"no second judge for {promise.name}",

@@ -11,6 +11,7 @@ from sfumato.terms.errors import BadData, BadTaxonomy
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+DIGITS = 60
 
 
 def planting(rule: Any, column: str, more: Sequence[Label] = ()) -> Callable[[Sequence[Label]], Taxonomy]:
@@ -33,17 +34,23 @@ def planting(rule: Any, column: str, more: Sequence[Label] = ()) -> Callable[[Se
 
 
 def in_order(texts: Sequence[Label]) -> list[Label]:
-    """Numbers by size if all are numbers, else by text; a missing cell last.
+    """Numbers by size if all are numbers of at most 60 digits, else by text; a missing cell last.
 
     >>> in_order(["10", None, "9"]), in_order(["10", "9", "x"])
     (['9', '10', None], ['10', '9', 'x'])
     """
     present = [text for text in texts if text is not None]
-    if all(NUMBER.fullmatch(text) for text in present):
+    if all(map(_is_number, present)):
         present.sort(key=lambda text: (Decimal(text), text))
     else:
         present.sort()
     return [*present, *([None] if len(present) < len(texts) else [])]
+
+
+def _is_number(text: str) -> bool:
+    if len(text) > DIGITS or not NUMBER.fullmatch(text):
+        return False
+    return Decimal(text) == 0 or abs(Decimal(text).adjusted()) < DIGITS
 
 
 def _tolerant(rule: Any, texts: Sequence[Label], column: str) -> Taxonomy:

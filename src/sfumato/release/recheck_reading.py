@@ -186,9 +186,15 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
+def _literal(path: Path) -> str:
+    """The path as a pattern that matches this one file, whatever its name looks like."""
+    text = str(path)
+    return text if "\\" in text else re.sub(r"([*?[])", r"[\1]", text)
+
+
 def _file(path: Path, names: Sequence[str]) -> str:
     """The file as a relation whose columns are c0, c1, …: names in a file may differ by case alone."""
-    place = "'" + str(path).replace("'", "''") + "'"
+    place = "'" + _literal(path).replace("'", "''") + "'"
     if _is_parquet(path):
         listed = ", ".join(f"c{i}" for i in range(len(names)))
         return f"read_parquet({place}) AS file({listed})"
@@ -253,8 +259,8 @@ def _parquet_header(path: Path) -> tuple[str, ...]:
     """The names of the top columns, from the file's own schema: a list of nodes, parents first."""
 
     def ask(db: duckdb.DuckDBPyConnection) -> tuple[list[Any], list[Any]]:
-        nodes = db.execute("SELECT name, num_children FROM parquet_schema(?)", [str(path)]).fetchall()
-        return nodes, db.execute("SELECT key FROM parquet_kv_metadata(?)", [str(path)]).fetchall()
+        nodes = db.execute("SELECT name, num_children FROM parquet_schema(?)", [_literal(path)]).fetchall()
+        return nodes, db.execute("SELECT key FROM parquet_kv_metadata(?)", [_literal(path)]).fetchall()
 
     nodes, notes = _strictly(path, ask)
     extra = [key for (key,) in notes if bytes(key).decode("utf-8", "replace") not in ALLOWED_METADATA]
