@@ -34,7 +34,6 @@ class ArrowReader:
 
 def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The rows of a table, also of one without columns."""
-
     if table.num_columns == 0:
         yield pa.RecordBatch.from_struct_array(pa.nulls(table.num_rows, pa.struct([])))
     else:
@@ -43,5 +42,4 @@ def batches_of(table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 def no_columns(rows: int) -> pa.Table:
     """A table with rows but no columns."""
-
     return pa.table({"": pa.nulls(rows)}).select([])

@@ -75,7 +75,6 @@ def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
-
     if dictionary.missing:
         raise BadData(
             f"column {shown(dictionary.name)} names the person, "
@@ -91,7 +90,6 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
 
 def refuse_infinite(values: pa.Array, column: str) -> None:
     """Refuse infinite numbers in a column that is coded."""
-
     if pa.types.is_floating(values.type) and pc.any(pc.is_inf(values), min_count=0).as_py():
         raise BadData(
             f"column {shown(column)} holds infinite numbers", remedy="Replace them by missing cells."

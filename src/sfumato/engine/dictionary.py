@@ -44,7 +44,6 @@ class Dictionary:
 
     def encode(self, array: pa.Array) -> NDArray[np.int64]:
         """The number of every cell."""
-
         cells = plain(array, self.name)
         if pa.types.is_null(cells.type):
             self.missing += len(cells)
@@ -70,7 +69,6 @@ class Dictionary:
 
     def _numbers(self, values: pa.Array) -> NDArray[np.int64]:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
-
         if values.type != self.kind:
             values = values.cast(self.kind)
         found = pc.index_in(values, value_set=self._known, skip_nulls=True)
@@ -90,7 +88,6 @@ class Dictionary:
 
     def settle(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values, and for every number given the index of its value (missing: their count)."""
-
         if not self._more:
             values = self._known
             return values, np.concatenate(([len(values)], np.arange(len(values))))

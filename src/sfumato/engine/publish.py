@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,6 @@ class Published:
 
     def batches(self, rows: int = ROWS_AT_A_TIME) -> Iterator[pa.RecordBatch]:
         """The rows in order, every column a dictionary of published values."""
-
         for start in range(0, self.rows, rows):
             arrays = []
             for j, values in enumerate(self.values):
@@ -56,7 +55,6 @@ class Published:
 
     def table(self) -> pa.Table:
         """All rows, decoded, in fresh buffers that hold nothing else."""
-
         columns = []
         for j, values in enumerate(self.values):
             codes = self.codes(j)
@@ -116,7 +114,6 @@ class _Ordered:
 
     @classmethod
     def of(cls, dictionary: Dictionary) -> _Ordered:
-
         values, index = dictionary.settle()
         order = pc.sort_indices(values)
         place = np.empty(len(values) + 1, np.int64)
@@ -170,50 +167,40 @@ def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
 
 def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
-
     taxonomy = recoding.table.keys[key].taxonomy
-    spans = np.stack([recoding.low[:, key], recoding.high[:, key]], axis=1)
-    distinct, which = np.unique(spans, axis=0, return_inverse=True)
-    texts = [taxonomy.describe(int(low), int(high)) for low, high in distinct]
+    spans = (recoding.low[:, key].astype(np.int64) << 32) | recoding.high[:, key]
+    distinct = np.unique(spans)
+    texts = [taxonomy.describe(span >> 32, span & 0xFFFFFFFF) for span in distinct.tolist()]
     labels = sorted({text for text in texts if text is not None})
     number = {text: i for i, text in enumerate(labels)}
     codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
-    return pa.array(labels, pa.string()), codes[which.ravel()]
+    return pa.array(labels, pa.string()), codes.take(np.searchsorted(distinct, spans))
 
 
 def _assemble(
     names: Sequence[str], parts: Sequence[_Part], packing: Packing, packed: Words, class_of: Codes
 ) -> Published:
-    """Pack the published codes of all columns and sort the rows by them."""
-    codes_of = [_reader(part, packing, packed, class_of) for part in parts]
+    """Pack the published codes of all columns and sort the rows by them; values of suppressed rows go."""
     rows = len(class_of)
-    values, renumber = [], []
-    for part, read in zip(parts, codes_of, strict=True):
-        used = np.zeros(len(part.values) + 1, bool)
+
+    def index(part: _Part, start: int) -> NDArray[np.integer]:
+        span = slice(start, start + BLOCK)
+        return class_of[span] if part.column is None else packing.unpack(packed[:, span], part.column)
+
+    values, codes = [], []
+    for part in parts:
+        seen = np.zeros(len(part.code), bool)
         for start in range(0, rows, BLOCK):
-            used[read(start)] = True
+            seen[index(part, start)] = True
+        used = np.zeros(len(part.values) + 1, bool)
+        used[part.code[seen]] = True
         used[-1] = False
-        number = np.cumsum(used) - used
         values.append(part.values.take(np.flatnonzero(used)))
-        renumber.append(number)
+        codes.append((np.cumsum(used) - used)[part.code])
     published = Packing(tuple(len(v) + 1 for v in values))
     words = np.zeros((published.words, rows), np.int64)
-    for read, number, (word, shift, _) in zip(codes_of, renumber, published.places, strict=True):
-        moved = number << shift
+    for part, code, (word, shift, _) in zip(parts, codes, published.places, strict=True):
+        moved = code << shift
         for start in range(0, rows, BLOCK):
-            words[word, start : start + BLOCK] |= moved[read(start)]
+            words[word, start : start + BLOCK] |= moved.take(index(part, start))
     return Published(tuple(names), tuple(values), published, sorted_keys(words))
-
-
-def _reader(
-    part: _Part, packing: Packing, packed: Words, class_of: Codes
-) -> Callable[[int], NDArray[np.int64]]:
-    """Gives the published codes of the block of rows that begins at a row."""
-
-    def read(start: int) -> NDArray[np.int64]:
-        span = slice(start, start + BLOCK)
-        if part.column is None:
-            return part.code.take(class_of[span])
-        return part.code.take(packing.unpack(packed[:, span], part.column))
-
-    return read

@@ -28,7 +28,6 @@ EXACT = 2**53
 
 def plain(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
-
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         if not _is_text(kind.storage_type):
@@ -55,7 +54,6 @@ def plain(array: pa.Array, column: str = "") -> pa.Array:
 
 def published_type(kind: pa.DataType) -> pa.DataType:
     """The type of an untouched column after publication: the same, with dictionaries and views decoded."""
-
     if isinstance(kind, pa.BaseExtensionType):
         return published_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
@@ -74,7 +72,6 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     >>> canonical(pa.array([1.0, 2.5, 1e300, float("nan")])).to_pylist()
     ['1', '2.5', '1e+300', None]
     """
-
     values = plain(values, column)
     kind = values.type
     types = pa.types
@@ -129,7 +126,6 @@ def _decimal(cell: Decimal) -> str:
 
 def _times(values: pa.Array) -> list[str | None]:
     """ISO text of points in time, nanoseconds included."""
-
     kind = values.type
     whole = pc.floor_temporal(values, unit="second") if kind.unit != "s" else values
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
