@@ -46,9 +46,8 @@ def recursive(rows, person, *, of, l, c):  # noqa: E741
 
 
 def distance(held, whole, kind, *, order, paths):
-    """Earth mover's distance between two counters."""
-    n, total = sum(held.values()), sum(whole.values())
-    values = [v for v in order if held[v] or whole[v]]
+    """Earth mover's distance between two counters, over the values in `order`."""
+    n, total, values = sum(held.values()), sum(whole.values()), order
     gap = {v: Fraction(held[v], n) - Fraction(whole[v], total) for v in values}
     if kind == "equal":
         return sum(map(abs, gap.values())) / 2

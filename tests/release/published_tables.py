@@ -50,8 +50,9 @@ def promises(draw):
         },
     ]
     return made + [
-        {"t-closeness": {"of": "disease", "t": str(draw(SHARE)), "distance": distance}}
+        {"t-closeness": {"of": "disease", "t": str(draw(SHARE)), "distance": distance, **reference}}
         for distance in ("equal", "ordered", "hierarchical")
+        for reference in ({}, {"reference": {"Flu": 3, "TB": 1, "E.Coli": 2}})
     ]
 
 

@@ -36,15 +36,13 @@ def expected(made, table, person=None):
             judge = {None: plain.distinct, "entropy": plain.entropy, "recursive": plain.recursive}[kind]
             broken = [g for g in groups if not judge(g, person, **words)]
         else:
+            target = Counter(words.get("reference") or whole)
+            order = [value for value in PATHS if whole[value] or target[value]]
             broken = [
                 g
                 for g in groups
                 if plain.distance(
-                    plain.counts(g, "disease", person),
-                    whole,
-                    words["distance"],
-                    order=list(PATHS),
-                    paths=PATHS,
+                    plain.counts(g, "disease", person), target, words["distance"], order=order, paths=PATHS
                 )
                 > words["t"]
             ]
