@@ -136,7 +136,7 @@ def _value_and_group(rows: Sequence[Row], lines: Sequence[int], name: str) -> It
 
 def _ragged(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
     lengths = [len(row) for row in rows]
-    usual = max(set(lengths), key=lengths.count)
+    usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
     odd = [i for i, length in enumerate(lengths) if length != usual]
     if odd:
         yield Ailment(

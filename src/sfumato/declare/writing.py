@@ -14,31 +14,43 @@ def as_yaml(policy: Policy) -> str:
     from ruamel.yaml import YAML  # noqa: PLC0415
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
 
-    def flowing(value: Any) -> Any:
-        found: CommentedMap | CommentedSeq
-        if isinstance(value, dict):
-            found = CommentedMap((key, flowing(child)) for key, child in value.items())
-        elif isinstance(value, list):
-            found = CommentedSeq(flowing(child) for child in value)
-        else:
-            return value
-        found.fa.set_flow_style()
-        return found
-
-    words = policy.to_dict()
+    words: dict[str, Any] = policy.to_dict()
     columns = CommentedMap()
-    for name, rule in words.pop("columns").items():  # type: ignore[attr-defined]
-        columns[name] = flowing(rule)
+    for name, rule in words.pop("columns").items():
+        columns[_text(name)] = _flowing(rule)
         if reason := policy.columns[name].reason:
             columns.yaml_add_eol_comment(" ".join(reason.split()), name)
-    promises = words.pop("promises")
-    asked = CommentedSeq(CommentedMap((k, flowing(v)) for k, v in p.items()) for p in promises)  # type: ignore[attr-defined]
-    top = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=asked)
+    asked = words.pop("promises")
+    promises = CommentedSeq(CommentedMap((name, _flowing(p)) for name, p in one.items()) for one in asked)
+    whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
     for key, value in words.items():
-        top[key] = flowing(value)
+        whole[key] = _flowing(value)
     writer = YAML()
     writer.width = 2**30
     writer.indent(mapping=2, sequence=4, offset=2)
     out = io.StringIO()
-    writer.dump(top, out)
+    writer.dump(whole, out)
     return out.getvalue()
+
+
+def _flowing(value: Any) -> Any:
+    """The value on one line, in brackets and braces."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
+
+    found: CommentedMap | CommentedSeq
+    if isinstance(value, dict):
+        found = CommentedMap((_text(key), _flowing(child)) for key, child in value.items())
+    elif isinstance(value, list):
+        found = CommentedSeq(_flowing(child) for child in value)
+    else:
+        return _text(value)
+    found.fa.set_flow_style()
+    return found
+
+
+def _text(value: Any) -> Any:
+    """Text with line breaks or invisible characters goes into double quotes, where they are escaped."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415
+
+    plain = not isinstance(value, str) or (value.isprintable() and value.strip() == value)
+    return value if plain else DoubleQuotedScalarString(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -98,13 +97,10 @@ def rungs_of(rows: Sequence[Row], *, lines: Sequence[int] | None = None) -> list
 
 
 def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxonomy:
-    pairs = zip_longest((ANY, *one[::-1]), (ANY, *other[::-1]), fillvalue=one[0])
-    here, there = next((a, b) for a, b in pairs if a != b)
+    here, there = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), (one[0], other[-1]))
+    what = f"can become {here!r} or {there!r}" if here != there else "has two paths of different length"
     place = f" (lines {lines[0]} and {lines[1]})" if lines else ""
-    return BadTaxonomy(
-        f"not a hierarchy: {one[0]!r} can become {here!r} or {there!r}{place}",
-        remedy="Keep one of the two.",
-    )
+    return BadTaxonomy(f"not a hierarchy: {one[0]!r} {what}{place}", remedy="Keep one of the two.")
 
 
 def paths(tree: Taxonomy) -> list[tuple[Label, ...]]:
