@@ -70,7 +70,7 @@ class RecursiveLDiversity(Declared):
         return verdict(self, classes, truth, limit=self.c, worst=worst, measured=measured, reason=reason)
 
     def _judge(self, head: Counts, tail: Counts) -> Truth:
-        return product_less(head, self.c.denominator, tail, self.c.numerator) & (tail > 0)
+        return product_less(head, self.c.denominator, tail, self.c.numerator)
 
     def _head_and_tail(self, classes: Classes) -> tuple[Counts, Counts]:
         """r1 and rl + ... + rm of each class, 0 where there is no such value."""
