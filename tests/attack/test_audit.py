@@ -13,8 +13,9 @@ from release.published_tables import KEYS, policy
 from release.test_recheck import MADE, TABLE
 from sfumato.attack.audit import audit
 from sfumato.attack.linkage import Linkage
+from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
-from sfumato.terms.errors import WrongCall
+from sfumato.terms.errors import BadData, WrongCall
 
 COLUMNS = (*KEYS, "disease", "visits")
 
@@ -52,7 +53,7 @@ def test_a_raw_table_shows_what_would_leak():
     ("columns", "holds", "sentence"),
     [
         ((*COLUMNS, "name"), False, "an identifier is published"),
-        ((*COLUMNS, "extra"), False, "1 columns are not declared in the policy"),
+        ((*COLUMNS, "extra"), False, "the policy does not declare a column"),
         (COLUMNS[:3], None, "the policy publishes a column that is not there"),
         (COLUMNS[1:], None, "the policy publishes a column that is not there"),
     ],
@@ -165,3 +166,22 @@ def test_the_policy_sets_what_is_tolerated():
     assert loose.breaches == ()
     default = audit(frame(TABLE), policy([{"l-diversity": {"of": "disease", "l": 3}}]))
     assert {f.attack for f in default.breaches} == {"linkage", "homogeneity"}
+
+
+def test_a_file_without_a_header_shows_no_cell():
+    with pytest.raises(BadData) as refused:
+        audit(frame([{"canary-1": "canary-2"}], ("canary-1",)), policy(MADE))
+    assert "canary" not in f"{refused.value}{refused.value.args}"
+
+
+def test_what_the_promises_tolerate():
+    assert Tolerance.of(()) == Tolerance()
+    found = Tolerance.of(policy([*MADE, {"k-anonymity": {"k": 4}}]).promises)
+    assert found.linkage == Fraction(1, 4)
+    assert (found.values, found.certainty) == ({"disease": 2}, {"disease": Fraction(3, 4)})
+    assert found.shift == {"disease": Fraction(1, 5)}
+    elsewhere = [
+        {"t-closeness": {"of": "disease", "t": "1/9", "distance": "ordered"}},
+        {"t-closeness": {"of": "disease", "t": "1/9", "reference": {"Flu": 1}}},
+    ]
+    assert Tolerance.of(policy(elsewhere).promises).shift_limit("disease") == (Fraction(1, 2), "default")

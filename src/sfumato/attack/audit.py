@@ -17,6 +17,7 @@ from sfumato.declare.policy import Policy
 from sfumato.engine.source import open_source
 from sfumato.terms.card import Card, verdict_lines
 from sfumato.terms.document import plain
+from sfumato.terms.errors import BadData
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Finding, Measure, Verdict
 
@@ -80,6 +81,12 @@ def audit(
     would leak if it were published as it is.
     """
     opened = open_source(source)
+    if not set(opened.columns) & set(policy.columns):
+        # The names may be the cells of a first row in a file without a header: not to be shown.
+        raise BadData(
+            f"none of the {len(opened.columns)} columns is declared in the policy",
+            remedy="Has the file a header? Is it the right policy?",
+        )
     adversaries = tuple(
         make(a) if isinstance(a, str) else a for a in (known() if attacks is None else attacks)
     )

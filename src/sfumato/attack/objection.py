@@ -32,9 +32,7 @@ def column_objections(names: Sequence[str], policy: Policy) -> Iterator[Objectio
     if secret:
         yield Objection("an identifier is published", secret, False)
     if unknown:
-        # In a file without a header the first row takes its place: those are cells, not names.
-        shown = unknown if len(unknown) < len(names) else ()
-        yield Objection(f"{len(unknown)} columns are not declared in the policy", shown, False)
+        yield Objection("the policy does not declare a column", unknown, False)
     if absent:
         yield Objection("the policy publishes a column that is not there", absent, None)
 
