@@ -128,19 +128,25 @@ def entropy(case: Case) -> float:
 
 def _column_entropy(recoding: Recoding, j: int) -> float:
     table, column = recoding.table, recoding.table.keys[j]
-    codes = table.codes(column.name)
+    codes, out = table.codes(column.name), recoding.class_of == SUPPRESSED
     frequency = _tally(codes, table.counts, leaves_of(column.taxonomy))
-    running = np.concatenate(([0], np.cumsum(frequency)))
-    out = recoding.class_of == SUPPRESSED
-    low, high = codes.astype(np.int64), codes.astype(np.int64) + 1
+    leaf: NDArray[np.integer] = np.arange(len(frequency))
+    low, high = leaf, leaf + 1
     if recoding.cuts is not None:
-        node = recoding.cuts[column.name].node_of[codes]
-        low, high = column.taxonomy.low[node].astype(np.int64), column.taxonomy.high[node].astype(np.int64)
-    low[~out] = recoding.low[recoding.class_of[~out], j]
-    high[~out] = recoding.high[recoding.class_of[~out], j]
-    spread = np.log2(running[high] - running[low]) - np.log2(frequency[codes])
-    gone = _tally(low[out], table.counts[out], len(frequency))
+        node = recoding.cuts[column.name].node_of
+        low, high = column.taxonomy.low[node], column.taxonomy.high[node]
+    spread = _log_covered(frequency, low, high)[codes]
+    published = _log_covered(frequency, recoding.low[:, j], recoding.high[:, j])
+    spread[~out] = published[recoding.class_of[~out]]
+    spread -= _log_covered(frequency, leaf, leaf + 1)[codes]
+    gone = _tally(low[codes[out]], table.counts[out], len(frequency))
     return float(table.counts @ spread) + shuffled_bits(gone)
+
+
+def _log_covered(frequency: Counts, low: NDArray[np.integer], high: NDArray[np.integer]) -> Reals:
+    """log2 of the rows with the leaf ranks low .. high-1; 0 where there is none."""
+    running = np.concatenate(([0], np.cumsum(frequency)))
+    return np.asarray(np.log2(np.maximum(running[high] - running[low], 1)), dtype=np.float64)
 
 
 def shuffled_bits(sizes: Counts) -> float:
