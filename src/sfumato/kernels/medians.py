@@ -42,9 +42,10 @@ class Layout(NamedTuple):
     """Where each column's code sits, and what its values mean.
 
     Column j is at `(key[word[j]] >> shift[j]) & mask[j]`. `scale_by[j] / scale_to[j]` makes spans of
-    leaves comparable across columns. For unordered columns, `above[j]` says where in `ancestor` its table starts: first the
-    leaf's ancestor at depth 0, for every leaf, then at depth 1, and so on (the leaf itself where it ends
-    sooner). `low`, `high` and `depth` of the nodes of column j start at `base[j]`.
+    leaves comparable across columns. For unordered columns, `above[j]` says where in `ancestor` its table
+    starts: first the leaf's ancestor at depth 0, for every leaf, then at depth 1, and so on down to
+    `height[j]` (the leaf itself where it ends sooner). `low` and `high` of the nodes of column j start at
+    `base[j]`.
     """
 
     word: Longs
@@ -165,7 +166,7 @@ def _median(
             before += buckets[b]
             b += 1
         if step == 0:
-            return least + b, before, before + buckets[b]
+            return int(least + b), int(before), int(before + buckets[b])
         least += b << step
         width = min(np.int64(1) << step, high - least + 1)
 
@@ -223,7 +224,7 @@ def _part_in_two(layout: Layout, j: int, rows: Rows, first: int, last: int, valu
     for w in range(len(key)):
         key[w, left:] = spare_key[w, :right]
     tag[left:] = spare_tag[:right]
-    return first + np.int64(left)
+    return first + int(left)
 
 
 @njit(cache=True)

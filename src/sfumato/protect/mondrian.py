@@ -75,7 +75,7 @@ class Jury:
         table = floor.table
         if promises.of_table:
             raise WrongCall(
-                f"{promises.of_table[0].name} needs the same recoding in every class; Mondrian recodes locally",
+                f"{promises.of_table[0].name} needs one recoding for all classes; Mondrian recodes locally",
                 remedy="Search top-down.",
             )
         if table.dropped > aim.allowed(table):

@@ -114,23 +114,18 @@ class Refinement:
             order, bounds, self.class_of, self._weight, self._slot, self._stamp, part, *self._found
         )
         self._stamp += len(children)
-        parent, branch, rows = (found[:parts].copy() for found in self._found)
+        parent, branch, rows = self._found
+        parent, branch, rows = parent[:parts].copy(), branch[:parts].copy(), rows[:parts].copy()
         return Split(step, children, parent, branch, rows, int(bounds[0]), part, self.count)
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
         """The parts of a split as classes to be judged."""
         if not (self.table.has_person or sensitive):
             return Classes(split.rows, split.rows)
-        order, _, _ = self._ordered[split.step.column]
         if split.part is None:
-            wanted = np.isin(self.class_of, split.parent)
-            order = np.flatnonzero(wanted).astype(np.int32)
-            lookup = np.zeros(self.count, np.int32)
-            lookup[split.parent] = np.arange(len(split.parent))
-            part = lookup[self.class_of[order]]
-        else:
-            part = split.part
-        member, start = splitting.rows_by_part(order, split.first, part, len(split.parent))
+            raise ValueError("every class stays whole: there are no parts to judge")
+        order, _, _ = self._ordered[split.step.column]
+        member, start = splitting.rows_by_part(order, split.first, split.part, len(split.parent))
         return self._counting.classes(member, start, split.rows, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:

@@ -19,7 +19,7 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Ranges of rows `first[s] .. last[s]-1`, and the least and greatest leaf rank of each in every key column.
+    """Ranges of rows `first[s] .. last[s]-1`, with the least and greatest leaf rank in every key column.
 
     `tried` says which columns were split or given up; the bounds of `fresh` segments are not yet tight.
     """
@@ -111,7 +111,18 @@ class Floor:
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> Proposal:
         """Split each segment in its widest column that allows it; bounds become tight."""
-        parts, first, weight = medians.propose(self._layout, self._rows, *segments._arrays, (least, relaxed))
+        parts, first, weight = medians.propose(
+            self._layout,
+            self._rows,
+            segments.first,
+            segments.last,
+            segments.weight,
+            segments.low,
+            segments.high,
+            segments.tried,
+            segments.fresh,
+            (least, relaxed),
+        )
         segments.fresh[:] = False
         last = np.empty_like(first)
         last[:-1] = first[1:]
