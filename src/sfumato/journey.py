@@ -18,7 +18,7 @@ from sfumato.engine import open_source
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
-from sfumato.terms.errors import BadPolicy, BrokenPromise
+from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
 
@@ -43,6 +43,8 @@ def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -
     source = open_source(data)
     _check_columns(source.columns, meant)
     table = source.count(meant.codings, missing=meant.missing, person=meant.person, progress=told)
+    if not table.rows + table.dropped:
+        raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     return make_plan(table, meant, progress=told)
 
 

@@ -140,6 +140,14 @@ def test_an_undeclared_column_blocks(sfumato, clinic):
     assert not (folder / "s.csv").exists()
 
 
+def test_an_empty_table_is_refused(sfumato, clinic):
+    folder = clinic("name,zip,disease\n")
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv")
+    assert said.code == 3
+    assert "no rows" in said.err
+    assert not (folder / "s.csv").exists()
+
+
 @pytest.mark.parametrize(("absent", "code"), [("data.csv", 2), ("policy.yaml", 3)])
 def test_a_missing_file_is_named(sfumato, clinic, absent, code):
     folder = clinic()

@@ -10,6 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato import journey
+from sfumato.cli.demo import examples
+from sfumato.terms.errors import BadData
 
 ROWS = 900
 
@@ -117,3 +119,24 @@ def test_html_is_escaped():
     for html in (plan._repr_html_(), plan.explain()._repr_html_(), sf.audit(people, policy)._repr_html_()):
         assert "<b>x" not in html
         assert "<script" not in html
+
+
+def test_a_plan_is_for_the_table_it_was_made_for(hospital):
+    people = sf.demo.hospital(ROWS)
+    plan = sf.protect(people, sf.demo.policy())
+    with pytest.raises(BadData):
+        plan.apply(people.head(100))
+    file = hospital / "hospital.csv"
+    assert isinstance(sf.protect(file, hospital / "policy.yaml").apply(file), pa.Table)
+
+
+def test_examples_show_what_the_file_says_or_nothing(hospital, tmp_path):
+    plan, _ = journey.protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "safe.csv")
+    before, after = examples(hospital / "hospital.csv", plan)
+    header, *lines = (tmp_path / "safe.csv").read_text(encoding="utf-8").splitlines()
+    assert len(before) == len(after) == 7
+    assert "name" not in after[0]
+    safe = pl.read_csv(tmp_path / "safe.csv", infer_schema=False).select(after[0]).rows()
+    assert all(row in safe or set(row) == {"–"} for row in after[1:])
+    assert len(lines) == plan.rows - plan.suppressed
+    assert header.split(",") == [n for n in plan.policy.columns if n in plan.policy.published]

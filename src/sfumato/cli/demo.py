@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.terms.card import Card
 
 SHOWN = 6
+COLUMNS = ("name", "born", "zip", "job", "income", "disease")
 
 
 def demo(
@@ -62,19 +64,19 @@ def titled(title: str, card: Card) -> Card:
 
 def examples(raw: Path, plan: Plan) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """The first made-up people, and what is published of them. Real people's rows are never shown."""
-    shown = {"name", "born", "zip", "job", "income", "disease"}
     with raw.open(encoding="utf-8", newline="") as file:
-        people = [{k: v for k, v in row.items() if k in shown} for row in islice(csv.DictReader(file), SHOWN)]
-    before, after = [tuple(people[0])], [tuple(name for name in people[0] if name in plan.policy.published)]
+        people = list(islice(csv.DictReader(file), SHOWN))
+    names = [name for name in people[0] if name in COLUMNS]
+    kept = [name for name in names if name in plan.policy.published]
+    before = [tuple(names), *(tuple(person[name] for name in names) for person in people)]
+    return before, [tuple(kept), *(published(plan, person, kept) for person in people)]
+
+
+def published(plan: Plan, person: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """One person's row under a global recoding; dashes if it is suppressed."""
     cuts = plan.recoding.cuts or {}
-    for person in people:
-        before.append(tuple(person.values()))
-        became = []
-        for name in after[0]:
-            if name in cuts:
-                tree = cuts[name].taxonomy
-                became.append(str(tree.labels[cuts[name].node_of[tree.rank(person[name])]]))
-            else:
-                became.append(person[name])
-        after.append(tuple(became))
-    return before, after
+    rows = {name: cut.node_of[cut.taxonomy.rank(person[name])] for name, cut in cuts.items()}
+    box = [cuts[name].taxonomy.low[node] for name, node in rows.items()]
+    if not (plan.recoding.low == box).all(axis=1).any():
+        return ("–",) * len(names)
+    return tuple(str(cuts[n].taxonomy.labels[rows[n]]) if n in cuts else person[n] for n in names)

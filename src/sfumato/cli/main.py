@@ -67,7 +67,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code: Any = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except (Exception, KeyboardInterrupt) as raised:
+    except SystemExit:
+        raise
+    except BaseException as raised:  # a panic of a compiled library is no Exception; its text may hold cells
         error = raised.__cause__ if isinstance(raised, Through) and raised.__cause__ else raised
         if isinstance(error, BrokenPipeError):
             _forget_stdout()
@@ -83,6 +85,8 @@ def as_ours(error: BaseException) -> SfumatoError:
         return Interrupted("interrupted; nothing was published")
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
+    if isinstance(error, MemoryError):
+        return SfumatoError("out of memory; nothing was published", remedy="Use a machine with more of it.")
     return _from_system(error) if isinstance(error, OSError) else _bug(error)
 
 

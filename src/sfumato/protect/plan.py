@@ -140,7 +140,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
     aim = _aim(policy)
     outcome = find(policy.protect.search)(table, policy.promises, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
-    if table.rows and not outcome.recoding.count:
+    if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(
             "every row would have to be suppressed, and an empty table is no release",
             remedy="Relax a promise, or give the columns coarser taxonomies.",
