@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,13 @@ class Gathered:
         return packing, packed
 
 
+def _on_own_pages(words: Words) -> Words:
+    """A copy whose memory goes back to the system as soon as it is given up."""
+    pages = np.ndarray(words.shape, np.int64, buffer=mmap.mmap(-1, max(1, words.nbytes)))
+    pages[:] = words
+    return pages
+
+
 def _numbers(packing: Packing, words: Words, column: int) -> NDArray[np.int64]:
     word, shift, bits = packing.places[column]
     numbers: NDArray[np.int64] = words[word] >> shift
@@ -74,9 +82,10 @@ def gather(
         codes = [d.encode(kept.column(d.name)) for d in dictionaries]
         packing = Packing(tuple(d.size for d in dictionaries))
         words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
-        chunks.append((packing, words))
+        chunks.append((packing, _on_own_pages(words)))
         rows += len(kept)
         progress(phase, rows + dropped, total)
+    pa.default_memory_pool().release_unused()
     return Gathered(dictionaries, chunks, rows, dropped)
 
 
