@@ -3,9 +3,9 @@
     python -m benchmarks.anjana [DATA]
 
 DATA holds adult/ (default ../shared/data). Both start from a table in memory and the same hierarchies,
-ANJANA's cut to the values that occur, and are timed in CPU seconds: ours from coded columns, the least of a few
-warm runs; ANJANA's, in `.venv-peers`, from a pandas frame. The loss of both is our `loss`, rows that are not
-published counted as suppressed.
+ANJANA's cut to the values that occur, and are timed in CPU seconds: ours from coded columns, the least of a
+few warm runs; ANJANA's, in `.venv-peers`, from a pandas frame. The loss of both is our `loss`, rows that are
+not published counted as suppressed.
 """
 
 from __future__ import annotations
