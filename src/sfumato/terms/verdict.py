@@ -68,4 +68,4 @@ class Finding:
     breach: bool
     columns: tuple[str, ...] = ()
     details: Mapping[str, int | Fraction | str] = field(default_factory=dict)
-    values: Mapping[str, str | None] = field(default_factory=dict)
+    values: Mapping[str, str | None] = field(default_factory=dict, repr=False)
