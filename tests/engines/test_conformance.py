@@ -30,7 +30,28 @@ def cells(draw, rows=7):
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_conformance(kind):
-    check_engine(make_source(kind), read=read)
+    check_engine(make_source(kind))
+
+
+def test_a_wrong_engine_is_found():
+    """An engine that forgets a row, or keeps the order of the source, does not pass."""
+
+    class Forgetful:
+        def __init__(self, cells):
+            self.source = make_source("polars")(cells)
+
+        def __getattr__(self, name):
+            return getattr(self.source, name)
+
+    class KeepsOrder(Forgetful):
+        def recode(self, recoding, **how):
+            return self.source.recode(recoding, **how).reverse()
+
+    assert check_engine(Forgetful) is None
+    with pytest.raises(AssertionError, match="published rows"):
+        check_engine(KeepsOrder)
+    with pytest.raises(AssertionError, match="counted rows"):
+        check_engine(lambda cells: make_source("polars")({n: c[1:] for n, c in cells.items()}))
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -230,6 +230,17 @@ def test_formulas_are_escaped_on_demand(tmp_path):
     assert set(safe.survey().columns["whole"].values) == {str(-i) for i in range(8)}
 
 
+def test_csv_refuses_what_it_cannot_carry(tmp_path):
+    source = open_source(pa.table({"key": ["x\0y"]}))
+    table = source.count(codings(["key"]))
+    recoding = Recoding.of_cuts(table, {"key": Cut.leaves(table.column("key").taxonomy)})
+    with pytest.raises(BadData, match="NUL"):
+        source.write(recoding, tmp_path / "o.csv")
+    assert list(tmp_path.iterdir()) == []
+    again = open_source(source.write(recoding, tmp_path / "o.parquet"))
+    assert again.survey().columns["key"].values == ("x\0y",)
+
+
 def test_the_target_is_never_overwritten_unasked(tmp_path):
     source, recoding = publish(pa.table(cells(5)))
     path = tmp_path / "o.csv"

@@ -11,7 +11,7 @@ def check_names(names: Sequence[object]) -> None:
     """Refuse columns without a name of their own."""
     first: dict[str, int] = {}
     for place, name in enumerate(names, 1):
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not _is_unicode(name):
             raise BadData(f"column {place} has a name that is no text", remedy="Name every column with text.")
         if name == "":
             raise BadData(f"column {place} has an empty name", remedy="Give every column a name.")
@@ -21,6 +21,14 @@ def check_names(names: Sequence[object]) -> None:
                 remedy="Give every column a name of its own.",
             )
         first[name] = place
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(name: str, width: int = 60) -> str:

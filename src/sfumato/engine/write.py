@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.engine.delimited import DELIMITERS
 from sfumato.engine.publish import Published
 from sfumato.engine.text import canonical
 from sfumato.terms.errors import BadData, WrongCall
@@ -132,7 +133,7 @@ def _write_csv(
     published: Published, file: BinaryIO, delimiter: str, formula_safe: bool, progress: Progress
 ) -> None:
     """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
-    head = [_quoted(name, delimiter, formula_safe) for name in published.names]
+    head = [_quoted(_writable(name), DELIMITERS, formula_safe) for name in published.names]
     file.write((delimiter.join(head) + "\n").encode())
     cells = [_cells(values, delimiter, formula_safe) for values in published.values]
     separator = _text(delimiter)
@@ -155,14 +156,20 @@ def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
     """The CSV text of every published value, and of a missing cell at the end."""
     number = not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
     texts = canonical(values).to_pylist()
-    quoted = [_quoted(text, delimiter, formula_safe and not number) for text in texts]
+    quoted = [_quoted(_writable(text), delimiter, formula_safe and not number) for text in texts]
     return pa.array([*quoted, ""], pa.large_string())
 
 
-def _quoted(text: str, delimiter: str, formula_safe: bool) -> str:
+def _writable(text: str) -> str:
+    if "\0" in text:
+        raise BadData("a text holds a NUL character, which CSV cannot carry", remedy="Write Parquet.")
+    return text
+
+
+def _quoted(text: str, delimiters: Iterable[str], formula_safe: bool) -> str:
     """Quotes only where a reader would otherwise see something else."""
     if formula_safe and text.startswith(FORMULA):
         text = "'" + text
-    if text == "" or any(mark in text for mark in (delimiter, '"', "\n", "\r", "\ufeff")):
+    if text == "" or any(mark in text for mark in (*delimiters, '"', "\n", "\r", "\ufeff")):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from sfumato.engine.source import Source
+from sfumato.engine.source import Source, open_source
+from sfumato.engine.text import canonical
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Coding, Microdata, Missing, Role
@@ -124,22 +127,44 @@ AWKWARD: tuple[Cells, ...] = (
 
 
 def check_engine(
-    make_source: Callable[[Cells], Source], *, read: Callable[[Any], Mapping[str, Sequence[Label]]]
+    make_source: Callable[[Cells], Source], *, read: Callable[[Any], Cells] | None = None
 ) -> None:
     """Hold an engine to the contract; raises AssertionError with what differs.
 
-    `make_source` turns a table of text into a source, `read` turns what `recode` returns back into one.
+    `make_source` turns a table of text into a source; `read` turns what `recode` returns back into one
+    (default: by opening it as a source).
     """
     for cells in AWKWARD:
         for person in (None, "p"):
             for missing in (Missing.OWN_VALUE, Missing.SUPPRESS):
-                _check_table(make_source, read, cells, missing, person)
+                _check_table(make_source, read or read_back, cells, missing, person)
         _check_refusals(make_source, cells)
+        _check_files(make_source(cells), cells)
+
+
+def read_back(native: Any) -> dict[str, list[Label]]:
+    """A table of text from a table of any kind that can be opened as a source, in its own order."""
+    reader = open_source(native).reader  # type: ignore[attr-defined]
+    names = reader.schema.names
+    columns: dict[str, list[Label]] = {name: [] for name in names}
+    for batch in reader.batches(names):
+        for name in names:
+            columns[name] += canonical(batch.column(name), name).to_pylist()
+    return columns
+
+
+def _check_files(source: Source, cells: Cells) -> None:
+    """Written files hold the same rows in the same order."""
+    recoding = list(recodings(source.count(codings(["a", "b"], ["s"]))))[-1]
+    with TemporaryDirectory() as folder:
+        for ending in ("csv", "parquet"):
+            got = read_back(source.write(recoding, Path(folder) / f"rows.{ending}", drop=["p"]))
+            _same(list(zip(*got.values(), strict=True)), published(cells, recoding, ["p"]), f"{ending} rows")
 
 
 def _check_table(
     make_source: Callable[[Cells], Source],
-    read: Callable[[Any], Mapping[str, Sequence[Label]]],
+    read: Callable[[Any], Cells],
     cells: Cells,
     missing: Missing,
     person: str | None,
