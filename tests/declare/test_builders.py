@@ -167,6 +167,12 @@ def test_prefixes_and_masks_always_make_a_tree(values, steps, missing):
             assert tree.parent[tree.leaves[tree.rank(None)]] == 0
 
 
+def test_words_that_look_like_nothing_stay_words():
+    words = ["-", "999", "NA", "NULL", "None", "nan", "null", ""]
+    assert rule_from("flat").build([*words, None]).leaf_labels == (*sorted(words), None)
+    assert rule_from({"tree": {"Unknown": words}}).build([*words, None]).leaf_labels == (*words, None)
+
+
 def test_flat_orders_numbers_by_size_and_text_by_text():
     assert Flat().build(["10", "9", "2.5"]).leaf_labels == ("2.5", "9", "10")
     assert Flat().build(["b", "10", "a"]).leaf_labels == ("10", "a", "b")

@@ -13,6 +13,7 @@ from sfumato.declare.builders import Dates, Flat, Intervals, Prefix
 from sfumato.declare.doctor import examine
 from sfumato.declare.draft import draft
 from sfumato.declare.presets import PRESETS, preset
+from sfumato.declare.problems import Origin
 from sfumato.declare.safe_harbor import safe_harbor
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Role
@@ -103,7 +104,7 @@ def test_safe_harbor_looks_at_columns():
     mended = draft(survey(age=["34", "90"] * 30, sex=["m", "f"] * 30))
     spec = {**mended.to_dict(), "columns": {**mended.to_dict()["columns"]}}
     spec["columns"]["age"] = {"role": "quasi", "taxonomy": {"intervals": [5], "from": 0, "top": 90}}
-    assert safe_harbor(reading.policy(spec)) == []
+    assert safe_harbor(reading.policy(spec, Origin())) == []
 
 
 def test_no_columns():
@@ -153,7 +154,7 @@ def test_any_data_gives_a_policy_that_loads_and_fits(data):
     policy = draft(data)
     policy.check_columns(list(data.columns))
     document = yaml.read(policy.to_yaml())
-    assert reading.policy(document.data, lines=document.lines).digest == policy.digest
+    assert reading.policy(document.data, Origin(lines=document.lines)).digest == policy.digest
     for coding in policy.codings:
         values = data.columns[coding.name].values
         tree = coding.build(values)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from declare.samples import HEAD, SMALL, TAIL, WHOLE
 from sfumato.declare import reading, yaml
 from sfumato.declare.policy import Policy
+from sfumato.declare.problems import Origin
 from sfumato.declare.promises import KAnonymity
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Missing, Role
@@ -25,7 +26,7 @@ def folder(tmp_path):
 
 def load(text):
     document = yaml.read(text)
-    return reading.policy(document.data, lines=document.lines)
+    return reading.policy(document.data, Origin(lines=document.lines))
 
 
 def complaint(text):
@@ -64,7 +65,7 @@ def test_python_objects_are_taken_as_they_are():
     tree = Taxonomy.grow(["*", "V", "Flu", "TB"], [-1, 0, 1, 1])
     policy = Policy.from_dict(
         {
-            "columns": {"a": {"role": Role.QUASI, "taxonomy": tree}, "b": "insensitive"},
+            "columns": {"a": {"role": Role.QUASI, "taxonomy": tree}, "b": {"role": "insensitive"}},
             "promises": [KAnonymity(3), {"k-anonymity": {"k": np.int64(2)}}],
             "protect": {"suppress": Fraction(1, 3)},
         }
@@ -236,7 +237,10 @@ def test_all_problems_come_together_in_the_order_of_the_file():
     assert [line.split(",")[0].strip() for line in lines[1:]] == [f"line {n}" for n in (1, 3, 4, 6, 7, 8)]
 
 
-def test_combinations_are_refused_with_their_line():
+def test_combinations_are_refused_with_their_line(tmp_path):
+    (tmp_path / "p.yaml").write_text(HEAD + TAIL + "protect: {relaxed: true}\n")
+    with pytest.raises(BadPolicy, match=r"p\.yaml, line 7, protect\.relaxed: only Mondrian"):
+        Policy.load(tmp_path / "p.yaml")
     said = complaint(HEAD + "promises:\n  - k-anonymity: {k: 5}\n  - l-diversity: {of: age, l: 2}\n")
     assert "line 7, promises[1].l-diversity.of" in said and "quasi-identifier" in said
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato.declare import reading, yaml
 from sfumato.declare.policy import Policy
+from sfumato.declare.problems import Origin
 
 words = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 tricky = st.sampled_from(
@@ -97,7 +98,7 @@ def test_it_comes_back(asked):
     policy = Policy.from_dict(asked)
     assert Policy.from_dict(policy.to_dict()).digest == policy.digest
     document = yaml.read(policy.to_yaml())
-    again = reading.policy(document.data, lines=document.lines)
+    again = reading.policy(document.data, Origin(lines=document.lines))
     assert again.digest == policy.digest and again.to_yaml() == policy.to_yaml()
     assert again == policy
 

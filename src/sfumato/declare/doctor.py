@@ -17,6 +17,9 @@ from sfumato.terms.errors import BadTaxonomy
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.taxonomy import ANY, Taxonomy
 
+COMPARISONS = 200_000
+"""Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
+
 __all__ = ["Ailment", "Gravity", "examine", "examine_file"]
 
 
@@ -180,9 +183,12 @@ def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000
     tree = rule.build([])
     path = dict(zip(tree.leaf_labels, paths(tree), strict=True))
     alike = {folded(str(leaf)): str(leaf) for leaf in path}
+    compare = len(alike) * len(lacking) <= COMPARISONS
     lines = []
     for value in lacking[:most]:
-        near = alike.get(folded(value)) or next(iter(get_close_matches(value, alike.values(), n=1)), None)
+        near = alike.get(folded(value))
+        if near is None and compare:
+            near = next(iter(get_close_matches(value, alike.values(), n=1)), None)
         above = _root_only(tree) if near is None else [str(x) for x in path[near][1:]]
         lines.append(as_line([value, *(value if x == near else x for x in above)]))
     return tuple(lines)

@@ -29,6 +29,6 @@ def words(name: str) -> frozenset[str]:
     """The words of a column's name.
 
     >>> sorted(words("patientID")), sorted(words("zip-code"))
-    (['id', 'patient'], ['code', 'zip'])
+    (['id', 'patient', 'patientid'], ['code', 'zip', 'zip-code'])
     """
     return frozenset(word.lower() for word in _WORD.findall(name)) | {name.lower()}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
-from sfumato.declare.problems import Lines, did_you_mean, refuse, short
+from sfumato.declare.problems import Origin, did_you_mean, refuse, short
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import Promises
@@ -68,12 +68,12 @@ class Policy:
     missing: Missing = Missing.OWN_VALUE
     person: str | None = None
     folder: Path | None = field(default=None, compare=False)
-    lines: Lines = field(default_factory=dict, compare=False, repr=False)
+    origin: Origin = field(default=Origin(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         from sfumato.declare.allowed import objections  # noqa: PLC0415  # it reads policies
 
-        refuse(objections(self), lines=self.lines, name="policy")
+        refuse(objections(self), self.origin)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -82,21 +82,20 @@ class Policy:
 
         place = Path(path)
         try:
-            if place.stat().st_size > yaml.LARGEST:
-                raise BadPolicy(f"the file is larger than {yaml.LARGEST >> 20} MiB", where=place.name)
-            content = place.read_bytes()
+            with place.open("rb") as file:
+                content = file.read(yaml.LARGEST + 1)
         except OSError as wrong:
             reason = (wrong.strerror or "unknown reason").lower()
             raise BadPolicy(f"the policy cannot be read: {reason}", where=place.name) from None
         document = yaml.read(content, name=place.name)
-        return reading.policy(document.data, folder=place.parent, lines=document.lines, name=place.name)
+        return reading.policy(document.data, Origin(place.name, document.lines), folder=place.parent)
 
     @classmethod
     def from_dict(cls, words: Mapping[str, object], folder: str | Path | None = None) -> Policy:
         """The same shape in Python; takes `Fraction`, `Role`, `Taxonomy` and promise objects too."""
         from sfumato.declare import reading  # noqa: PLC0415
 
-        return reading.policy(words, folder=None if folder is None else Path(folder))
+        return reading.policy(words, Origin(), folder=None if folder is None else Path(folder))
 
     @property
     def codings(self) -> tuple[Coding, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from sfumato.terms.errors import BadPolicy
@@ -13,6 +13,14 @@ Place = tuple[str | int, ...]
 
 Lines = Mapping[Place, int]
 _LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a policy was written: the name of the file, and the line of every place in it."""
+
+    name: str = "policy"
+    lines: Lines = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -33,10 +41,11 @@ class Problem:
         return str(BadPolicy(self.message, remedy=self.remedy, where=where))
 
 
-def refuse(problems: Sequence[Problem], *, lines: Lines, name: str = "") -> None:
+def refuse(problems: Sequence[Problem], origin: Origin) -> None:
     """Raise one `BadPolicy` that lists every problem, in the order of the file."""
     if not problems:
         return
+    name, lines = origin.name, origin.lines
     ordered = sorted(dict.fromkeys(problems), key=lambda p: _line(p.place, lines))
     if len(ordered) == 1:
         (only,) = ordered

@@ -13,7 +13,7 @@ from sfumato.declare.allowed import Promise, roles, unavailable
 from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
-from sfumato.declare.problems import Lines, Place, Problem, refuse
+from sfumato.declare.problems import Origin, Place, Problem, refuse
 from sfumato.terms.errors import BadInput
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, Promises, TablePromise
@@ -22,17 +22,14 @@ from sfumato.terms.taxonomy import Taxonomy
 Words = Mapping[str, object]
 
 
-def policy(
-    words: object, *, folder: Path | None = None, lines: Lines | None = None, name: str = "policy"
-) -> Policy:
+def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Policy:
     """The policy that these words describe; raises one `BadPolicy` with every problem and its line."""
-    at = lines or {}
     problems = shape.problems(words, schema.top(), defs=schema.DEFS)
     if not isinstance(words, Mapping):
-        refuse(problems, lines=at, name=name)
+        refuse(problems, origin)
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
-    refuse(reader.problems, lines=at, name=name)
+    refuse(reader.problems, origin)
     return Policy(
         columns,
         promises,
@@ -40,7 +37,7 @@ def policy(
         Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
         cast("str | None", reader.words.get("person")),
         folder,
-        at,
+        origin,
     )
 
 
@@ -83,7 +80,6 @@ class _Reader:
         return ProtectRule(suppress=suppress, weights=weights, **words)
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
-        words = {"role": words} if isinstance(words, str) else words
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
             return None
         taxonomy = words.get("taxonomy") if isinstance(words, Mapping) else None

@@ -90,15 +90,17 @@ class HierarchyFile:
 def read_bytes(path: Path) -> bytes:
     """The content of a hierarchy file."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise BadTaxonomy(f"the file is larger than {LARGEST >> 20} MiB", where=path.name)
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except OSError as wrong:
         reason = wrong.strerror or "cannot be read"
         raise BadPolicy(
             f"the hierarchy file {path.name!r} cannot be read: {reason.lower()}",
             remedy="Paths are relative to the policy file.",
         ) from None
+    if len(content) > LARGEST:
+        raise BadTaxonomy(f"the file is larger than {LARGEST >> 20} MiB", where=path.name)
+    return content
 
 
 def parse(content: bytes, *, name: str = "") -> tuple[list[Row], list[int]]:
