@@ -127,7 +127,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     found: dict[str, Any] = plain(finding)
-    del found["values"]
+    found.pop("values", None)
     numbers = {k: v for k, v in finding.details.items() if isinstance(v, Fraction)}
     found["details"] |= _decimals(numbers)
     return {**found, **_decimals({"confidence": finding.confidence})}
