@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -170,6 +172,25 @@ def test_the_installed_program_keeps_its_streams_apart(hospital):
     done = subprocess.run([*call, "--dry-run", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["rows"] == 1500
     assert done.stderr == ""
+
+
+def test_progress_is_for_terminals_only(hospital):
+    """With a terminal on stderr there is a bar, and stdout still is one document."""
+    ours, theirs = pty.openpty()
+    call = [sys.executable, "-m", "sfumato", "protect", hospital / "hospital.csv"]
+    call += ["-p", hospital / "policy.yaml", "--dry-run", "--json"]
+    plain = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=theirs, text=True, env=plain) as program:
+        os.close(theirs)
+        out, _ = program.communicate(timeout=120)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+    assert json.loads(out)["rows"] == 1500
+    assert b"top-down" in shown
+    assert b"\x1b[3" not in shown
 
 
 def test_a_closed_pipe_is_no_error():

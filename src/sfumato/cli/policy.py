@@ -52,9 +52,7 @@ def check(
         found = journey.check(file, data, preset=preset, progress=progress)
     errors = sum(ailment.gravity == "error" for ailment in found)
     if as_json:
-        hidden = {"values", "repair"}
-        told = [{k: v for k, v in plain(vars(a)).items() if k not in hidden} for a in found]
-        document({"sound": not errors, "ailments": told})
+        document({"sound": not errors, "ailments": [plain(ailment) for ailment in found]})
     else:
         for ailment in found:
             say(str(ailment))

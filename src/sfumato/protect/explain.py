@@ -71,10 +71,12 @@ class Story:
         if not self.blocked:
             return f"{steps} would keep the promises, at a greater loss"
         worst = max(self.blocked, key=lambda name: self.blocked[name])
-        price = self.steps[0]
+        stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
+        price = next((step for step in self.steps if step.promise), None)
+        if price is None:
+            return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
         change = f"save {figure(price.gain)}" if price.gain >= 0 else f"lose {figure(-price.gain)} more"
         cost = f"{several(price.cost, 'row')} ({several(price.people, 'person', 'people')} too exposed)"
-        stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
 
     @property
