@@ -97,6 +97,7 @@ def _keeps_cells_to_itself(finding: Finding) -> None:
         finding.sentence,
         *map(str, finding.details),
         *map(str, finding.details.values()),
+        repr(finding),
     ]
     _require(not any(CANARY in word for word in words), f"{finding.attack}: a cell value in words")
 
