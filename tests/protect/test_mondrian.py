@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from protect.searching import class_promises, shuffled
 from protect.test_top_down import Guarded
-from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from sfumato.protect.loss import measure
 from sfumato.protect.mondrian import mondrian
 from sfumato.protect.search import Aim
@@ -222,6 +222,16 @@ def test_the_table_as_a_whole_changes_where_a_person_has_several_rows():
         promises = KAnonymity(2) & TCloseness("s", Fraction(1, 10))
         recoding = mondrian(table, promises, Aim()).recoding
         assert promises.holds_on(Classes.of(table, recoding.class_of)).all()
+
+
+@given(tables(rows=12, keys=2, people=True), st.sampled_from([Fraction(3, 2), Fraction(2)]))
+def test_where_joined_classes_may_break_a_promise_splits_are_strict(table, least):
+    promises = Promises((EntropyLDiversity("s0", least),))
+    try:
+        strict, relaxed = (mondrian(table, promises, Aim(relaxed=r)).recoding for r in (False, True))
+    except Infeasible:
+        return
+    assert not table.has_person or np.array_equal(strict.class_of, relaxed.class_of)
 
 
 def test_infeasible_requests_say_why():

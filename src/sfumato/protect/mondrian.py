@@ -32,18 +32,20 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     by round, so that promises judge many parts in one call.
 
     Segments become classes; nothing is suppressed. Which rows go where depends on key columns alone, except
-    that promises may refuse a split.
+    that promises may refuse a split. Relaxed segments that publish the same are one class; where a promise
+    might not survive that (`Jury.unions_keep`), splits are strict.
 
     Source: LeFevre, DeWitt and Ramakrishnan, *Mondrian multidimensional k-anonymity*, 2006.
     """
     find_measure(aim.loss)
     floor = Floor(table, aim.weights)
     jury = Jury(floor, promises, aim)
+    relaxed = aim.relaxed and jury.unions_keep
     if jury.by_size:
-        segments = floor.divide(least=jury.least, relaxed=aim.relaxed)
+        segments = floor.divide(least=jury.least, relaxed=relaxed)
     else:
-        segments = _by_rounds(floor, jury, relaxed=aim.relaxed, progress=progress)
-    recoding = _recoding(floor, segments, merge=aim.relaxed)
+        segments = _by_rounds(floor, jury, relaxed=relaxed, progress=progress)
+    recoding = _recoding(floor, segments, merge=relaxed)
     return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=jury.checked)
 
 
@@ -68,7 +70,8 @@ class Jury:
     `least` rows a part must have in any case, which the splitting itself sees to; where k-anonymity of rows
     is all that is promised, nothing is left to judge. Where a person may have several rows, what the table
     as a whole holds (each person once per class and value) depends on the classes: promises that are not
-    hereditary are then judged on all classes at once, halving the set of splits until the rest may stand.
+    hereditary are then judged once more, on all classes together, halving the set of splits until the rest
+    may stand. `unions_keep` says that classes which keep the promises still do when they are joined.
     """
 
     def __init__(self, floor: Floor, promises: Promises, aim: Aim) -> None:
@@ -84,6 +87,7 @@ class Jury:
         self._floor, self._promises, self._counting = floor, promises, Counting(table)
         self.by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
         self._jointly = table.has_person and not promises.hereditary
+        self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
         self._starts = floor.whole.first
         self.checked = 1
         everything = self._everything()
@@ -96,13 +100,10 @@ class Jury:
         if not split.any():
             return split
         self.checked += int(split.sum())
-        accepted = split.copy()
-        if not self._jointly:
-            parts = proposal.pick(split)
-            truth = self._promises.holds_on(self._classes(parts.first, parts.last, self._overall))
-            accepted[split] = np.logical_and.reduceat(truth, parts.begin)
-            return accepted
-        return self._settle(proposal, split)
+        accepted, parts = split.copy(), proposal.pick(split)
+        truth = self._promises.holds_on(self._classes(parts.first, parts.last, self._overall))
+        accepted[split] = np.logical_and.reduceat(truth, parts.begin)
+        return self._settle(proposal, accepted) if self._jointly else accepted
 
     def _settle(self, proposal: Proposal, split: Truths) -> Truths:
         """Accept splits as long as all classes together keep the promises."""
@@ -116,6 +117,7 @@ class Jury:
             classes = self._classes(starts, np.append(starts[1:], self._floor.table.distinct), {})
             if self._promises.holds_on(classes).all():
                 accepted = tried
+                self._overall = {name: h.overall for name, h in classes.histograms.items()}
             elif len(group) > 1:
                 groups += [group[len(group) // 2 :], group[: len(group) // 2]]
         self._starts = np.union1d(self._starts, proposal.pick(accepted).first)
