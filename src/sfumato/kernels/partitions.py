@@ -134,3 +134,42 @@ def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
         elif seen != second[i]:
             return False
     return True
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def split_by_each(
+    rows: Ints,
+    bounds: Ints,
+    codes: Ints,
+    columns: Ints,
+    k: int,
+    drop_limit: int,
+    count: Ints,
+    local: Ints,
+    out: Ints,
+    out_bounds: Ints,
+) -> NDArray[np.bool_]:
+    """For each of these columns, whether splitting by it alone drops at least `drop_limit` rows."""
+    clusters = len(bounds) - 1
+    keep_limit = len(rows) - drop_limit + 1
+    dropped = np.zeros(len(columns), np.bool_)
+    for i in range(len(columns)):
+        _, _, why = refine(
+            rows,
+            0,
+            bounds,
+            0,
+            clusters,
+            codes[columns[i]],
+            k,
+            drop_limit,
+            keep_limit,
+            count,
+            local,
+            out,
+            0,
+            out_bounds,
+            0,
+        )
+        dropped[i] = why == DROPPED
+    return dropped

@@ -1,0 +1,98 @@
+"""All minimal quasi-identifiers, within bounds, and whether those are all."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.discover.coded import Coded
+from sfumato.discover.levels import LARGEST, LevelSearch
+from sfumato.discover.limits import Clock, Limits
+from sfumato.discover.question import Question
+from sfumato.discover.reading import Reading, Terms
+from sfumato.discover.reduced import Reduced
+from sfumato.discover.tree import TreeSearch
+from sfumato.terms.errors import WrongCall
+from sfumato.terms.progress import Progress, silent
+
+Engine = Literal["auto", "tree", "levels"]
+Columns = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MinimalSets:
+    """Minimal quasi-identifiers, smallest first.
+
+    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing.
+    `reason` tells why there is none, or why the empty set is the only one; `duplicates` counts the rows
+    that repeat another one, where that is the reason.
+    """
+
+    terms: Terms
+    sets: tuple[tuple[str, ...], ...]
+    complete: bool
+    max_size: int | None = None
+    reason: str = ""
+    duplicates: int = 0
+
+
+def minimal(
+    table: Coded,
+    reading: Reading,
+    *,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    engine: Engine = "auto",
+    progress: Progress = silent,
+    clock: Clock = time.monotonic,
+) -> MinimalSets:
+    """Find all minimal quasi-identifiers, or those found within the bounds.
+
+    >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
+    >>> minimal(table, Reading.of(k=2, mode="all")).sets
+    (('c',), ('a', 'b'))
+    """
+    if max_size is not None and max_size < 0:
+        raise WrongCall("max_size must be at least 0")
+    limits = Limits(max_results, deadline, clock)
+    question = Question.of(table, reading)
+    terms = question.terms
+    if question.settled:
+        sets = ((),) if question.empty_set else ()
+        return MinimalSets(terms, sets, True, max_size, question.reason, question.duplicates)
+    if max_size == 0:
+        return MinimalSets(terms, (), True, max_size, duplicates=question.duplicates)
+    reduced = Reduced.of(question.table, terms.k)
+    bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
+    search = searcher(reduced, terms, bound, engine)
+
+    def keep_going(found: int) -> bool:
+        progress("minimal sets found", found)
+        return limits.allow(found)
+
+    complete = search.run(keep_going)
+    found, cut = _expanded(reduced, search.sets(), max_results)
+    names = tuple(question.named(columns) for columns in found)
+    return MinimalSets(terms, names, complete and not cut, max_size, duplicates=question.duplicates)
+
+
+def searcher(reduced: Reduced, terms: Terms, bound: int, engine: Engine = "auto") -> TreeSearch | LevelSearch:
+    """The search that suits: level by level for a few columns and some records, else the tree."""
+    if engine == "levels" and bound > LARGEST:
+        raise WrongCall(f"the search by levels goes up to {LARGEST} columns")
+    every = terms.t == terms.rows
+    if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST):
+        return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
+    return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
+
+
+def _expanded(reduced: Reduced, sets: list[Columns], max_results: int | None) -> tuple[list[Columns], bool]:
+    """Sets of the table's columns, smallest first, and whether some were left out."""
+    found: list[Columns] = []
+    for columns in reduced.expand(sorted(sets, key=lambda s: (len(s), s))):
+        if max_results is not None and len(found) >= max_results:
+            return sorted(found, key=lambda s: (len(s), s)), True
+        found.append(columns)
+    return sorted(found, key=lambda s: (len(s), s)), False
