@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from declare.fakes import survey
 from sfumato.declare.ailment import Gravity
 from sfumato.declare.builders import HierarchyFile
-from sfumato.declare.doctor import examine, examine_file
+from sfumato.declare.doctor import examine, examine_file, examine_path
 from sfumato.declare.hierarchy_doctor import examine_hierarchy
 from sfumato.declare.policy import Policy
 from sfumato.terms.errors import BadInput
@@ -173,6 +173,21 @@ def test_too_few_people():
     )
     found = examine(made, survey(a=["x"] * 6, who=["1", "1", "1", "2", "2", "2"]))
     assert [(a.name, a.count) for a in found] == [("too-few", 2)]
+
+
+def test_a_policy_that_cannot_be_loaded_is_examined_all_the_same(tmp_path):
+    (tmp_path / "h.csv").write_text("x;Other;A;*\ny;Other;B;*\ny;Other;B;*\n")
+    (tmp_path / "p.yaml").write_text(
+        "columns: {c: {role: quasi, taxonomy: {file: h.csv}}}\npromises: [{k-anonymity: {k: 2}}]\n"
+    )
+    found = examine_path(tmp_path / "p.yaml")
+    assert [a.name for a in found] == ["policy", "repeated", "two-parents"]
+    assert found[0].where == "p.yaml, line 1, columns.c.taxonomy"
+    (tmp_path / "h.csv").write_text("x;A;*\ny;B;*\n")
+    assert examine_path(tmp_path / "p.yaml", survey(c=["x", "y"])) == []
+    (tmp_path / "p.yaml").write_text("columns: [\n")
+    assert [a.name for a in examine_path(tmp_path / "p.yaml")] == ["policy"]
+    assert [a.name for a in examine_path(tmp_path / "absent.yaml")] == ["policy"]
 
 
 def test_the_files_of_a_policy_are_looked_at(tmp_path):

@@ -95,6 +95,18 @@ def test_the_digest_covers_the_files(folder):
     assert Policy.load(folder / "policy.yaml").digest != before
 
 
+def test_the_digest_covers_references(folder):
+    words = "reference: pop.csv, distance: hierarchical"
+    (folder / "policy.yaml").write_text(WHOLE.replace("distance: hierarchical", words))
+    (folder / "pop.csv").write_text("value,count\nFlu,3\nTB,1\n")
+    policy = Policy.load(folder / "policy.yaml")
+    (folder / "again.yaml").write_text(policy.to_yaml())
+    assert Policy.load(folder / "again.yaml").digest == policy.digest
+    assert "reference: pop.csv" in policy.to_yaml()
+    (folder / "pop.csv").write_text("value,count\nFlu,3\nTB,2\n")
+    assert Policy.load(folder / "policy.yaml").digest != policy.digest
+
+
 def test_the_digest_ignores_comments_and_layout():
     one = load("columns:\n  a: {role: quasi}\npromises: [{k-anonymity: {k: 5}}]\nprotect: {suppress: 0.05}\n")
     two = load("promises:\n- k-anonymity: {k: 5}\ncolumns: {a: {role: quasi}} # x\nprotect: {suppress: 5%}\n")
@@ -235,6 +247,11 @@ def test_all_problems_come_together_in_the_order_of_the_file():
     lines = said.splitlines()
     assert lines[0] == "policy: 6 problems"
     assert [line.split(",")[0].strip() for line in lines[1:]] == [f"line {n}" for n in (1, 3, 4, 6, 7, 8)]
+
+
+def test_what_the_search_cannot_do_is_told_along_with_the_rest():
+    said = complaint(HEAD + TAIL.replace("5", "0") + "protect: {loss: height}\n")
+    assert "policy: 2 problems" in said and "line 7, protect.loss: height does not work" in said
 
 
 def test_combinations_are_refused_with_their_line(tmp_path):

@@ -17,7 +17,7 @@ from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, TablePromise
 
 if TYPE_CHECKING:
-    from sfumato.declare.policy import Policy
+    from sfumato.declare.policy import Policy, ProtectRule
 
 Promise = ClassPromise | TablePromise
 
@@ -154,7 +154,11 @@ def _idle_taxonomies(policy: Policy) -> Iterator[Problem]:
 
 
 def _search(policy: Policy) -> Iterator[Problem]:
-    protect = policy.protect
+    return of_search(policy.protect, policy.missing)
+
+
+def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
+    """What the search itself cannot do, whatever the columns and promises are."""
     ability = SEARCHES.get(protect.search)
     if ability is None:
         hint = did_you_mean(protect.search, list(SEARCHES))
@@ -168,7 +172,7 @@ def _search(policy: Policy) -> Iterator[Problem]:
         yield Problem(("protect", "loss"), f"{protect.loss} does not work: {ability.why_not}.", remedy)
     if protect.relaxed and not ability.relaxes:
         yield Problem(("protect", "relaxed"), f"only Mondrian can be relaxed, not {protect.search}")
-    if protect.suppress > 0 and not ability.suppresses and policy.missing is not Missing.SUPPRESS:
+    if protect.suppress > 0 and not ability.suppresses and missing is not Missing.SUPPRESS:
         yield Problem(
             ("protect", "suppress"),
             f"{protect.search} has nothing to suppress: it never makes a class that breaks a promise.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 from sfumato.declare.ailment import Ailment, Gravity, plural
 from sfumato.declare.builders import HierarchyFile, TaxonomyRule, Tree
@@ -13,14 +14,15 @@ from sfumato.declare.evidence import ColumnEvidence, Evidence, folded, nearly_un
 from sfumato.declare.hierarchy_doctor import examine_file, examine_hierarchy
 from sfumato.declare.policy import ColumnRule, Policy
 from sfumato.declare.problems import did_you_mean, short
-from sfumato.terms.errors import BadTaxonomy
+from sfumato.declare.yaml import read
+from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.taxonomy import ANY, Taxonomy
 
 COMPARISONS = 200_000
 """Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
 
-__all__ = ["Ailment", "Gravity", "examine", "examine_file"]
+__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_path"]
 
 
 def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
@@ -35,6 +37,32 @@ def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
                     found += check(name, rule, survey.columns[name], policy, survey.rows)
     worst = list(Gravity)
     return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+
+
+def examine_path(path: str | Path, survey: Evidence | None = None) -> list[Ailment]:
+    """The same for a policy file; if it cannot be loaded, its hierarchy files are looked at alone."""
+    try:
+        return examine(Policy.load(path), survey)
+    except BadPolicy as wrong:
+        place = Path(path)
+        where = wrong.where or place.name
+        found = [Ailment("policy", Gravity.ERROR, where, wrong.message, 1, wrong.remedy)]
+        for name in _files_of(place):
+            found += examine_file(place.parent / name)
+        return found
+
+
+def _files_of(path: Path) -> list[str]:
+    """The hierarchy files that a policy names, as far as it can be read."""
+    try:
+        words = read(path.read_bytes()).data
+    except (BadPolicy, OSError):
+        return []
+    columns = words.get("columns") if isinstance(words, Mapping) else None
+    rules = list(columns.values()) if isinstance(columns, Mapping) else []
+    trees = [rule.get("taxonomy") for rule in rules if isinstance(rule, Mapping)]
+    names = [tree.get("file") for tree in trees if isinstance(tree, Mapping)]
+    return [name for name in dict.fromkeys(names) if isinstance(name, str)]
 
 
 def _hierarchies(policy: Policy) -> Iterator[Ailment]:

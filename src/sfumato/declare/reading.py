@@ -9,7 +9,7 @@ from typing import cast
 
 from sfumato.declare import promises as known_promises
 from sfumato.declare import schema, shape
-from sfumato.declare.allowed import Promise, roles, unavailable
+from sfumato.declare.allowed import Promise, of_search, roles, unavailable
 from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
@@ -29,7 +29,8 @@ def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Poli
         refuse(problems, origin)
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
-    refuse(reader.problems, origin)
+    if reader.problems:
+        refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return Policy(
         columns,
         promises,
