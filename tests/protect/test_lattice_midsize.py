@@ -13,7 +13,7 @@ from sfumato.declare.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.declare.promises.k_anonymity import KAnonymity
 from sfumato.declare.promises.t_closeness import TCloseness
 from sfumato.protect.frontier import TIE
-from sfumato.protect.lattice import Judge, lattice
+from sfumato.protect.lattice import NodeJudge, lattice
 from sfumato.protect.loss import MEASURES, measure
 from sfumato.protect.price import price
 from sfumato.protect.search import Aim
@@ -94,7 +94,7 @@ def test_pruned_search_equals_a_full_pass(name, loss):
 @pytest.mark.parametrize("loss", MEASURES)
 def test_the_price_of_a_node_is_its_loss_and_bounds_are_bounds(loss):
     table, wanted = patients(), PROMISES["k"]
-    cost, judge = price(table, Aim(loss=loss)), Judge(table, wanted, table.rows)
+    cost, judge = price(table, Aim(loss=loss)), NodeJudge(table, wanted, table.rows)
     floors = {}
     for levels, recoding in full_pass("k").items():
         exact = measure(loss, recoding, named(levels))

@@ -53,6 +53,18 @@ def test_what_is_left_keeps_the_promises(table, index, t):
     assert promises.holds_on(classes.pick(kept)).all()
 
 
+@given(tables(rows=12), st.integers(0, 99), st.integers(1, 3), st.integers(0, 6), st.integers(0, 12))
+def test_an_early_end_is_right_about_too_many(table, index, k, t, most):
+    promises = KAnonymity(k) & TCloseness("s0", Fraction(t, 6))
+    classes = Classes.of(table, classes_of(table, index))
+    whole, early = keep(classes, promises), keep(classes, promises, most=most)
+    if int(classes.rows[~whole].sum()) <= most:
+        assert np.array_equal(early, whole)
+    else:
+        assert int(classes.rows[~early].sum()) > most
+        assert not (whole & ~early).any()
+
+
 def test_a_second_round_is_needed_when_the_published_distribution_moves():
     """Without the pure class the share of `a` falls from 0.6 to 0.47: too far from the class at 0.8."""
     class_of = np.array([0, 1, 1, 2, 2])

@@ -39,7 +39,10 @@ NODES = 5_000_000
 """The largest lattice that is searched: about 30 bytes are held per node."""
 
 TRIED = 5_000
-"""How many nodes are tried for the nearest feasible change of an infeasible request."""
+"""How many nodes at most are tried for the nearest feasible change of an infeasible request."""
+
+WORK = 200_000_000
+"""How many classes at most these nodes may have together; 50 nodes are tried in any case."""
 
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -51,7 +54,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
             remedy="Search top-down, or give some taxonomies fewer levels.",
         )
     cost = price(table, aim)
-    judge = Judge(table, promises, budget_of(table, promises, aim))
+    judge = NodeJudge(table, promises, budget_of(table, promises, aim))
     frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members))
     found: list[tuple[float, int, Levels]] = []
     best, checked = inf, 0
@@ -73,7 +76,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
                     frontier.allowed(levels, settled=cost.settles(facts, score))
                 else:
                     frontier.refused(levels, finer_too=answer is Answer.NEVER)
-        if checked % 64 == 0:
+        if checked % 16 == 0:
             progress("lattice", prod(shape) - frontier.left, prod(shape))
     if not found:
         raise _infeasible(judge, shape)
@@ -81,7 +84,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     return _outcome(judge, levels, aim, checked)
 
 
-class Judge:
+class NodeJudge:
     """Judges nodes. `budget` rows may be suppressed.
 
     A promise is *lasting* if breaking it means breaking it at every finer node: a hereditary one, and a
@@ -101,7 +104,10 @@ class Judge:
         self.watches = [p.watch(table) for p in promises.of_table]
 
     def look(self, levels: Levels) -> Facts | None:
-        """What the classes of a node come to; `None` if it and every finer one break the budget."""
+        """What the classes of a node come to; `None` if it and every finer one break the budget.
+
+        A node that breaks it alone suppresses more rows than it allows, how many more is not worked out.
+        """
         grouped = self.rollup.at(levels)
         classes = self.rollup.classes(grouped, sensitive=False)
         kept = self.by_size.holds_on(classes)
@@ -109,9 +115,9 @@ class Judge:
             return None
         if len(self.by_size.members) < len(self.promises.of_class):
             classes = self.rollup.classes(grouped, sensitive=True)
-            if _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
+            if self.lasting.sensitive and _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
                 return None
-            kept = keep(classes, self.promises)
+            kept = keep(classes, self.promises, most=self.budget)
         return Facts(
             levels, classes.rows, kept, _rows(classes, ~kept), lambda: self.rollup.tally(grouped, ~kept)
         )
@@ -133,7 +139,7 @@ def _rows(classes: Classes, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool
     return int(classes.rows[chosen].sum())
 
 
-def _outcome(judge: Judge, levels: Levels, aim: Aim, checked: int) -> Outcome:
+def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcome:
     """The recoding of a node, grouped and judged afresh by the written definitions."""
     table, cuts = judge.table, judge.cuts(levels)
     class_of, _ = classes_under(table, cuts)
@@ -149,7 +155,7 @@ def _outcome(judge: Judge, levels: Levels, aim: Aim, checked: int) -> Outcome:
     )
 
 
-def _infeasible(judge: Judge, shape: Levels) -> Infeasible:
+def _infeasible(judge: NodeJudge, shape: Levels) -> Infeasible:
     """No node is allowed: say what would be the nearest that is."""
     top = tuple(size - 1 for size in shape)
     for promise, watch in zip(judge.promises.of_table, judge.watches, strict=True):
@@ -172,15 +178,16 @@ def _infeasible(judge: Judge, shape: Levels) -> Infeasible:
     )
 
 
-def _fewest(judge: Judge, shape: Levels) -> int:
-    """The fewest rows that a node suppresses; of the `TRIED` most general nodes if there are more."""
+def _fewest(judge: NodeJudge, shape: Levels) -> int:
+    """The fewest rows that a node suppresses; of the most general ones where trying all takes too long."""
     fewest = judge.table.rows
-    free = Judge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup)
+    tried = min(TRIED, max(50, WORK // max(1, judge.table.distinct)))
+    free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup)
     heights = np.zeros(shape, dtype=np.int64)
     for j, size in enumerate(shape):
         heights += np.arange(size).reshape([-1 if i == j else 1 for i in range(len(shape))])
     closed = np.zeros(shape, dtype=bool)
-    for index in np.argsort(-heights, axis=None, kind="stable")[:TRIED].tolist():
+    for index in np.argsort(-heights, axis=None, kind="stable")[:tried].tolist():
         levels = levels_at(index, shape)
         if closed[levels]:
             continue

@@ -149,8 +149,8 @@ class RollUp:
         for j in self._order:
             for level in range(levels[j], 0, -1):
                 place[j] = level
-                if (near := self._held.get(tuple(place))) is not None:
-                    table = near
+                if (near := self._held.pop(tuple(place), None)) is not None:
+                    table = self._held[tuple(place)] = near
                     break
             else:
                 level = 0
@@ -162,7 +162,7 @@ class RollUp:
         return table
 
     def _hold(self, levels: Levels, table: tuple[Ints, Counts]) -> None:
-        """Keep a table; let the oldest go, but not the first of all, when too much is held."""
+        """Keep a table; when too much is held, let those go that were not used for longest."""
         self._held[levels] = table
         self._entries += len(table[1])
         while self._entries > self._limit:

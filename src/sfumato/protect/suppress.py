@@ -8,13 +8,16 @@ from sfumato.terms.classes import Classes
 from sfumato.terms.promise import Promises, Truth
 
 
-def keep(classes: Classes, promises: Promises) -> Truth:
+def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
     """One truth per class: whether it is published.
 
     Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise;
     judge the rest again as the table they would be, since a promise may compare with the published
     distribution; stop when none breaks. Every round drops at least one class, so this ends, if need be
     with nothing left. Table promises have no say here.
+
+    With `most`, the rounds end early once more than that many rows are dropped: too many already, and
+    dropped classes never come back.
 
     >>> from types import SimpleNamespace
     >>> sizes = np.array([5, 1, 2])
@@ -28,6 +31,8 @@ def keep(classes: Classes, promises: Promises) -> Truth:
         if truth.all():
             break
         standing = standing[truth]
+        if most is not None and int(classes.rows.sum()) - int(classes.rows[standing].sum()) > most:
+            break
         left = classes.pick(standing)
     kept = np.zeros(len(classes), dtype=bool)
     kept[standing] = True
