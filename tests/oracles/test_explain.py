@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.declare.promises.distinct_l_diversity import DistinctLDiversity
@@ -26,7 +26,6 @@ def broken(table, cuts, promises):
     return first, int(classes.people[bad].sum()), int(bad.sum()), int(classes.rows[bad].sum())
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(people=True, min_rows=1), st.integers(1, 3), st.integers(1, 2), st.data())
 def test_each_step_of_a_cut_is_what_taking_it_would_do(table, k, diversity, data):
     promises = KAnonymity(k) & DistinctLDiversity("s0", diversity)
@@ -55,7 +54,6 @@ def test_each_step_of_a_cut_is_what_taking_it_would_do(table, k, diversity, data
             assert step.gain == pytest.approx(saved)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(min_rows=1), st.integers(1, 3), st.data())
 def test_each_level_step_counts_the_rows_it_would_suppress(table, k, data):
     promises = Promises((KAnonymity(k),))
@@ -79,7 +77,6 @@ def test_each_level_step_counts_the_rows_it_would_suppress(table, k, data):
             assert bool(step.promise) == (finer > 0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(min_rows=2, keys=1), st.integers(1, 3))
 def test_a_class_that_cannot_be_halved_is_counted(table, k):
     column = table.keys[0]
