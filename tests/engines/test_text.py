@@ -145,6 +145,18 @@ def test_duckdb_results_stay_with_their_connection():
     con.close()
 
 
+def test_duckdb_tables_of_the_same_name_are_not_published():
+    con = duckdb.connect()
+    for name in ("source", "published", "relation", "table_", "sfumato_source_rows"):
+        con.execute(f"create table {name} as select 'raw' as key, 9 as whole")
+    _, out = _published(con.sql("select * from (values ('x', 1), ('y', 2)) t(key, whole)"))
+    assert out.fetchall() == [("*", 1), ("*", 2)]
+    con.execute("create table sfumato_published_rows as select 'raw' as key, 9 as whole")
+    with pytest.raises(WrongCall, match="of its own"):
+        _published(con.sql("select * from (values ('x', 1), ('y', 2)) t(key, whole)"))
+    con.close()
+
+
 PANDAS = pd.DataFrame(
     {
         "key": ["x", "y", "x"],

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.engine.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 from sfumato.engine.names import check_names
+from sfumato.terms.errors import WrongCall
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,5 +36,10 @@ class DuckDbReader:
         return iter(self.frame.project(chosen).to_arrow_reader(ROWS_AT_A_TIME))
 
     def native(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
-        published = table  # noqa: F841 (the query finds it by its name)
-        return cast(duckdb.DuckDBPyRelation, self.frame.query("source", "select * from published"))
+        # The query finds a local variable by its name, but only if no table of the connection has that name.
+        sfumato_published_rows = table  # noqa: F841
+        query = self.frame.query("sfumato_source_rows", "select * from sfumato_published_rows")
+        relation = cast(duckdb.DuckDBPyRelation, query)
+        if relation.columns != table.column_names or len(relation) != table.num_rows:
+            raise WrongCall("the connection has a table of its own named sfumato_published_rows")
+        return relation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -155,9 +156,14 @@ def _text(text: str) -> pa.Scalar:
 def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
     """The CSV text of every published value, and of a missing cell at the end."""
     number = not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
-    texts = canonical(values).to_pylist()
-    quoted = [_quoted(_writable(text), delimiter, formula_safe and not number) for text in texts]
-    return pa.array([*quoted, ""], pa.large_string())
+    texts = canonical(values)
+    special = '^$|[\\x00"\n\r\ufeff' + re.escape(delimiter) + "]" + ("|^[=+@\t\r-]" if formula_safe else "")
+    marked = pc.match_substring_regex(texts, special)
+    if marked.true_count and not number:
+        loose = texts.filter(marked).to_pylist()
+        quoted = [_quoted(_writable(text), delimiter, formula_safe) for text in loose]
+        texts = pc.replace_with_mask(texts, marked, pa.array(quoted, pa.large_string()))
+    return pa.concat_arrays([texts, pa.array([""], pa.large_string())])
 
 
 def _writable(text: str) -> str:

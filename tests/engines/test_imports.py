@@ -1,0 +1,32 @@
+"""A source loads the libraries it needs and no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
+USES = {
+    "import sfumato.engine, sfumato.engine.survey": set(),
+    "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals"},
+    "import pyarrow as pa; f = pa.table({'a': ['x']})": {"pyarrow", "narwhals"},
+    "import pathlib; f = pathlib.Path(folder, 't.csv'); f.write_text('a,b\\n1,2\\n')": {"pyarrow"},
+}
+
+
+@pytest.mark.parametrize("code", USES)
+def test_loaded_libraries(code, tmp_path):
+    script = f"""
+import sys
+folder = {str(tmp_path)!r}
+{code}
+if 'f' in globals():
+    from sfumato.engine import open_source
+    from sfumato.testing.engines import codings
+    open_source(f).count(codings(['a']))
+print(*(set(sys.modules) & {HEAVY!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) - {"pandas"} == USES[code]
