@@ -14,9 +14,10 @@ from sfumato.declare.promises import (
 )
 from sfumato.protect.suppress import keep
 from sfumato.terms.classes import Classes
-from sfumato.terms.microdata import Microdata
+from sfumato.terms.microdata import Column, Microdata, Role
 from sfumato.terms.promise import Promises
 from sfumato.terms.recoding import classes_under
+from sfumato.terms.taxonomy import Taxonomy
 
 
 @st.composite
@@ -35,6 +36,18 @@ def class_promises(draw):
     }
     chosen = draw(st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=2, unique=True))
     return Promises(tuple(kinds[kind]() for kind in chosen))
+
+
+def crowded(seed, *, rows=30, keys=3, leaves=4, ordered=False):
+    """A fuller table than hypothesis likes to make: balanced trees, one sensitive column of three values."""
+    rng = np.random.default_rng(seed)
+    values = [f"v{i}" for i in range(leaves)]
+    middle = [leaves + 1 + 2 * i // leaves for i in range(leaves)]
+    tree = Taxonomy.grow([*values, "*", "A", "B"], [*middle, -1, leaves, leaves], ordered=ordered)
+    columns = [Column(f"q{j}", Role.QUASI, tree) for j in range(keys)]
+    columns.append(Column("s0", Role.SENSITIVE, Taxonomy.flat(["x", "y", "z"])))
+    codes = [rng.integers(0, len(c.taxonomy.leaves), rows).astype(np.int32) for c in columns]
+    return Microdata.of_codes(columns, codes)
 
 
 def kept_under(table, cuts, promises):

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protect.searching import class_promises, fields, is_valid, kept_under, shuffled
-from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
+from protect.searching import class_promises, crowded, fields, is_valid, kept_under, shuffled
+from sfumato.declare.promises import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
 from sfumato.protect.judging import Judge, replaced
 from sfumato.protect.loss import measure
 from sfumato.protect.ranking import Ranking
@@ -60,6 +66,28 @@ def test_the_result_is_valid_and_minimal(table, promises, suppress, loss):
     for name in ("class_of", "low", "high"):
         assert np.array_equal(getattr(outcome.recoding, name), getattr(expected, name))
     assert outcome.loss == measure(loss, expected)
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        KAnonymity(3),
+        EntropyLDiversity("s0", Fraction(3, 2)),
+        RecursiveLDiversity("s0", 2, Fraction(3, 2)),
+        TCloseness("s0", Fraction(1, 4)),
+    ],
+    ids=lambda p: p.name + type(p).__name__,
+)
+def test_with_half_of_the_rows_suppressed_no_single_step_is_left(promise):
+    promises, aim = Promises((promise,)), Aim(suppress=Fraction(1, 2), loss="discernibility")
+    suppressed = 0
+    for seed in range(25):
+        table = crowded(seed)
+        recoding = top_down(table, promises, aim).recoding
+        assert is_valid(table, recoding.cuts, promises, aim)
+        assert not any(is_valid(table, below, promises, aim) for below in finer(recoding.cuts))
+        suppressed += recoding.suppressed
+    assert suppressed > 25
 
 
 @given(tables(rows=10, keys=3, leaves=3, people=True), class_promises(), st.integers(0, 99))
