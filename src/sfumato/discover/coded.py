@@ -66,7 +66,7 @@ class Coded:
 
     @property
     def rows(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     def index(self, names: Sequence[str]) -> tuple[int, ...]:
         """The positions of these columns."""

@@ -64,27 +64,26 @@ def minimum(
     """
     limits = Limits(max_results, deadline, clock)
     question = Question.of(table, reading)
+    sets: tuple[tuple[str, ...], ...]
     if question.settled:
         sets = ((),) if question.empty_set else ()
         return Minimum(question.terms, sets, 0, bool(sets), True, question.reason, question.duplicates)
     reduced = Reduced.of(question.table, question.terms.k)
-    hunt = _Hunt(reduced, question.terms, limits, progress, best=reduced.columns)
+    hunt = _Hunt(reduced, question.terms, limits, progress)
     finished = hunt.run()
     if hunt.found:
         sets, cut = _listed(reduced, question, hunt.found, max_results)
         return Minimum(question.terms, sets, hunt.bound, True, finished and not cut, "", question.duplicates)
-    fallback = descend(table, reading).columns or ()
-    return Minimum(question.terms, (fallback,), hunt.bound, len(fallback) == hunt.bound, False)
+    best = _incumbent(table, reading)
+    proved = len(best) == hunt.bound
+    return Minimum(question.terms, (best,), hunt.bound, proved, False, "", question.duplicates)
 
 
 class _Hunt:
     """Searches with growing size; `bound` is the least size not ruled out."""
 
-    def __init__(
-        self, reduced: Reduced, terms: Terms, limits: Limits, progress: Progress, *, best: int
-    ) -> None:
+    def __init__(self, reduced: Reduced, terms: Terms, limits: Limits, progress: Progress) -> None:
         self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
-        self.best = best
         self.bound = 1
         self.found: list[tuple[int, ...]] = []
 
@@ -123,6 +122,14 @@ class _Hunt:
                 return finished
             self.bound = max(self.bound + 1, packing(search.edges))
             search.restart(self.bound)
+
+
+def _incumbent(table: Coded, reading: Reading) -> tuple[str, ...]:
+    """A minimal set at hand: as the columns come, or dropping those with few values first."""
+    strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
+    found = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
+    best = min(found, key=len)
+    return tuple(sorted(best, key=table.names.index))
 
 
 def packing(edges: Sets) -> int:

@@ -59,11 +59,11 @@ class Reduced:
 
     @property
     def rows(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     @property
     def columns(self) -> int:
-        return self.codes.shape[0]
+        return int(self.codes.shape[0])
 
     def expand(self, sets: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
         """Sets of reduced columns as sets of the table's columns: every choice among look-alikes."""

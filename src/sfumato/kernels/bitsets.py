@@ -15,37 +15,37 @@ _M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
 _H1 = np.uint64(0x0101010101010101)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def ones(x: np.uint64) -> int:
     """How many bits are set."""
     x -= (x >> _ONE) & _M1
     x = (x & _M2) + ((x >> np.uint64(2)) & _M2)
     x = (x + (x >> np.uint64(4))) & _M4
-    return np.int64((x * _H1) >> np.uint64(56))
+    return int((x * _H1) >> np.uint64(56))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def holds(words: Words, i: int) -> bool:
     """Whether i is in the set."""
-    return (words[i >> 6] >> np.uint64(i & 63)) & _ONE != np.uint64(0)
+    return bool((words[i >> 6] >> np.uint64(i & 63)) & _ONE != np.uint64(0))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def put(words: Words, i: int) -> None:
     """Add i to the set."""
     words[i >> 6] |= _ONE << np.uint64(i & 63)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def below(words: Words, other: Words) -> bool:
     """Whether the set is contained in the other one."""
-    for w in range(len(words)):
+    for w in range(len(words)):  # noqa: SIM110
         if words[w] & ~other[w] != np.uint64(0):
             return False
     return True
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def take_first(words: Words) -> int:
     """Remove and return the smallest member, -1 if there is none."""
     for w in range(len(words)):

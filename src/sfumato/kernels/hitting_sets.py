@@ -61,7 +61,7 @@ class Stack(NamedTuple):
     b_at: Longs
     clusters: Longs
     kept: Longs
-    count: Ints
+    tally: Ints
     local: Ints
 
 
@@ -80,17 +80,17 @@ class Tree(NamedTuple):
     results: Words
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _draw(random: Words, bound: int) -> int:
     x = random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
     random[0] = x
-    return np.int64((x >> np.uint64(11)) % np.uint64(bound))
+    return int((x >> np.uint64(11)) % np.uint64(bound))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
     """Refine the partition at `depth` by a column into the one above; why it stopped."""
     top = stack.at[depth] + stack.kept[depth]
@@ -108,7 +108,7 @@ def _step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: in
         goal.k,
         drop,
         keep,
-        stack.count,
+        stack.tally,
         stack.local,
         stack.rows,
         top,
@@ -120,7 +120,7 @@ def _step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: in
     return why
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _differences(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, draws: int) -> int:
     """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
 
@@ -171,7 +171,7 @@ def _differences(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, d
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _complement(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, turn: int) -> int:
     """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
 
@@ -201,7 +201,7 @@ def _complement(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, tu
     return first + 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _overwrite(stack: Stack, source: int, target: int) -> None:
     """Put one partition of the stack in the place of the one below it."""
     for i in range(stack.kept[source]):
@@ -212,7 +212,7 @@ def _overwrite(stack: Stack, source: int, target: int) -> None:
     stack.clusters[target] = stack.clusters[source]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _register(tree: Tree, depth: int, first: int, last: int) -> None:
     """Make edges known that no column of the path hits."""
     for e in range(first, last):
@@ -224,7 +224,7 @@ def _register(tree: Tree, depth: int, first: int, last: int) -> None:
     tree.registers[EDGES] = last
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
     """First edges: rows that agree on a column, column by column."""
     rows = goal.codes.shape[1]
@@ -249,7 +249,7 @@ def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
     _register(tree, 0, known, fresh)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _check(goal: Goal, stack: Stack, tree: Tree) -> int:
     """Ask the rows about the path: 1 it succeeds, 0 it does not and edges were added, -1 no room."""
     depth = tree.registers[DEPTH]
@@ -283,7 +283,7 @@ def _check(goal: Goal, stack: Stack, tree: Tree) -> int:
     return 0
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _pick(tree: Tree) -> bool:
     """Choose the unhit edge with the fewest candidates, and open them; false if one has none."""
     depth = tree.registers[DEPTH]
@@ -312,7 +312,7 @@ def _pick(tree: Tree) -> bool:
     return True
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _extend(goal: Goal, tree: Tree, column: int) -> bool:
     """Put a column on the path; false if the result cannot be minimal, or cannot succeed in size."""
     depth = tree.registers[DEPTH]
@@ -346,7 +346,7 @@ def _extend(goal: Goal, tree: Tree, column: int) -> bool:
     return True
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def walk(goal: Goal, stack: Stack, tree: Tree, budget: int) -> int:
     """Continue the search until it is done, the budget is used up, or an array is too short."""
     registers = tree.registers

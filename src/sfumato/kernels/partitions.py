@@ -23,8 +23,8 @@ KEPT = 2
 _SHORT = 12
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def refine(
+@njit(cache=True)
+def refine(  # noqa: PLR0917
     rows: Ints,
     at: int,
     bounds: Ints,
@@ -117,7 +117,7 @@ def refine(
     return made, kept, WHOLE
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
     """Whether equal codes in one column mean equal codes in the other, given as many codes in both.
 
@@ -136,7 +136,7 @@ def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
     return True
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def split_by_each(
     rows: Ints,
     bounds: Ints,
