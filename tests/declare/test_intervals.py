@@ -49,10 +49,20 @@ def test_top_and_bottom_codes_join_wider_intervals():
     assert tree.rank("3") == tree.rank("17") == 0
 
 
+def test_codes_at_the_edge_of_an_interval():
+    tree = rule_from({"intervals": [5], "from": 0, "bottom": 20, "top": 40}).build(["3"])
+    assert ladder(tree, "3") == ["<20", "<20", "*"] and ladder(tree, "20") == ["20", "20-24", "*"]
+    assert ladder(tree, "39") == ["39", "35-39", "*"] and tree.leaf_labels[-1] == "40+"
+    exact = rule_from({"intervals": ["0.5"], "decimal": True, "bottom": 1, "top": 2}).build(
+        ["0.9", "1", "1.99", "2"]
+    )
+    assert [ladder(exact, v)[1] for v in ("0.9", "1", "1.99", "2")] == ["<1", "[1, 1.5)", "[1.5, 2)", "2+"]
+
+
 def test_an_interval_with_both_codes_is_everything():
-    tree = rule_from({"intervals": [10, 100], "bottom": 10, "top": 40}).build(["1", "99"])
-    assert ladder(tree, "1")[1:] == ["<10", "*", "*"] or ladder(tree, "1")[-1] == "*"
-    assert tree.levels[-1].tolist() == [0] * len(tree.leaves)
+    tree = rule_from({"intervals": [10, 100], "from": 0, "bottom": 10, "top": 40}).build(["1", "99"])
+    assert ladder(tree, "1") == ["<10", "<10", "*", "*"] and ladder(tree, "99") == ["40+", "40+", "*", "*"]
+    assert tree.labels.count("*") == 1
 
 
 def test_the_last_interval_is_cut_at_the_end_of_the_range():
