@@ -138,3 +138,4 @@ def test_progress_is_told_and_ends_within_the_lattice():
         progress=lambda *a: told.append(a),
     )
     assert all(phase == "lattice" and 0 <= done <= total == 120 for phase, done, total in told)
+    assert len(told) > 1 and told[-1] == ("lattice", 120, 120)

@@ -78,6 +78,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
                     frontier.refused(levels, finer_too=answer is Answer.NEVER)
         if checked % 16 == 0:
             progress("lattice", prod(shape) - frontier.left, prod(shape))
+    progress("lattice", prod(shape), prod(shape))
     if not found:
         raise _infeasible(judge, shape)
     _, levels = min((s, levels) for score, s, levels in found if score <= up_to(best))
