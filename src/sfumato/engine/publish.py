@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.exchange import text_array, to_arrow, to_numpy
 from sfumato.engine.gather import Gathered
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Codes, Column
@@ -48,8 +49,7 @@ class Published:
             arrays = []
             for j, values in enumerate(self.values):
                 codes = self.codes(j, start, start + rows)
-                missing = codes == len(values)
-                indices = pa.array(codes, mask=missing if missing.any() else None)
+                indices = to_arrow(codes, missing=len(values))
                 arrays.append(pa.DictionaryArray.from_arrays(indices, values))
             yield pa.RecordBatch.from_arrays(arrays, names=list(self.names))
 
@@ -58,8 +58,7 @@ class Published:
         columns = []
         for j, values in enumerate(self.values):
             codes = self.codes(j)
-            missing = codes == len(values)
-            indices = pa.array(codes, mask=missing if missing.any() else None)
+            indices = to_arrow(codes, missing=len(values))
             columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
         return pa.Table.from_arrays(columns, schema=self.schema)
 
@@ -117,7 +116,7 @@ class _Ordered:
         values, index = dictionary.settle()
         order = pc.sort_indices(values)
         place = np.empty(len(values) + 1, np.int64)
-        place[order.to_numpy()] = np.arange(len(values))
+        place[to_numpy(order)] = np.arange(len(values))
         place[len(values)] = len(values)
         return cls(values.take(order), place[index])
 
@@ -174,7 +173,7 @@ def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     labels = sorted({text for text in texts if text is not None})
     number = {text: i for i, text in enumerate(labels)}
     codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
-    return pa.array(labels, pa.string()), codes.take(np.searchsorted(distinct, spans))
+    return text_array(labels, pa.string()), codes.take(np.searchsorted(distinct, spans))
 
 
 def _assemble(
@@ -195,7 +194,7 @@ def _assemble(
         used = np.zeros(len(part.values) + 1, bool)
         used[part.code[seen]] = True
         used[-1] = False
-        values.append(part.values.take(np.flatnonzero(used)))
+        values.append(part.values.take(to_arrow(np.flatnonzero(used))))
         codes.append((np.cumsum(used) - used)[part.code])
     published = Packing(tuple(len(v) + 1 for v in values))
     words = np.zeros((published.words, rows), np.int64)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.engine.delimited import DELIMITERS
+from sfumato.engine.exchange import text_array, to_arrow
 from sfumato.engine.publish import Published
 from sfumato.engine.text import canonical
 from sfumato.terms.errors import BadData, WrongCall
@@ -140,7 +141,7 @@ def _write_csv(
     separator = _text(delimiter)
     for start in range(0, published.rows, LINES_AT_A_TIME):
         stop = min(published.rows, start + LINES_AT_A_TIME)
-        columns = [c.take(pa.array(published.codes(j, start, stop))) for j, c in enumerate(cells)]
+        columns = [c.take(to_arrow(published.codes(j, start, stop))) for j, c in enumerate(cells)]
         lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
         ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
         _, offsets, data = ended.buffers()
@@ -150,7 +151,7 @@ def _write_csv(
 
 
 def _text(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
+    return text_array([text])[0]
 
 
 def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
@@ -162,8 +163,8 @@ def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
     if marked.true_count and not number:
         loose = texts.filter(marked).to_pylist()
         quoted = [_quoted(_writable(text), delimiter, formula_safe) for text in loose]
-        texts = pc.replace_with_mask(texts, marked, pa.array(quoted, pa.large_string()))
-    return pa.concat_arrays([texts, pa.array([""], pa.large_string())])
+        texts = pc.replace_with_mask(texts, marked, text_array(quoted))
+    return pa.concat_arrays([texts, text_array([""])])
 
 
 def _writable(text: str) -> str:
