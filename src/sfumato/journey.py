@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.attack.audit import Audit
@@ -74,7 +75,9 @@ def protect_file(
 ) -> tuple[Plan, tuple[Verdict, ...]]:
     """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
 
-    The file appears under its name only after a second implementation has read it and agreed.
+    The file appears under its name only after a second implementation has read it and agreed. Where the
+    policy counts people and does not publish who they are, that judge also reads a witness: the same rows
+    with the person column, in a private folder that is gone afterwards.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
@@ -85,20 +88,21 @@ def protect_file(
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         told("recheck", 0)
-        return agreed(recheck(staged, meant), meant)
+        if meant.person is None or meant.person in meant.published:
+            return agreed(recheck(staged, meant))
+        with TemporaryDirectory(prefix=".sfumato-", dir=staged.parent) as private:
+            witness = Path(private) / f"witness{staged.suffix}"
+            kept = tuple(name for name in meant.dropped if name != meant.person)
+            open_source(data).write(plan.recoding, witness, drop=kept, progress=told)
+            return agreed(recheck(staged, meant, witness=witness))
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 
 
-def agreed(verdicts: tuple[Verdict, ...], policy: Policy) -> tuple[Verdict, ...]:
-    """The verdicts on the written bytes, if none is against them.
-
-    Where the policy counts people and the column that tells them apart is not published, the file alone
-    cannot decide; the plan has, on the people themselves. Any other doubt is a no.
-    """
-    unseen = policy.person is not None and policy.person not in policy.published
+def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The verdicts on the written bytes, if each is for them: any doubt is a no."""
     for verdict in verdicts:
-        if verdict.holds is False or (verdict.holds is None and not unseen):
+        if verdict.holds is not True:
             raise BrokenPromise(
                 f"the written file does not keep {verdict.promise} ({verdict.word}); nothing was published.",
                 remedy="The plan said otherwise: please report this.",
