@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from sfumato import journey
+from sfumato.terms.errors import BrokenPromise
+
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
     "levels", "cuts", "verdicts", "published",
@@ -176,3 +179,16 @@ def test_people_are_counted_where_the_policy_names_them(sfumato, clinic):
     assert said.code == 0, said.err
     assert said.document["smallest"] == 6
     assert said.document["rows"] == 12
+    assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml", "s.csv"}
+
+
+def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, monkeypatch):
+    rows = "".join(f"P{i // 4},01{i // 4},flu\n" for i in range(12))
+    folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    wrong = clinic("name,zip,disease\n" + rows, promises=[{"k-anonymity": {"k": 3}}]) / "policy.yaml"
+    careless = journey.protect(folder / "data.csv", wrong)
+    clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    monkeypatch.setattr(journey, "protect", lambda *_, **__: careless)
+    with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
+        journey.protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
+    assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}
