@@ -62,7 +62,7 @@ def sampling_rate(rows: int, columns: int, *, epsilon: float, delta: float) -> f
     """With which probability each row must be taken for the guarantee to hold.
 
     >>> round(6_000_000 * sampling_rate(6_000_000, 16, epsilon=1e-4, delta=0.01))
-    4582
+    4577
     """
     if not (0 < epsilon < 1 and 0 < delta < 1):
         raise WrongCall("epsilon and delta must lie between 0 and 1")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.discover.reduced import Reduced
 
 if TYPE_CHECKING:
-    from sfumato.kernels.hitting_sets import Stack, Tree
+    from sfumato.kernels.edges import Stack, Tree
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
@@ -29,7 +29,7 @@ class TreeSearch:
     """
 
     def __init__(self, table: Reduced, *, k: int, t: int, max_size: int) -> None:
-        from sfumato.kernels.hitting_sets import Goal, Stack  # noqa: PLC0415
+        from sfumato.kernels.edges import Goal, Stack  # noqa: PLC0415
 
         columns, rows = table.codes.shape
         depths = min(max_size, columns) + 4
@@ -71,7 +71,7 @@ class TreeSearch:
 
     def restart(self, max_size: int) -> None:
         """Begin again with another bound, keeping the edges."""
-        from sfumato.kernels import hitting_sets as kernel  # noqa: PLC0415
+        from sfumato.kernels import edges as kernel  # noqa: PLC0415
 
         columns = self.goal.codes.shape[0]
         self.goal = self.goal._replace(max_size=min(max_size, columns))
@@ -92,14 +92,14 @@ class TreeSearch:
 
     @property
     def found(self) -> int:
-        from sfumato.kernels.hitting_sets import RESULTS  # noqa: PLC0415
+        from sfumato.kernels.edges import RESULTS  # noqa: PLC0415
 
         return int(self.tree.registers[RESULTS])
 
     @property
     def edges(self) -> Sets:
         """Column sets that every answer must meet."""
-        from sfumato.kernels.hitting_sets import EDGES  # noqa: PLC0415
+        from sfumato.kernels.edges import EDGES  # noqa: PLC0415
 
         return self.tree.edges[: int(self.tree.registers[EDGES])]
 
@@ -122,7 +122,7 @@ def members(sets: Sets) -> list[tuple[int, ...]]:
 def _new_tree(
     columns: int, depths: int, *, edges: Sets | None = None, random: NDArray[np.uint64] | None = None
 ) -> Tree:
-    from sfumato.kernels.hitting_sets import REGISTERS, Tree  # noqa: PLC0415
+    from sfumato.kernels.edges import REGISTERS, Tree  # noqa: PLC0415
 
     words = (columns + 63) // 64
     if edges is None:
