@@ -231,6 +231,10 @@ def test_promises_about_the_whole_table(search, works):
         assert "recoded table as a whole" in refused(Whole(), search=search)
 
 
+def test_promises_about_the_whole_table_leave_no_row_out():
+    assert "with every row in it. Leave suppress out" in refused(Whole(), suppress=Fraction(1, 20))
+
+
 def test_promises_bring_their_own_rows():
     columns = {"i": Role.INSENSITIVE}
     fine = policy(Picky(), columns=columns, search="mondrian")

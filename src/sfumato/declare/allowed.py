@@ -192,6 +192,12 @@ def _searchable(policy: Policy) -> Iterator[Problem]:
         if search not in fit:
             reason = "it is about the recoded table as a whole" if whole else "it says so itself"
             yield Problem(place, f"{search} cannot keep it: {reason}.", f"Use search: {' or '.join(fit)}.")
+        elif whole and policy.protect.suppress > 0:
+            yield Problem(
+                ("protect", "suppress"),
+                f"{promise.name} is about the recoded table as a whole, with every row in it.",
+                "Leave suppress out.",
+            )
         elif not promise.monotone and not ability.any_promise:
             yield Problem(
                 place,
