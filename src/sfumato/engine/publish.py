@@ -166,14 +166,11 @@ def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
 
 def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
-    taxonomy = recoding.table.keys[key].taxonomy
-    spans = (recoding.low[:, key].astype(np.int64) << 32) | recoding.high[:, key]
-    distinct = np.unique(spans)
-    texts = [taxonomy.describe(span >> 32, span & 0xFFFFFFFF) for span in distinct.tolist()]
+    texts, which = recoding.texts(key)
     labels = sorted({text for text in texts if text is not None})
     number = {text: i for i, text in enumerate(labels)}
     codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
-    return text_array(labels, pa.string()), codes.take(np.searchsorted(distinct, spans))
+    return text_array(labels, pa.string()), codes.take(which)
 
 
 def _assemble(

@@ -99,7 +99,10 @@ def _shown(
     if name not in keys:
         return cells[name][row]
     j = keys[name]
-    return recoding.table.keys[j].taxonomy.describe(int(recoding.low[found, j]), int(recoding.high[found, j]))
+    tree, low, high = recoding.table.keys[j].taxonomy, recoding.low[found, j], recoding.high[found, j]
+    if recoding.cuts is not None:
+        return tree.labels[int(recoding.cuts[name].node_of[low])]
+    return tree.describe(int(low), int(high))
 
 
 def canonical_order(row: Row) -> tuple[tuple[bool, bytes], ...]:
