@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, isqrt
@@ -56,7 +56,7 @@ def descend(
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
     kept, steps = _scan(question, chosen, progress)
-    return Descent(question.terms, question.named(kept), steps, question.reason, question.duplicates)
+    return Descent(question.terms, _names(question, kept), steps, question.reason, question.duplicates)
 
 
 def _scan(
@@ -72,9 +72,13 @@ def _scan(
             kept.append(order[i])
         remaining = order[:i] + sorted(kept, key=place.__getitem__)
         rest = tuple(j for j in remaining if j != order[i])
-        steps.append(Step(question.table.names[order[i]], question.named(rest), holds))
+        steps.append(Step(question.table.names[order[i]], _names(question, rest), holds))
         progress("columns tested", len(steps), len(order))
     return tuple(sorted(kept, key=place.__getitem__)), tuple(steps)
+
+
+def _names(question: Question, columns: Iterable[int]) -> tuple[str, ...]:
+    return tuple(question.table.names[j] for j in columns)
 
 
 class _Prefixes:
@@ -170,5 +174,5 @@ def best_of_orders(
         if best is None or (len(kept), kept) < (len(best), best):
             best = kept
         progress(f"orders tried, best so far {len(best)} columns", done, orders)
-    names = question.named(best or ())
+    names = _names(question, best or ())
     return BestOfOrders(question.terms, names, done, seed, len(columns), question.reason, question.duplicates)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.discover.coded import Coded, Codes
 from sfumato.discover.partition import partition
+
+Bits = NDArray[np.bool_]
+"""A set of columns per row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +68,35 @@ class Reduced:
     def columns(self) -> int:
         return int(self.codes.shape[0])
 
-    def expand(self, sets: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-        """Sets of reduced columns as sets of the table's columns: every choice among look-alikes."""
-        for chosen in sets:
-            for choice in product(*(self.members[j] for j in chosen)):
-                yield tuple(sorted(choice))
+    def expand(self, sets: Bits, *, width: int, most: int | None = None) -> Bits:
+        """Sets of reduced columns as sets of the table's `width` columns: every choice among look-alikes.
+
+        Smallest sets come first, then by position; no more than `most`, and then the smallest.
+        """
+        chosen = sets[np.argsort(sets.sum(axis=1), kind="stable")]
+        if most is not None:
+            choices = np.cumsum(np.where(chosen, [len(m) for m in self.members], 1).prod(axis=1, dtype=float))
+            chosen = chosen[: 1 + np.searchsorted(choices, most)]
+        found = np.zeros((len(chosen), width), bool)
+        for j, members in enumerate(self.members):
+            found[:, members[0]] = chosen[:, j]
+        for first, *others in self.members:
+            swapped = [found]
+            for other in others:
+                twin = found[found[:, first]]
+                twin[:, first], twin[:, other] = False, True
+                swapped.append(twin)
+            found = np.concatenate(swapped) if others else found
+        return ordered(found)[:most]
+
+
+def ordered(sets: Bits) -> Bits:
+    """Sort sets of columns by size, then by the positions of their columns."""
+    words = -(-sets.shape[1] // 64)
+    padded = np.zeros((len(sets), 64 * words), bool)
+    padded[:, : sets.shape[1]] = sets
+    keys = ~np.packbits(padded, axis=1).view(">u8").astype(np.uint64)
+    return sets[np.lexsort((*keys.T[::-1], sets.sum(axis=1)))]
 
 
 def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:

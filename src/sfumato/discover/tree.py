@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discover.reduced import Reduced
+from sfumato.discover.reduced import Bits, Reduced
 
 if TYPE_CHECKING:
     from sfumato.kernels.edges import Stack, Tree
@@ -103,20 +103,11 @@ class TreeSearch:
 
         return self.tree.edges[: int(self.tree.registers[EDGES])]
 
-    def sets(self) -> list[tuple[int, ...]]:
-        """What has been found so far, as sets of columns."""
-        return members(self.tree.results[: self.found])
-
-
-def members(sets: Sets) -> list[tuple[int, ...]]:
-    """Rows of bits as tuples of positions."""
-    if len(sets) == 0:
-        return []
-    bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
-    which, column = np.nonzero(bits)
-    ends = np.searchsorted(which, np.arange(len(sets) + 1))
-    flat = column.tolist()
-    return [tuple(flat[ends[i] : ends[i + 1]]) for i in range(len(sets))]
+    def sets(self) -> Bits:
+        """What has been found so far: a set of columns per row."""
+        found = np.ascontiguousarray(self.tree.results[: self.found])
+        bits = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.goal.codes.shape[0]].astype(bool)
 
 
 def _new_tree(
