@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.declare import promises
 from sfumato.declare.problems import Place, Problem, did_you_mean, short
+from sfumato.declare.promises.registry import ColumnOptions
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, TablePromise
 
@@ -71,6 +72,11 @@ FORESEEN = ("freeform", "quasi-sensitive", "continuous")
 def roles() -> tuple[Role, ...]:
     """The roles that this version knows what to do with."""
     return tuple(role for role in Role if TOLD_BY.get(role) is None or TOLD_BY[role] in promises.known())
+
+
+def options_of(role: Role) -> type[ColumnOptions] | None:
+    """What may be said of a column of this role beyond its taxonomy."""
+    return promises.column_options(TOLD_BY[role]) if role in TOLD_BY else None
 
 
 def unavailable(promise: str) -> bool:
@@ -250,6 +256,18 @@ def _present_roles(policy: Policy) -> Iterator[Problem]:
             yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
 
 
+def _told_roles(policy: Policy) -> Iterator[Problem]:
+    made, known = {promise.name for promise in policy.promises}, roles()
+    for name, rule in policy.columns.items():
+        needed = TOLD_BY.get(rule.role)
+        if needed is not None and needed not in made and rule.role in known:
+            yield Problem(
+                ("columns", name, "role"),
+                f"{rule.role} means nothing without the promise {needed}.",
+                f"Promise {needed}, or make the column quasi.",
+            )
+
+
 def _own_rows(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         said: Callable[[Policy], list[str]] | None = getattr(promise, "objections", None)
@@ -264,6 +282,7 @@ def _placed(policy: Policy) -> Iterator[tuple[Place, Promise]]:
 
 ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _present_roles,
+    _told_roles,
     _some_promise,
     _some_key,
     _protected_columns,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
@@ -23,11 +24,15 @@ __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What one column is. `reason` says why, where the role was guessed; it becomes a comment."""
+    """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
+
+    `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
+    """
 
     role: Role
     taxonomy: TaxonomyRule | None = None
     reason: str = field(default="", compare=False)
+    options: Any = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class Policy:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)
+        object.__setattr__(self, "promises", Promises(told))
         from sfumato.declare.allowed import objections  # noqa: PLC0415  # it reads policies
 
         refuse(objections(self), self.origin)
@@ -181,7 +188,7 @@ class Policy:
 
 def _column(rule: ColumnRule) -> dict[str, object]:
     spec = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
-    return {"role": rule.role.value, **spec}
+    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 
 def _parameters(promise: object) -> object:

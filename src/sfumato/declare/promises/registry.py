@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from sfumato.declare.promises.parameters import Schema
 from sfumato.terms.errors import BadPolicy
@@ -21,6 +21,25 @@ class Maker(Protocol):
     def from_parameters(self, given: Mapping[str, object], folder: Path | None = None) -> Any: ...
 
     def schema(self) -> Schema: ...
+
+
+class ColumnOptions(Protocol):
+    """What a policy may say of a column beyond role and taxonomy, for the promise that its role belongs to.
+
+    A promise that needs it has a class variable `column_options`, and a method `about(columns)` that gives
+    the same promise, told what is declared of the columns.
+    """
+
+    schema: ClassVar[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> Any:
+        """From the keys of one column; raises `BadPolicy` that names the key."""
+        ...
+
+    def words(self) -> dict[str, object]:
+        """As a policy writes it."""
+        ...
 
 
 _makers: dict[str, dict[str | None, Maker]] = {}
@@ -62,6 +81,14 @@ def make(
         raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
     promise: ClassPromise | TablePromise = kinds[chosen].from_parameters(parameters, folder)
     return promise
+
+
+def column_options(name: str) -> type[ColumnOptions] | None:
+    """The keys that columns get for the sake of a promise, if it asks for any."""
+    if name not in known():
+        return None
+    makers = _makers[name].values()
+    return next((found for m in makers if (found := getattr(m, "column_options", None))), None)
 
 
 def schema() -> Schema:
