@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,14 +12,16 @@ import numpy as np
 from sfumato.declare.freeform.board import Board, Inference
 from sfumato.declare.freeform.guard import FreeColumn, Guard
 from sfumato.declare.freeform.options import FreeOptions
+from sfumato.declare.freeform.placing import board_of_labels, written_down
 from sfumato.declare.freeform.sweeping import breach, breach_of_step, worst
 from sfumato.declare.promises.judging import NOTHING
 from sfumato.declare.promises.parameters import Declared, Exact, Parameter
 from sfumato.declare.promises.registry import register
 from sfumato.terms.errors import BadPolicy
-from sfumato.terms.microdata import Column, Microdata, Role
+from sfumato.terms.microdata import Codes, Column, Counts, Microdata, Role
 from sfumato.terms.promise import Answer, Cuts
 from sfumato.terms.recoding import classes_under
+from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
 
 
@@ -72,14 +74,19 @@ class Freeform(Declared):
                 "threat must be below 1: no threat exceeds 1, so nothing would be promised", where="threat"
             )
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it was told about."""
+        return tuple(self.columns)
+
     def about(self, columns: Mapping[str, Any]) -> Freeform:
         """The same promise, told what the policy declares of its columns."""
-        told = {
-            name: rule.options.declared(rule.taxonomy)
-            for name, rule in columns.items()
-            if rule.role is Role.FREE and rule.options is not None
-        }
-        return Freeform(self.threat, self.observability, {**told, **self.columns})
+        told = {}
+        for name, rule in columns.items():
+            if rule.role is Role.FREE:
+                declared = self.columns.get(name) or (rule.options or FreeOptions()).declared(rule.taxonomy)
+                told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
+        return Freeform(self.threat, self.observability, told)
 
     def objections(self, policy: Any) -> list[str]:
         """What this promise cannot go with."""
@@ -90,6 +97,11 @@ class Freeform(Declared):
             said.append("it counts rows, so every person must have one row: drop `person`")
         if policy.protect.suppress > 0:
             said.append("it is about the table as a whole and is not judged with rows suppressed")
+        said += [
+            f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
+            for name, column in self.columns.items()
+            if column != FreeColumn() and not written_down(column.rule)
+        ]
         return said
 
     def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
@@ -113,6 +125,12 @@ class Freeform(Declared):
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
         return self.verdict_of(self.board(table, cuts))
+
+    def verdict_on_labels(
+        self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
+    ) -> Verdict:
+        """On the texts of a published table; raises `BadData` where one has no place in its taxonomy."""
+        return self.verdict_of(board_of_labels(self.columns, self.observability, labels, codes, counts))
 
     def verdict_of(self, board: Board) -> Verdict:
         """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
