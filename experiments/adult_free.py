@@ -1,4 +1,4 @@
-"""Adult with eight categorical columns, all of them free: nobody says which is identifying and which is secret.
+"""Adult with eight categorical columns, all free: nobody says which is identifying and which is secret.
 
 Education, country, sex and salary use the hierarchy files that come with the data (education has four
 levels, country three); the other trees are written here. Seven columns mix values that can be observed with

@@ -81,7 +81,7 @@ def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | No
 
 
 class _Costs:
-    """Mean loss in whole numbers: rows below a node times the leaves it covers beyond one, on a common scale."""
+    """Mean loss in whole numbers: rows below a node times the leaves beyond one, on a common scale."""
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         trees = [c.taxonomy for c in table.keys]
