@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.attack.audit import Audit
@@ -17,6 +16,7 @@ from sfumato.declare.presets import preset as preset_of
 from sfumato.declare.safe_harbor import safe_harbor
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan, make_plan
+from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
 from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
@@ -77,7 +77,7 @@ def protect_file(
 
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
-    with the person column, in a private folder that is gone afterwards.
+    with a number for each person, in a private folder that is gone afterwards.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
@@ -90,10 +90,12 @@ def protect_file(
         told("recheck", 0)
         if meant.person is None or meant.person in meant.published:
             return agreed(recheck(staged, meant))
-        with TemporaryDirectory(prefix=".sfumato-", dir=staged.parent) as private:
-            witness = Path(private) / f"witness{staged.suffix}"
-            kept = tuple(name for name in meant.dropped if name != meant.person)
-            open_source(data).write(plan.recoding, witness, drop=kept, progress=told)
+        with private_folder() as private:
+            witness = private / f"witness{staged.suffix}"
+            gone = tuple(name for name in meant.dropped if name != meant.person)
+            open_source(data).write(
+                plan.recoding, witness, drop=gone, numbered=(meant.person,), progress=told
+            )
             return agreed(recheck(staged, meant, witness=witness))
 
     return plan, publish(target, write, judge, overwrite=overwrite)
