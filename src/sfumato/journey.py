@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,15 @@ from sfumato.declare.draft import draft
 from sfumato.declare.policy import Policy
 from sfumato.declare.presets import preset as preset_of
 from sfumato.declare.safe_harbor import safe_harbor
+from sfumato.discover.discovery import Discovery
+from sfumato.discover.reading import Reading
+from sfumato.discover.scan import scan
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
+from sfumato.report.charts import save
 from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
@@ -32,6 +37,44 @@ def policy_of(given: AnyPolicy) -> Policy:
     if isinstance(given, Policy):
         return given
     return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+
+
+def discover(
+    data: Any,
+    *,
+    k: int,
+    mode: str | None = None,
+    fraction: Fraction | float | str | None = None,
+    count: int | None = None,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    record_risk: int | None = None,
+    without: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
+
+    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
+    one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
+    sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
+    records stand out by so many columns or fewer; columns in `without` are not searched.
+    """
+    return scan(
+        open_source(data),
+        Reading.of(k=k, mode=mode, fraction=fraction, count=count),
+        max_size=max_size,
+        max_results=max_results,
+        deadline=deadline,
+        risk_size=record_risk,
+        without=without,
+        progress=progress or silent,
+    )
+
+
+def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)
 
 
 def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Plan:
