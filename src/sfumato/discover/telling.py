@@ -56,7 +56,9 @@ def _risk(scan: Discovery) -> Lines:
         return []
     size = several(risk.max_size, "column")
     head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'record')}")
-    parts = [(f"  part of {name}", percent(share)) for name, share in scan.contribution.items()]
+    parts = [
+        (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
+    ]
     return [head, *parts[:SHOWN]]
 
 
