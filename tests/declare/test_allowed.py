@@ -103,6 +103,7 @@ WORKS = {
     "top-down": {"loss", "discernibility"},
     "lattice": set(LOSSES),
     "mondrian": {"loss", "discernibility"},
+    "optimum": {"loss"},
 }
 
 

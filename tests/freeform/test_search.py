@@ -13,7 +13,7 @@ from freeform.boards import random_case
 from sfumato.declare.promises import DistinctLDiversity, KAnonymity
 from sfumato.protect.explain import explain
 from sfumato.protect.freeform import blanking, compare, withholding
-from sfumato.protect.freeform_optimum import mean_loss, optimum
+from sfumato.protect.optimum import mean_loss, optimum
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
 from sfumato.terms.classes import Classes
