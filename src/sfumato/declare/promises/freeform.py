@@ -169,18 +169,21 @@ def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np
 
 
 class FreeformWatch:
-    """Asked before every step of a search; a step is judged on what it changes."""
+    """Asked before every step of a search; a step is judged on what it changes.
+
+    `in_full` is the last objection with its values, for somebody who asks to see them.
+    """
 
     def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
         self.promise, self.table, self.guards = promise, table, guards
         self._index = {c.name: j for j, c in enumerate(table.keys)}
         self._accepted = False
+        self.in_full = ""
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         found = self.find(cuts, step)
-        if found is None:
-            return Answer.YES, ""
-        return Answer.NEVER, self.tell(found)
+        self.in_full = "" if found is None else self.tell(found, values=True)
+        return (Answer.YES, "") if found is None else (Answer.NEVER, self.tell(found))
 
     def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
         """A breach under these cuts, if there is any."""
@@ -192,18 +195,18 @@ class FreeformWatch:
     def accept(self, cuts: Cuts) -> None:  # noqa: ARG002  # the seam's; supports are counted anew
         self._accepted = True
 
-    def tell(self, found: Inference) -> str:
+    def tell(self, found: Inference, *, values: bool = False) -> str:
         """A breach in columns and counts; values where enough people match and the policy writes them."""
-        given = [self._told(j, v, found) for j, v in enumerate(found.given) if v]
+        shown = values or found.support >= ENOUGH
+        given = [self._told(j, v, shown, values) for j, v in enumerate(found.given) if v]
         whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
         return (
-            f"{whoever} would infer {self._told(found.target, found.node, found)}: right for"
+            f"{whoever} would infer {self._told(found.target, found.node, shown, values)}: right for"
             f" {found.held} of {found.support} rows, threat {found.threat}"
         )
 
-    def _told(self, column: int, node: int, found: Inference) -> str:
+    def _told(self, column: int, node: int, shown: bool, values: bool) -> str:
         name, tree = self.table.keys[column].name, self.guards[column].taxonomy
         free = self.promise.columns.get(name)
-        if found.support < ENOUGH or free is None or grows(free.rule):
-            return name
-        return f"{name} = {tree.labels[node]}"
+        written = values or (free is not None and not grows(free.rule))
+        return f"{name} = {tree.labels[node]}" if shown and written else name
