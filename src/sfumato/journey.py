@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
 from sfumato.declare.ailment import Ailment
-from sfumato.declare.doctor import examine
+from sfumato.declare.doctor import examine, examine_path
 from sfumato.declare.draft import draft
 from sfumato.declare.policy import Policy
 from sfumato.declare.presets import preset as preset_of
@@ -129,12 +129,15 @@ def check(
     policy: AnyPolicy, data: Any = None, *, preset: str | None = None, progress: Progress | None = None
 ) -> list[Ailment]:
     """Everything that is wrong with a policy, alone or beside data, worst first, with the repair."""
-    meant = policy_of(policy)
-    if data is None:
-        found = examine(meant)
-    else:
-        source = open_source(data)
-        _check_header(source.columns, meant)
-        found = examine(meant, source.survey(progress=progress or silent))
     asked = preset_of(preset) if preset else None
+    survey = None if data is None else open_source(data).survey(progress=progress or silent)
+    if isinstance(policy, str | Path):
+        found = examine_path(policy, survey)
+        if any(ailment.name == "policy" for ailment in found):
+            return found
+    meant = policy_of(policy)
+    if survey is not None:
+        _check_header(tuple(survey.columns), meant)
+    if not isinstance(policy, str | Path):
+        found = examine(meant, survey)
     return found + (safe_harbor(meant) if asked and asked.checks_columns else [])

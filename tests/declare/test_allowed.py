@@ -73,6 +73,7 @@ def test_what_a_promise_may_be_about(made, role):
         said = refused(made, columns={"x": role})
         reason = {
             Role.QUASI: "generalized",
+            Role.FREE: "a promise of its own",
             Role.IDENTIFIER: "never published",
             Role.INSENSITIVE: "unchanged",
         }

@@ -165,7 +165,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD + TAIL.replace("k-anonymity: {k: 5}", "freeform: {threat: 1/2}"),
             "line 6",
-            "not available in this version",
+            "no column is free",
         ),
         (
             HEAD + TAIL.replace("k-anonymity", "continuous"),
@@ -184,7 +184,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD.replace("role: quasi", "role: free") + TAIL,
             "line 3, columns.age.role",
-            "free is not available",
+            "free means nothing without the promise freeform",
         ),
         (
             HEAD.replace("quasi}", "quasi-sensitive}") + TAIL,

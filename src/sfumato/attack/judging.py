@@ -9,8 +9,8 @@ from math import ceil
 from sfumato.attack.published import Published, flat
 from sfumato.declare.policy import Policy
 from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
-from sfumato.terms.errors import BadTaxonomy
-from sfumato.terms.promise import ClassPromise, TablePromise
+from sfumato.terms.errors import BadData, BadTaxonomy
+from sfumato.terms.promise import ClassPromise, LabelPromise, TablePromise
 from sfumato.terms.taxonomy import Label, Taxonomy
 from sfumato.terms.verdict import Evidence, Verdict
 
@@ -60,6 +60,11 @@ def _judge(
     absent = [column for column in promise.sensitive if column not in published.sensitive]
     if absent:
         return _open(promise, f"column {', '.join(absent)} is not in this file")
+    if isinstance(promise, LabelPromise):
+        try:
+            return promise.verdict_on_labels(*published.texts)
+        except BadData as homeless:
+            return _open(promise, homeless.message)
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
     placeless = [column for column in promise.sensitive if column in unplaced]

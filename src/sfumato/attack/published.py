@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.terms.card import several
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Codes, Coding, Microdata, Missing, Role
+from sfumato.terms.microdata import Codes, Coding, Counts, Microdata, Missing, Role
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Label, Taxonomy
@@ -95,6 +95,20 @@ class Published:
         """What a class publishes in the key columns: cell values, for `Finding.values` alone."""
         nodes = self._grouped[1][index].tolist()
         return {c.name: c.taxonomy.labels[v] for c, v in zip(self.table.keys, nodes, strict=True)}
+
+    @property
+    def texts(self) -> tuple[dict[str, tuple[Label, ...]], dict[str, Codes], Counts]:
+        """Key column -> its texts and the text of every class, by number; and the rows of every class."""
+        nodes, keys = self._grouped[1], self.table.keys
+        labels = {c.name: c.taxonomy.labels for c in keys}
+        codes = {c.name: nodes[:, j] for j, c in enumerate(keys)}
+        used = {name: np.unique(column, return_inverse=True) for name, column in codes.items()}
+        shown = {name: tuple(labels[name][v] for v in some.tolist()) for name, (some, _) in used.items()}
+        return (
+            shown,
+            {n: np.asarray(code, dtype=np.int32).ravel() for n, (_, code) in used.items()},
+            self.classes.rows,
+        )
 
     @cached_property
     def _grouped(self) -> tuple[Codes, Codes]:

@@ -18,7 +18,7 @@ def declare(
         Path | None, typer.Option("--out", "-o", metavar="POLICY", help="Where to write it; else to stdout.")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre.")
+        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre-10.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
 from sfumato.declare.problems import Origin, did_you_mean, refuse, short
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
-from sfumato.terms.promise import Promises
+from sfumato.terms.promise import Promises, files_of, reads_of
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
@@ -23,11 +24,15 @@ __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What one column is. `reason` says why, where the role was guessed; it becomes a comment."""
+    """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
+
+    `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
+    """
 
     role: Role
     taxonomy: TaxonomyRule | None = None
     reason: str = field(default="", compare=False)
+    options: Any = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,9 @@ class Policy:
 
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
-    are published unchanged. Every column of the data must be declared.
+    are published unchanged. Every column of the data must be declared. `person` names the identifier that
+    tells people apart where somebody has several rows: classes then count people, and nobody may have two
+    different values in a column that a promise protects.
 
     >>> policy = Policy.from_dict(
     ...     {
@@ -71,6 +78,8 @@ class Policy:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)
+        object.__setattr__(self, "promises", Promises(told))
         from sfumato.declare.allowed import objections  # noqa: PLC0415  # it reads policies
 
         refuse(objections(self), self.origin)
@@ -100,10 +109,11 @@ class Policy:
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
+        read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
         return tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
-            if rule.role.is_key or rule.role is Role.SENSITIVE
+            if rule.role.is_key or rule.role is Role.SENSITIVE or name in read
         )
 
     @property
@@ -152,12 +162,11 @@ class Policy:
     def digest(self) -> str:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
-        references = [getattr(getattr(p, "reference", None), "digest", "") for p in self.promises]
         whole = {
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "references": references,
+            "promises": [[list(pair) for pair in files_of(p)] for p in self.promises],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
@@ -181,7 +190,7 @@ class Policy:
 
 def _column(rule: ColumnRule) -> dict[str, object]:
     spec = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
-    return {"role": rule.role.value, **spec}
+    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 
 def _parameters(promise: object) -> object:

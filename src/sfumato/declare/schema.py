@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.declare import promises
-from sfumato.declare.allowed import LOSSES, SEARCHES, roles
+from sfumato.declare import promises, searches
+from sfumato.declare.allowed import options_of, roles
 from sfumato.declare.builders import BUILDERS
-from sfumato.terms.microdata import Missing
+from sfumato.terms.microdata import Missing, Role
 
 VERSION = 1
 
@@ -92,14 +92,21 @@ def column() -> Schema:
                 "enum": [r.value for r in roles()],
                 "description": (
                     "identifier: never published; quasi: generalized; sensitive: what promises protect; "
-                    "insensitive: published unchanged."
+                    "free: generalized, sensitive value by value; insensitive: published unchanged."
                 ),
             },
             "taxonomy": taxonomy(),
+            **{key: form for role in roles() for key, form in column_keys(role).items()},
         },
         "required": ["role"],
         "additionalProperties": False,
     }
+
+
+def column_keys(role: Role) -> Schema:
+    """The keys of a column that only columns of this role have."""
+    options = options_of(role)
+    return {} if options is None else dict(options.schema)
 
 
 def taxonomy() -> Schema:
@@ -111,12 +118,12 @@ def _protect() -> Schema:
     return {
         "type": "object",
         "properties": {
-            "search": {"enum": list(SEARCHES)},
+            "search": {"enum": list(searches.known())},
             "suppress": {
                 "$ref": "#/$defs/fraction",
                 "description": "The largest share of the rows that may stay unpublished.",
             },
-            "loss": {"enum": list(LOSSES)},
+            "loss": {"enum": list(searches.LOSSES)},
             "weights": {
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/fraction"},

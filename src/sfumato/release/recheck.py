@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.release import recheck_closeness  # noqa: F401  # registers its judges
+from sfumato.release import recheck_closeness, recheck_freeform  # noqa: F401  # they register judges
 from sfumato.release.recheck_judges import distinct_l_diversity, judge_of
 from sfumato.release.recheck_planting import planting
 from sfumato.release.recheck_reading import Plant, Tally, check_witness, header, tally
@@ -19,6 +19,9 @@ from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Role
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Verdict
+
+TEXTUAL = ("freeform",)
+"""Promises that look at the texts of the key columns."""
 
 
 class ColumnRule(Protocol):
@@ -67,6 +70,7 @@ def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = No
         keys=[name for name in names if policy.columns[name].role.is_key],
         sensitive=_plants(promises, policy),
         person=None if witness is None else policy.person,
+        texts=any(promise.name in TEXTUAL for promise in promises),
     )
     found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
     if policy.person is None or witness is not None:

@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,12 +48,24 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
+class Shown:
+    """One key column: its texts, and which of them every class shows."""
+
+    texts: tuple[Label, ...]
+    code: Counts
+
+
+@dataclass(frozen=True, eq=False)
 class Tally:
-    """A published file, counted: the people of every class, and the spread of every sensitive column."""
+    """A published file, counted: the people of every class, and the spread of every sensitive column.
+
+    `shown` is filled where a promise looks at the texts of the key columns.
+    """
 
     people: Counts
     rows: Counts
     spreads: Mapping[str, Spread]
+    shown: Mapping[str, Shown] = field(default_factory=dict)
 
 
 def header(path: Path) -> tuple[str, ...]:
@@ -63,8 +75,18 @@ def header(path: Path) -> tuple[str, ...]:
     return _parquet_header(path) if _is_parquet(path) else _csv_header(path)
 
 
-def tally(path: Path, *, keys: Sequence[str], sensitive: Mapping[str, Plant], person: str | None) -> Tally:
-    """Group the whole file once by all columns that matter, then count what promises ask about."""
+def tally(
+    path: Path,
+    *,
+    keys: Sequence[str],
+    sensitive: Mapping[str, Plant],
+    person: str | None,
+    texts: bool = False,
+) -> Tally:
+    """Group the whole file once by all columns that matter, then count what promises ask about.
+
+    `texts` asks for the texts of the key columns too.
+    """
     names = header(path)
     alias = {name: f"c{i}" for i, name in enumerate(names)}
     wanted = list(dict.fromkeys([*keys, *sensitive, *([person] if person else [])]))
@@ -87,7 +109,8 @@ def tally(path: Path, *, keys: Sequence[str], sensitive: Mapping[str, Plant], pe
             name: _spread(db, alias[name], kinds[alias[name]], plant, many)
             for name, plant in sensitive.items()
         }
-        return Tally(people, rows, spreads)
+        shown = {name: _shown(db, alias[name], kinds[alias[name]]) for name in keys} if texts else {}
+        return Tally(people, rows, spreads, shown)
 
     return _strictly(path, ask)
 
@@ -145,6 +168,13 @@ def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, plant: Plant,
         f"ON numbered.{column} IS NOT DISTINCT FROM coded.v GROUP BY class, leaf ORDER BY class, leaf",
     )
     return Spread(owner, value, count, tree)
+
+
+def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> Shown:
+    cells = [cell for (cell,) in db.execute(f"SELECT {column} FROM classes ORDER BY class").fetchall()]  # noqa: S608
+    numbers: dict[object, int] = {}
+    code = [numbers.setdefault(cell, len(numbers)) for cell in cells]
+    return Shown(tuple(_text(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
 
 
 def _arrays(db: duckdb.DuckDBPyConnection, query: str) -> list[Counts]:
