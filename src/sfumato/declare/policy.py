@@ -76,6 +76,8 @@ class Policy:
     person: str | None = None
     folder: Path | None = field(default=None, compare=False)
     origin: Origin = field(default=Origin(), compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)
+    """What a policy that was proposed says of itself, first in its file."""
 
     def __post_init__(self) -> None:
         told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)

@@ -64,6 +64,11 @@ def written_down(rule: Any) -> bool:
         return False
 
 
+def grows(rule: Any) -> bool:
+    """Whether the values of the taxonomy are cells of the data, not words of the policy."""
+    return _has_no_groups(rule) or not written_down(rule)
+
+
 def _has_no_groups(rule: Any) -> bool:
     """The value itself or `*`: which values there are says nothing of how sensitive one is."""
     return rule is None or (isinstance(rule, Flat) and rule.domain is None)

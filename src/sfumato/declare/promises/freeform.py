@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.declare.freeform.board import Board, Inference
 from sfumato.declare.freeform.guard import FreeColumn, Guard
 from sfumato.declare.freeform.options import FreeOptions
-from sfumato.declare.freeform.placing import board_of_labels, written_down
+from sfumato.declare.freeform.placing import board_of_labels, grows, written_down
 from sfumato.declare.freeform.sweeping import breach, breach_of_step, worst
 from sfumato.declare.promises.judging import NOTHING
 from sfumato.declare.promises.parameters import Declared, Exact, Parameter
@@ -23,6 +23,9 @@ from sfumato.terms.promise import Answer, Cuts
 from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
+
+ENOUGH = 5
+"""People who must share a combination before its values are named in an explanation."""
 
 
 class Share(Exact):
@@ -190,11 +193,17 @@ class FreeformWatch:
         self._accepted = True
 
     def tell(self, found: Inference) -> str:
-        """A breach in columns and counts: it may be about so few that its values are not to be named."""
-        names = [c.name for c in self.table.keys]
-        used = [names[j] for j, v in enumerate(found.given) if v]
-        given = f"who sees {' and '.join(used)}" if used else "anybody"
+        """A breach in columns and counts; values where enough people match and the policy writes them."""
+        given = [self._told(j, v, found) for j, v in enumerate(found.given) if v]
+        whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
         return (
-            f"{given} infers {names[found.target]} of {found.support} rows,"
-            f" right in {found.held} (threat {found.threat})"
+            f"{whoever} would infer {self._told(found.target, found.node, found)}: right for"
+            f" {found.held} of {found.support} rows, threat {found.threat}"
         )
+
+    def _told(self, column: int, node: int, found: Inference) -> str:
+        name, tree = self.table.keys[column].name, self.guards[column].taxonomy
+        free = self.promise.columns.get(name)
+        if found.support < ENOUGH or free is None or grows(free.rule):
+            return name
+        return f"{name} = {tree.labels[node]}"
