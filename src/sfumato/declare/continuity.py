@@ -41,7 +41,7 @@ class Groups:
 
 
 class Continuity:
-    """Follows a search. A step is judged on the classes that it makes, since every other target keeps its count.
+    """Follows a search; a step is judged on the classes it makes, since every other target keeps its count.
 
     For people who came with release t, `cells[t]` holds the cells that the earlier releases from t on share,
     with what they allow; people who are new are alone in the release under way. `newer[i]` counts, block by
@@ -71,7 +71,14 @@ class Continuity:
         self._classes = Labels(np.zeros(h.table.distinct, np.int32), 1)
         self._cells = [Blocks(self._trees, side, h.value, h.values) for side in self._targets]
         self._earlier = [Blocks(self._trees, side, h.value, h.values) for side in h.sides]
+        self._totals = [_totals(b, w) for b, w in zip(self._earlier, self._weights, strict=True)]
         self._pending: Below | None = None
+
+    @property
+    def left_before(self) -> int:
+        """The fewest candidates that somebody keeps beside the earlier releases alone."""
+        sizes = [side.sizes for side in self._targets]
+        return min((int(s[s > 0].min(initial=chaining.NOTHING)) for s in sizes), default=chaining.NOTHING)
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         if step is None:
@@ -108,11 +115,8 @@ class Continuity:
         """People who are in no earlier release."""
         left = np.add.reduceat(np.append(cap, 0), groups.begin[:-1]) if len(groups.branch) else cap[:0]
         new = self.history.time[groups.member] == len(self.history.sides)
-        some = (
-            np.add.reduceat(np.append(new, False).astype(np.int64), groups.start[:-1]) > 0
-            if len(left)
-            else new
-        )
+        news = np.append(new, False).astype(np.int64)
+        some = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
         nothing = chaining.NOTHING
         return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
 
@@ -138,26 +142,26 @@ class Continuity:
     def _caps(self, groups: Groups, below: Below | None) -> list[Counts]:
         """For people of each time: how many rows of each group could be theirs."""
         cap, caps = groups.count, [groups.count]
-        for blocks, weight in zip(self._earlier, self._weights, strict=True):
-            cap = np.minimum(cap, self._newer(blocks, weight, groups, below))
+        for i in range(len(self._earlier)):
+            cap = np.minimum(cap, self._newer(i, groups, below))
             caps.append(cap)
         return caps
 
-    def _newer(self, blocks: Blocks, weight: Counts, groups: Groups, below: Below | None) -> Counts:
-        total = np.zeros(blocks.labels.count, np.int64)
-        if below is not None and blocks.splits(below.column, below.node):
-            found: Counts = chaining.weight_of_blocks(
-                below.order,
-                below.bounds,
-                blocks.of_row,
-                weight,
-                groups.example,
-                groups.branch_of_entry,
-                total,
-            )
-            return found
-        np.add.at(total, blocks.of_row, weight)
-        return total[blocks.of_row[groups.example]]
+    def _newer(self, i: int, groups: Groups, below: Below | None) -> Counts:
+        """For every group: the rows of its block that release i did not have."""
+        blocks = self._earlier[i]
+        if below is None or not blocks.splits(below.column, below.node):
+            return self._totals[i][blocks.of_row[groups.example]]
+        found: Counts = chaining.weight_of_blocks(
+            below.order,
+            below.bounds,
+            blocks.of_row,
+            self._weights[i],
+            groups.example,
+            groups.branch_of_entry,
+            np.zeros(blocks.labels.count, np.int64),
+        )
+        return found
 
     def _survivors_keep(self, groups: Groups, caps: list[Counts], below: Below | None) -> bool:
         now = len(self.history.sides)
@@ -221,8 +225,12 @@ class Continuity:
 
     def _move(self, below: Below) -> None:
         tree = self._trees[below.column]
-        for blocks in (*self._cells, *self._earlier):
+        for blocks in self._cells:
             blocks.accept(below)
+        for i, blocks in enumerate(self._earlier):
+            if blocks.splits(below.column, below.node):
+                blocks.accept(below)
+                self._totals[i] = _totals(blocks, self._weights[i])
         self._classes.split(below)
         for child in below.children.tolist():
             self._node_of[below.column][tree.low[child] : tree.high[child]] = child
@@ -257,6 +265,13 @@ class Continuity:
         return bool(np.array_equal(cuts[name].node_of[low], below.children))
 
 
+def _totals(blocks: Blocks, weight: Counts) -> Counts:
+    """The weight of every block."""
+    total = np.zeros(blocks.labels.count, np.int64)
+    np.add.at(total, blocks.of_row, weight)
+    return total
+
+
 def _order(history: History, name: str, leaves: int) -> tuple[Codes, Counts]:
     """Rows by the code of a column, and where each code starts."""
     codes = history.table.codes(name)
@@ -274,9 +289,8 @@ def _cell_of_rows(history: History, side: Side, time: int) -> Codes:
         inside[here] = 0
         return inside
     packing = Packing(sizes)
-    shown = packing.pack(
-        [cut[table.codes(c.name)[here]] for c, cut in zip(table.keys, side.node_of, strict=True)]
-    )
+    pairs = zip(table.keys, side.node_of, strict=True)
+    shown = packing.pack([cut[table.codes(c.name)[here]] for c, cut in pairs])
     known = packing.pack(list(side.nodes.T))
     order = np.lexsort(known[::-1])
     found = place(known[:, order], shown)

@@ -1,8 +1,8 @@
 """The history of a table: what was published of its people before, checked before anything is built on it.
 
-Each check refuses with its reason: rows that are old must be told by a declared column and reproduce what was
-published of them, to the last count; releases show the same columns by the same trees; there is one record per
-person; everything was recoded globally (an imprint of anything else cannot be made).
+Each check refuses with its reason: rows that are old must be told by a declared column and reproduce what
+was published of them, to the last count; releases show the same columns by the same trees; there is one
+record per person; everything was recoded globally (an imprint of anything else cannot be made).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sfumato.terms.imprint import Imprint, grouped
 from sfumato.terms.marks import label_marks, matching, numbered_together
 from sfumato.terms.microdata import Codes, Microdata, Role
 from sfumato.terms.packing import Packing, sort_and_count
+from sfumato.terms.taxonomy import Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -27,8 +28,8 @@ NEW_CHAIN = "or start a new chain with the people who were never published"
 class History:
     """A table beside the releases of its earlier batches.
 
-    `sides` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row which
-    of them it came with (their number, if it is new), `value` numbers its matching value as the sides do.
+    `sides` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
+    which of them it came with (their number, if it is new), `value` numbers its matching value as they do.
     """
 
     table: Microdata
@@ -63,6 +64,15 @@ class History:
         """How many rows are new."""
         return int(self.table.counts[self.time == len(self.sides)].sum())
 
+    def codes_of_values(self) -> dict[str, tuple[Taxonomy, Codes]]:
+        """For every sensitive column: its tree, and its leaf rank by the number of a matching value."""
+        found = {}
+        for column in self.table.sensitive:
+            codes = np.zeros(self.values, np.int32)
+            codes[self.value] = self.table.codes(column.name)
+            found[column.name] = (column.taxonomy, codes)
+        return found
+
     def _reproduces(self, i: int, side: Side) -> None:
         """Old rows, recoded as they were then, give every group that was published, with its count."""
         here = self.time <= i
@@ -74,10 +84,10 @@ class History:
         then, old = sort_and_count(packing.pack([*side.nodes[side.owner].T, side.values]), side.counts)
         if now.shape != then.shape or not (np.array_equal(now, then) and np.array_equal(count, old)):
             raise RefusedByHistory(
-                f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in {len(old)} "
-                f"groups, the same batches now give {int(count.sum())} rows in {len(count)} groups",
-                remedy="Old records must not change, go, or come back after they were suppressed, and new ones "
-                f"must be told apart by `since`. Restore them, {NEW_CHAIN}.",
+                f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in {len(old)}"
+                f" groups, the same batches now give {int(count.sum())} rows in {len(count)} groups",
+                remedy="Old records must not change, go, or come back after they were suppressed, and new"
+                f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
             )
 
 
@@ -87,14 +97,16 @@ def unchanged_columns(table: Microdata) -> list[str]:
 
 
 def one_record_each(table: Microdata) -> None:
+    """Refuse a table where somebody has several rows."""
     if table.has_person and table.people != table.rows:
         raise BadData(
-            f"{table.rows} rows are about {table.people} people; in a chain of releases everybody has one record",
+            f"{table.rows} rows are about {table.people} people; in a chain everybody has one record",
             remedy="Bring each person's rows together in one.",
         )
 
 
 def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
+    """Refuse an earlier release that showed other columns."""
     keys = tuple(c.name for c in table.keys)
     if imprint.names != keys or imprint.unchanged != tuple(sorted(unchanged)):
         raise RefusedByHistory(

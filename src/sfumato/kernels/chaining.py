@@ -1,7 +1,7 @@
 """Sets of rows beside earlier sets of rows: compiled loops for checks that follow a splitting search.
 
-Rows carry a value and, for each earlier labelling, a block. Parts are sets of rows made by one split; they are
-numbered branch by branch.
+Rows carry a value and, for each earlier labelling, a block. Parts are sets of rows made by one split; they
+are numbered branch by branch.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def least_of_parts(
 ) -> tuple[int, int]:
     """The least positive overlap of a part with a cell, over all cells and over those that a row is in.
 
-    Part p holds the entries `begin[p] .. begin[p+1]-1`, each in a block with a count. `cells` holds, by block:
-    where its entries begin, their cell and count; and the branch of every cell (no entries: no filter). `rows`
-    holds the members of each part, where they begin, and the cell of every row (-1: none). `sums` holds zeros,
-    one per cell. Stops once a cell that a row is in has less than `enough`.
+    Part p holds the entries `begin[p] .. begin[p+1]-1`, each in a block with a count. `cells` holds, by
+    block: where its entries begin, their cell and count; and the branch of every cell (no entries: no
+    filter). `rows` holds the members of each part, where they begin, and the cell of every row (-1: none).
+    `sums` holds zeros, one per cell. Stops once a cell that a row is in has less than `enough`.
     """
     first, cell, size, side = cells
     member, start, inside = rows

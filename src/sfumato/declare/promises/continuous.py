@@ -33,13 +33,13 @@ class Continuous(Declared):
     only because nobody happens to be in a gap would give that gap away.
 
     `since` names the column that tells batches apart; it is not published. Without it every row is old: the
-    same people, recoded for another purpose. `hold` turns too small a batch into one that waits. `survivors` asks
-    the policy's class promises of the candidates that remain, too; these prune nothing.
+    same people, recoded for another purpose. `hold` turns too small a batch into one that waits. `survivors`
+    asks the policy's class promises of the candidates that remain, too; these prune nothing.
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
-    Does not promise: anything about releases of others; with three or more releases the count of candidates is
-    the refined bound, which may be higher than the truth (the attack `correspondence` solves small cases).
+    Does not promise: anything about releases of others; with three or more releases the count of candidates
+    is the refined bound, which may be higher than the truth (the attack `correspondence` solves small cases).
     """
 
     k: int
@@ -89,7 +89,14 @@ class Continuous(Declared):
 
         history = self._history(table)
         self._exists(history)
-        return Continuity(history, self.k, self._survive if self.survivors else None)
+        watch = Continuity(history, self.k, self._survive if self.survivors else None)
+        if watch.left_before < self.k:
+            raise RefusedByHistory(
+                f"the earlier releases together leave somebody {watch.left_before} candidates; no later one "
+                f"can give them {self.k}",
+                remedy=f"Promise k = {watch.left_before}, or start a new chain with the people who came later.",
+            )
+        return watch
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
         """From scratch: the release as it would be, beside every earlier one."""
