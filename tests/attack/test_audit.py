@@ -111,13 +111,25 @@ def test_empty_cells_against_the_policy():
 def test_rows_prove_only_so_much_about_people():
     made = [{"k-anonymity": {"k": 2}}, *MADE[1:]]
     rule = policy(made, person="who")
-    assert [v.holds for v in audit(frame(TABLE), rule).verdicts] == [None, True, None, None, None]
+    assert [v.holds for v in audit(frame(TABLE), rule).verdicts] == [None] * 5
     fewer = audit(frame(TABLE[1:]), rule)
     assert [v.holds for v in fewer.verdicts] == [False, False, False, False, None]
     known = [{**row, "who": "the same person"} for row in TABLE]
     seen = audit(frame(known, (*COLUMNS, "who")), rule)
     assert seen.verdicts[0].reason == "an identifier is published: who"
     assert (seen.verdicts[1].holds, seen.verdicts[1].measured) == (False, 1)
+
+
+def test_several_values_of_one_person_break_what_is_promised_of_them():
+    rule = policy(MADE, person="who")
+    both = [{**row, "who": who} for row, who in zip(TABLE, "aabbb", strict=True)]
+    verdicts = audit(frame(both, (*COLUMNS, "who")), rule).verdicts[1:]
+    assert [v.holds for v in verdicts[1:]] == [False] * 4
+    assert {v.reason for v in verdicts[1:]} == {
+        "2 people have several values of disease, and it protects only who has one"
+    }
+    apart = [{**row, "who": f"{row['disease']}{i}"} for i, row in enumerate(TABLE)]
+    assert all(v.holds for v in audit(frame(apart, (*COLUMNS, "who")), rule).verdicts[1:])
 
 
 @pytest.mark.parametrize("rows", [[], TABLE[:1]])

@@ -8,10 +8,11 @@ from typing import ClassVar
 import pytest
 
 from sfumato.declare import promises
-from sfumato.declare.allowed import FORESEEN, LOSSES, SEARCHES, TOLD_BY, refusals, roles, unavailable
+from sfumato.declare.allowed import FORESEEN, TOLD_BY, refusals, roles, unavailable
 from sfumato.declare.builders import Flat
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
 from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.declare.searches import BUILT_IN, LOSSES
 from sfumato.terms.errors import BadPolicy
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import Promises
@@ -105,7 +106,7 @@ WORKS = {
 }
 
 
-@pytest.mark.parametrize(("search", "loss"), list(product(SEARCHES, LOSSES)))
+@pytest.mark.parametrize(("search", "loss"), list(product(BUILT_IN, LOSSES)))
 def test_search_and_loss(search, loss):
     if loss in WORKS[search]:
         assert policy(search=search, loss=loss)

@@ -11,7 +11,7 @@ from sfumato.attack.attack import Attack, strike_all
 from sfumato.attack.judging import Placing, judge
 from sfumato.attack.objection import Objection, column_objections, label_objections
 from sfumato.attack.published import Published
-from sfumato.attack.registry import known, make
+from sfumato.attack.registry import make, make_all
 from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
 from sfumato.engine.source import open_source
@@ -20,6 +20,8 @@ from sfumato.terms.document import plain
 from sfumato.terms.errors import BadData
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Finding, Measure, Verdict
+
+IDLE = "an attack of another package cannot be used and was not tried"
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,12 @@ def audit(
             f"none of the {len(opened.columns)} columns is declared in the policy",
             remedy="Has the file a header? Is it the right policy?",
         )
-    adversaries = tuple(
-        make(a) if isinstance(a, str) else a for a in (known() if attacks is None else attacks)
-    )
+    adversaries, idle = make_all() if attacks is None else (_named(attacks), ())
     placing = Placing(policy)
     roles = {name: rule.role for name, rule in policy.columns.items()}
     published = Published.read(opened, roles, person=policy.person, builds=placing.builds, progress=progress)
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
+    objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
     progress("attack", 0)
     findings = strike_all(published, adversaries, Tolerance.of(policy.promises))
@@ -105,6 +106,10 @@ def audit(
         published.rows,
         published.columns,
     )
+
+
+def _named(attacks: Sequence[str | Attack]) -> tuple[Attack, ...]:
+    return tuple(make(a) if isinstance(a, str) else a for a in attacks)
 
 
 def _columns_verdict(forbidden: list[Objection]) -> list[Verdict]:

@@ -49,13 +49,13 @@ class Published:
     ) -> Published:
         """Code what a source holds; columns without a role, or absent from the source, are left out.
 
-        `builds` gives the taxonomy of a sensitive column where distances between its values matter.
+        `builds` gives the taxonomy of a column whose values promises compare; such a column is always read.
         """
         builds = builds or {}
         codings = [
             Coding(name, roles[name], builds.get(name, flat))
             for name in source.columns
-            if roles.get(name) in JUDGED
+            if roles.get(name) in JUDGED or (name in builds and name in roles)
         ]
         known = person if person in source.columns else None
         table = source.count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)

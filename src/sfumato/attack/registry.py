@@ -36,22 +36,29 @@ def make(name: str) -> Attack:
     >>> make("linkage").seeks
     'which record is theirs'
     """
-    maker = plugins.find(GROUP, name, taken=BUILT_IN)
-    if maker is None and name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        maker = getattr(import_module(module), attribute)
-    if maker is None:
+    offered = plugins.find(GROUP, name, taken=BUILT_IN)
+    if offered is None and name not in BUILT_IN:
         raise WrongCall(f"there is no attack {name!r}", remedy=f"Known attacks: {', '.join(known())}.")
-    attack: Attack = maker()
+    attack: Attack = _built_in(name) if offered is None else offered()
     return attack
 
 
 def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
-    """Every attack that can be made, and the names of those that cannot."""
-    made, failed = [], []
-    for name in known():
+    """Every attack that can be made, and the names of those of other packages that cannot.
+
+    What bears the name of a built-in attack does not keep that one from being made.
+    """
+    made = [_built_in(name) for name in BUILT_IN]
+    failed = [offer.name for offer in plugins.offers(GROUP) if offer.name in BUILT_IN]
+    for name in plugins.names(GROUP, taken=BUILT_IN):
         try:
             made.append(make(name))
-        except WrongCall:
+        except Exception:  # whatever the code of another package raises
             failed.append(name)
-    return tuple(made), tuple(failed)
+    return tuple(sorted(made, key=lambda attack: attack.name)), tuple(failed)
+
+
+def _built_in(name: str) -> Attack:
+    module, _, attribute = BUILT_IN[name].partition(":")
+    attack: Attack = getattr(import_module(module), attribute)()
+    return attack

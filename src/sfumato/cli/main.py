@@ -18,6 +18,7 @@ from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
+from sfumato.cli.discover import discover
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.terminal import document, say, talk
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, 70 a bug.",
 )
-for verb in (declare, protect, audit, attack, demo):
+for verb in (discover, declare, protect, audit, attack, demo):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
 

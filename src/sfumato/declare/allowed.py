@@ -1,8 +1,8 @@
 """What goes together: the table role x promise x search, with the reason for every no.
 
-Rows of the table are data (`TOLD_BY`, the abilities in `declare/searches.py`) or small functions (`ROWS`). A
-promise adds its own: `roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default
-all) and `objections(policy)`, sentences about whatever else it cannot go with.
+Rows of the table are data (`TOLD_BY`, the abilities of the searches) or small functions (`ROWS`). A promise
+adds its own: `roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default all)
+and `objections(policy)`, sentences about whatever else it cannot go with.
 """
 
 from __future__ import annotations
@@ -159,12 +159,14 @@ def _searchable(policy: Policy) -> Iterator[Problem]:
         ability = searches.ability_of(search)
     except WrongCall:  # `of_search` says so
         return
-    for place, promise in _placed(policy) if ability is not None else ():
+    if ability is None:
+        return
+    for place, promise in _placed(policy):
         whole, named = isinstance(promise, TablePromise), getattr(promise, "searches", None)
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
             reason = "it is about the recoded table as a whole" if whole else "it says so itself"
-            remedy = _use(lambda a: a.whole_table or not whole) if named is None else _listed(named)
+            remedy = _use(lambda a: a.whole_table) if named is None else _listed(named)
             yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
         elif whole and policy.protect.suppress > 0:
             yield Problem(

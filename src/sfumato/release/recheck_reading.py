@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import csv
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.release.private import private_folder
 from sfumato.release.recheck_text import label, moment
 from sfumato.terms.errors import BadData
 from sfumato.terms.taxonomy import Label, Taxonomy
@@ -39,12 +39,16 @@ Plant = Callable[[Sequence[Label]], Taxonomy]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """One sensitive column: in entry i, `count[i]` people of class `owner[i]` hold the leaf `value[i]`."""
+    """One sensitive column: in entry i, `count[i]` people of class `owner[i]` hold the leaf `value[i]`.
+
+    `several` people hold more than one value, in whatever classes; it is 0 where rows stand for people.
+    """
 
     owner: Counts
     value: Counts
     count: Counts
     tree: Taxonomy
+    several: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,10 @@ def tally(
             f"SELECT {many}::BIGINT, sum(n)::BIGINT FROM numbered GROUP BY class ORDER BY class",  # noqa: S608
         )
         spreads = {
-            name: _spread(db, alias[name], kinds[alias[name]], plant, many)
+            name: replace(
+                _spread(db, alias[name], kinds[alias[name]], plant, many),
+                several=_with_several(db, alias[name], who),
+            )
             for name, plant in sensitive.items()
         }
         shown = {name: _shown(db, alias[name], kinds[alias[name]]) for name in keys} if texts else {}
@@ -177,6 +184,17 @@ def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> Shown:
     return Shown(tuple(_text(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
 
 
+def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:
+    """How many people hold more than one leaf of the column coded last; a missing cell is a leaf too."""
+    if who is None:
+        return 0
+    held = (
+        f"SELECT {who} FROM numbered JOIN coded ON numbered.{column} IS NOT DISTINCT FROM coded.v "  # noqa: S608
+        f"GROUP BY {who} HAVING count(DISTINCT leaf) > 1"
+    )
+    return _number(db, f"SELECT count(*) FROM ({held})")  # noqa: S608
+
+
 def _arrays(db: duckdb.DuckDBPyConnection, query: str) -> list[Counts]:
     return [np.asarray(array, dtype=np.int64) for array in db.execute(query).fetchnumpy().values()]
 
@@ -191,8 +209,8 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory; what does not fit there goes to a folder that is gone afterwards."""
     import duckdb  # noqa: PLC0415  # heavy
 
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        db = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    with private_folder() as folder:
+        db = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
         try:
             yield db
         finally:

@@ -58,7 +58,7 @@ def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[
 
     def offer(maker: type[M]) -> type[M]:
         if _taken(name, kind, maker):
-            raise WrongCall(f"there is a promise {name} already", where=f"{maker.__module__}.{maker.__qualname__}")
+            raise WrongCall(f"there is a promise {name} already", where=".".join(_home(maker)))
         _makers.setdefault(name, {})[kind] = maker  # type: ignore[assignment]  # a class whose class methods are Maker's
         return maker
 
