@@ -72,7 +72,7 @@ def on_one_path(trees, classes):
 
 
 def all_worlds(trees, published, value):
-    """Every multiset of people (time, classes from then on) that reproduces the published records with `value`."""
+    """Every multiset of people (time, classes from then on) that gives the published records with `value`."""
     counts = [Counter(q for q, s in release if s == value) for release in published]
     last = len(published) - 1
     kinds = [
@@ -103,7 +103,7 @@ def exact(trees, people, cuts):
     """(time, classes) -> the exact number of candidates, for every target that some world has."""
     published = shown(trees, people, cuts)
     found = Counter()
-    for value in {s for s in (p[-2] for p in people)}:
+    for value in {p[-2] for p in people}:
         kinds, worlds = all_worlds(trees, published, value)
         for kind in kinds:
             found[kind] += max((w.get(kind, 0) for w in worlds), default=0)
@@ -137,7 +137,7 @@ def chains(draw, *, count=2, keys=2, leaves=3, rows=6, values=2):
     trees = [draw(taxonomies(leaves=leaves, prefix=f"q{j}v")) for j in range(keys)]
     size = draw(st.integers(1, rows))
     person = st.tuples(
-        *(st.sampled_from([x for x in t.leaf_labels]) for t in trees),
+        *(st.sampled_from(list(t.leaf_labels)) for t in trees),
         st.integers(0, values - 1),
         st.integers(1, count),
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -146,8 +149,8 @@ class Correspondence:
 
 
 def correspondence(
-    releases: Sequence[Imprint],
-    policy: Policy | None = None,
+    releases: Sequence[Imprint | str | Path],
+    policy: Policy | str | Path | Mapping[str, Any] | None = None,
     *,
     scope: Scope = "feasible",
     method: Method = "exact",
@@ -165,19 +168,26 @@ def correspondence(
             "unknown scope or method",
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
-    chain = Chain.of(releases)
+    known = [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+    chain = Chain.of(known)
     meeting = Meeting(chain, compose=method != "paper")
     if scope == "realized":
         if data is None:
             raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
-        realized = Realized.of(releases, chain, data, since)
+        realized = Realized.of(known, chain, data, since)
         found = [_realized(meeting, t, realized) for t in range(len(chain))]
     elif len(chain) <= 2 or method != "exact":
         found = [_bounded(meeting, t, scope, certain=len(chain) <= 2) for t in range(len(chain))]
     else:
         worlds = Worlds(meeting)
         found = [_solved(meeting.cells(t), scope, worlds) for t in range(len(chain))]
-    return Correspondence(tuple(found), scope, method, asked_k(policy), chain)
+    return Correspondence(tuple(found), scope, method, asked_k(_meant(policy)), chain)
+
+
+def _meant(policy: Policy | str | Path | Mapping[str, Any] | None) -> Policy | None:
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    return Policy.load(policy) if isinstance(policy, str | Path) else Policy.from_dict(policy)
 
 
 def asked_k(policy: Policy | None) -> int | None:
@@ -240,3 +250,17 @@ def _fewest_of(left: Counts) -> int | None:
 
 def _fewest(numbers: Any) -> int | None:
     return min((n for n in numbers if n is not None), default=None)
+
+
+class _Callable(ModuleType):
+    """The module that can be called like the attack it is named after: `sf.attack.correspondence(...)`."""
+
+    @property
+    def __wrapped__(self) -> Any:
+        return correspondence
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Correspondence:
+        return correspondence(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -82,7 +82,7 @@ class Labels:
 
 
 class Blocks:
-    """The blocks that an earlier side shares with the release under way, and what its classes hold in them."""
+    """The blocks that an earlier side shares with the release under way, and what its classes hold there."""
 
     def __init__(self, trees: list[Taxonomy], side: Side, value: Codes, values: int) -> None:
         self._trees = trees

@@ -94,7 +94,7 @@ class Continuous(Declared):
             raise RefusedByHistory(
                 f"the earlier releases together leave somebody {watch.left_before} candidates; no later one "
                 f"can give them {self.k}",
-                remedy=f"Promise k = {watch.left_before}, or start a new chain with the people who came later.",
+                remedy=f"Promise k = {watch.left_before}, or start a new chain with the later people.",
             )
         return watch
 
