@@ -164,26 +164,26 @@ class Hidden:
     check: Test = bool
 
     def within(self, text: str) -> bool:
-        """Whether it stands in the text, and more text around it."""
-        found = self.pattern.search(text) if len(text) > 12 and self.mark in text else None
-        return found is not None and found[0] != text.strip() and self.check(found[0])
+        """Whether it stands in the text."""
+        found = self.pattern.search(text) if self.mark in text else None
+        return found is not None and self.check(found[0])
 
 
 HIDDEN: tuple[Hidden, ...] = (
-    Hidden("e-mail-inside", "e-mail addresses", "@", re.compile(EMAIL, re.ASCII)),
-    Hidden("url-inside", "web addresses", "://", re.compile(URL, re.ASCII)),
+    Hidden("e-mail", "e-mail addresses", "@", re.compile(EMAIL, re.ASCII)),
+    Hidden("url", "web addresses", "://", re.compile(URL, re.ASCII)),
     Hidden(
-        "us-ssn-inside",
+        "us-ssn",
         "numbers like US social security numbers",
         "-",
         re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])", re.ASCII),
     ),
     Hidden(
-        "iban-inside",
+        "iban",
         "bank accounts",
         "",
         re.compile(rf"\b[A-Z]{{2}}\d{{2}}{_GROUPED}\b", re.ASCII),
         _compact(digits.iban),
     ),
-    Hidden("phone-inside", "telephone numbers", "+", re.compile(rf"(?<![\w+]){_DIALLED}\b", re.ASCII)),
+    Hidden("phone", "telephone numbers", "+", re.compile(rf"(?<![\w+]){_DIALLED}\b", re.ASCII)),
 )

@@ -103,19 +103,23 @@ def _confidence(kind: Kind, share: Fraction, different: int, named: bool) -> Con
     accident = kind.chance**different
     if share >= MOST and accident <= 1e-6:
         return "certain"
-    if (share >= MOST and (named or accident <= 1e-2)) or (share >= HALF and named):
+    if (share >= MOST and accident <= 1e-2) or (share >= HALF and (named or accident <= 1e-6)):
         return "likely"
     return "possible" if share >= HALF or (named and share >= SOME) else None
 
 
-def _inside(name: str, seen: Seen) -> Iterator[Identifier]:
-    """Identifiers within longer text: a few of them are enough to name somebody."""
+def _cells_and_parts(name: str, seen: Seen) -> Iterator[Identifier]:
+    """What whole cells are; else what stands in some of them: a few are enough to name somebody."""
+    known = list(_cells(name, seen))
+    yield from known
     for hidden in HIDDEN:
+        if any(found.kind == hidden.name for found in known):
+            continue
         share, different = seen.share(hidden.within)
         if share:
             confidence: Confidence = "likely" if different > 1 else "possible"
             why = f"{seen.spoken(share)} texts with {hidden.phrase} inside"
-            yield Identifier(name, hidden.name, share, confidence, why)
+            yield Identifier(name, f"{hidden.name}-inside", share, confidence, why)
 
 
 def _people(name: str, seen: Seen) -> Iterator[Identifier]:
@@ -142,4 +146,4 @@ def _unique(name: str, column: ColumnEvidence, rows: int, distinct: int) -> Iter
         yield Identifier(name, "nearly-unique", Fraction(distinct, present), "likely", why, False)
 
 
-LOOKS: Sequence[Callable[[str, Seen], Iterator[Identifier]]] = (_cells, _inside, _people)
+LOOKS: Sequence[Callable[[str, Seen], Iterator[Identifier]]] = (_cells_and_parts, _people)
