@@ -1,9 +1,9 @@
 """Attacks on two large releases, beside a plain scan; and the next release of Adult.
 
-A first release of n rows and a second one of n + n/10 are k-anonymized one by one. Detection is timed from the
-counted tables: both imprints, then the feasible forward and the backward attack; the scan is a process of its
-own that touches every cell of the second table once. The realized attack is timed at two sizes, to show that it
-is linear. Run as a script: `python benchmarks/continuous.py --rows 10000000 --data FOLDER`.
+A first release of n rows and a second one of n + n/10 are k-anonymized one by one. Detection is timed from
+the counted tables: both imprints, then the feasible forward and the backward attack; the scan is a process of
+its own that touches every cell of the second table once. The realized attack is timed at two sizes, to show
+that it is linear. Run as a script: `python benchmarks/continuous.py --rows 10000000 --data FOLDER`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from benchmarks.splitting import generate, scan, write_strings
 
+from benchmarks.splitting import generate, scan, write_strings
 from sfumato.attack.correspondence import correspondence
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.promises import Continuous, KAnonymity

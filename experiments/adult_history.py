@@ -1,4 +1,4 @@
-"""UCI Adult as a chain of two releases: the test rows first, training rows later; trees of the usual shapes."""
+"""UCI Adult as a chain of two releases: test rows first, training rows later; trees of the usual shapes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def table(folder: Path, sensitive: str, later: int, *, batches: tuple[int, ...] 
     first, second = rows(folder / "adult.test.gz"), rows(folder / "adult.data.gz")[:later]
     everybody = [(*[row[i] for i in POSITIONS.values()], "1") for row in first if 1 in batches]
     everybody += [(*[row[i] for i in POSITIONS.values()], "2") for row in second if 2 in batches]
-    every = [row for row in (*first, *rows(folder / "adult.data.gz"))]
+    every = [*first, *rows(folder / "adult.data.gz")]
     columns, codes = [], []
     for j, (name, position) in enumerate(POSITIONS.items()):
         secret = name in SENSITIVE[sensitive]

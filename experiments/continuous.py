@@ -1,8 +1,8 @@
 """Figures 1 and 2 of the paper on continuous publishing, on UCI Adult, in all three scopes.
 
-D1 = the 15,060 complete test rows, D2 = the first 200 or 2,000, or all 30,162 complete training rows. R1 and R2
-are k-anonymized one by one and attacked (Figure 1: FA, BA); then R2 is made again beside R1 (Figure 2: cost is
-the sum of squared class sizes over the squared number of rows).
+D1 = the 15,060 complete test rows, D2 = the first 200 or 2,000, or all 30,162 complete training rows. R1 and
+R2 are k-anonymized one by one and attacked (Figure 1: FA, BA); then R2 is made again beside R1 (Figure 2:
+cost is the sum of squared class sizes over the squared number of rows).
 Run as a script: `python -m experiments.continuous --data FOLDER`.
 """
 
@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from experiments.adult_history import SENSITIVE, SIZES, table
-
 from sfumato.attack.correspondence import correspondence
 from sfumato.declare.promises import Continuous, KAnonymity
 from sfumato.protect.search import Aim
