@@ -24,6 +24,7 @@ from sfumato.declare.promises import Continuous, KAnonymity
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
 from sfumato.terms.chain import Chain
+from sfumato.terms.cut import Cut
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Column, Microdata, Role
 from sfumato.terms.promise import Promises
@@ -59,7 +60,7 @@ def imprint(recoding: Recoding) -> Imprint:
 
 
 def main(rows: int = 10_000_000, k: int = 10) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    found: list[dict[str, object]] = [long_chain()]
     seconds: dict[int, float] = {}
     detect(*tables(20_000)[2:], k)
     for size in (rows // 10, rows):
@@ -107,6 +108,30 @@ def detect(first: Microdata, both: Microdata, k: int) -> tuple[float, float, str
     pairs = here * there
     note = f"{int(pairs.sum()):,} group pairs, worst block {int(pairs.max(initial=0)):,}"
     return ours, realized, note
+
+
+def long_chain(releases: int = 200, each: int = 50) -> dict[str, object]:
+    """The next release of a chain: set up beside all earlier ones, and searched for; k = 1 never stops it."""
+    columns, codes = generate(releases * each)
+    names = ("age", "gender", "marital", "education", "disease")
+    chosen = [(c, x) for c, x in zip(columns, codes, strict=True) if c.name in names]
+    batch = Column("since", Role.IDENTIFIER, Taxonomy.flat([f"{i:04d}" for i in range(releases)]))
+    every = [*(c for c, _ in chosen), batch]
+    parts = [*(x for _, x in chosen), np.repeat(np.arange(releases), each).astype(np.int32)]
+    earlier: list[Imprint] = []
+    for i in range(1, releases):
+        table = Microdata.of_codes(every, [x[: i * each] for x in parts])
+        opened = ("gender", "marital", "")[i % 3 if i > 20 else 2]
+        cuts = {
+            c.name: Cut.level(c.taxonomy, c.taxonomy.height - 1) if c.name == opened else Cut.root(c.taxonomy)
+            for c in table.keys
+        }
+        earlier.append(Imprint.of(Recoding.of_cuts(table, cuts), ["disease"], since="since"))
+    table = Microdata.of_codes(every, parts)
+    top_down(table, Promises((Continuous(1, since="since"),)).given(earlier[:2]), AIM)
+    ours = cpu(lambda: top_down(table, Promises((Continuous(1, since="since"),)).given(earlier), AIM))
+    name = f"release {releases} of a chain, {releases * each:,} rows, CPU s"
+    return {"name": name, "ours": ours, "goal": 2, "ok": ours <= 2}
 
 
 def adult(folder: Path) -> list[dict[str, object]]:

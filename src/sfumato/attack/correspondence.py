@@ -179,6 +179,7 @@ def correspondence(
     elif len(chain) <= 2 or method != "exact":
         found = [_bounded(meeting, t, scope, certain=len(chain) <= 2) for t in range(len(chain))]
     else:
+        meeting = Meeting(chain, every=True)
         worlds = Worlds(meeting)
         found = [_solved(meeting.cells(t), scope, worlds) for t in range(len(chain))]
     return Correspondence(tuple(found), scope, method, asked_k(_meant(policy)), chain)

@@ -68,13 +68,22 @@ class Differencing:
 
 
 def newcomers(chain: Chain, one: Side, other: Side) -> tuple[Counts, Counts]:
-    """Per component: the newcomers, and how many of them share the commonest value."""
+    """Per region: the newcomers, and how many of them share the commonest value.
+
+    A region is a component of comparable classes; where nobody is old, each class is a region of its own.
+    """
     met = meet_of(chain.trees, one, other)
     fresh = met.surplus(one, other)
-    join = np.zeros(met.count, np.int64)
-    join[met.other] = met.join_other[other.owner]
     joins = int(max(met.join_one.max(initial=-1), met.join_other.max(initial=-1))) + 1
-    total, most = np.zeros(joins, np.int64), np.zeros(joins, np.int64)
-    np.add.at(total, join, fresh)
-    np.maximum.at(most, join, fresh)
+    settled = np.zeros(joins, dtype=bool)
+    settled[met.join_one] = True
+    region = np.where(settled[met.join_other], met.join_other, joins + np.arange(len(other)))[other.owner]
+    shared = settled[met.join_other[other.owner]]
+    total, most = np.zeros(joins + len(other), np.int64), np.zeros(joins + len(other), np.int64)
+    _, first = np.unique(met.other, return_index=True)
+    once = np.zeros(len(other.owner), dtype=bool)
+    once[first] = True
+    counts = np.where(shared, np.where(once, fresh[met.other], 0), other.counts)
+    np.add.at(total, region, counts)
+    np.maximum.at(most, region, counts)
     return total, most

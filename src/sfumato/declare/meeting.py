@@ -28,8 +28,8 @@ LARGEST = 50_000_000
 class Cells:
     """The feasible targets of one time.
 
-    `classes[c, i]` is the class of cell c in the i-th release from then on, `left[c]` how many candidates
-    remain; `phantom` says that some comparable classes share no value at all.
+    `classes[c, i]` is the class of cell c in the i-th binding release from then on, `left[c]` how many
+    candidates remain; `phantom` says that some comparable classes share no value at all.
     """
 
     time: int
@@ -58,12 +58,35 @@ class Left:
 
 
 class Meeting:
-    """The releases of a chain, matched pair by pair as needed."""
+    """The releases of a chain, matched pair by pair as needed.
 
-    def __init__(self, chain: Chain, *, compose: bool = True) -> None:
+    Releases hold more and more people, so among releases with the same cuts only one can bind: of those from
+    a time on the first, of those before it the last. `every` looks at all of them nevertheless. Without
+    `compose` earlier releases bind only the release that somebody came with, as in the paper.
+    """
+
+    def __init__(self, chain: Chain, *, compose: bool = True, every: bool = False) -> None:
         self.chain = chain
         self.compose = compose
+        self._cuts = [
+            bytes([i % 256, i >> 8]) if every else b"".join(cut.tobytes() for cut in side.node_of)
+            for i, side in enumerate(chain.releases)
+        ]
         self._blocks: dict[tuple[int, int], Blocks] = {}
+        self._newer: dict[tuple[int, int], Counts] = {}
+
+    def later(self, time: int, stop: int) -> list[int]:
+        """The releases after the one of this time that bind its people."""
+        seen, found = {self._cuts[time]}, []
+        for j in range(time + 1, stop):
+            if self._cuts[j] not in seen:
+                seen.add(self._cuts[j])
+                found.append(j)
+        return found
+
+    def before(self, time: int) -> list[int]:
+        """The releases that people of this time are not in, as far as they bind."""
+        return list({self._cuts[i]: i for i in range(time)}.values())
 
     def blocks(self, i: int, j: int) -> Blocks:
         if (i, j) not in self._blocks:
@@ -73,15 +96,18 @@ class Meeting:
 
     def newer(self, i: int, j: int) -> Counts:
         """For every entry of release j: the rows newer than release i in its block."""
-        found = self.blocks(i, j)
-        return found.surplus(self.chain.releases[i], self.chain.releases[j])[found.other]
+        if (i, j) not in self._newer:
+            found = self.blocks(i, j)
+            surplus = found.surplus(self.chain.releases[i], self.chain.releases[j])
+            self._newer[i, j] = surplus[found.other]
+        return self._newer[i, j]
 
     def capped(self, j: int, time: int) -> Side:
         """Release j with the counts that a person of this time can be behind."""
         side = self.chain.releases[j]
         counts = side.counts
         if self.compose or j == time:
-            for i in range(time):
+            for i in self.before(time):
                 counts = np.minimum(counts, self.newer(i, j))
         kept = counts > 0
         return replace(side, owner=side.owner[kept], values=side.values[kept], counts=counts[kept])
@@ -117,7 +143,7 @@ class Meeting:
         side = self.capped(time, time)
         classes = np.arange(len(side), dtype=np.int32)[:, None]
         phantom = len(np.unique(side.owner)) < len(side)
-        for j in range(time + 1, len(self.chain) if stop is None else stop):
+        for j in self.later(time, len(self.chain) if stop is None else stop):
             other = self.capped(j, time)
             side, pairs, all_met = _crossed(self.chain, side, other)
             classes = np.hstack([classes[pairs[0]], pairs[1][:, None]])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from sfumato.declare.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.declare.promises.registry import register
+from sfumato.terms.card import several
 from sfumato.terms.chain import Chain
 from sfumato.terms.classes import Classes
 from sfumato.terms.errors import HeldBack, RefusedByHistory
@@ -92,8 +93,8 @@ class Continuous(Declared):
         watch = Continuity(history, self.k, self._survive if self.survivors else None)
         if watch.left_before < self.k:
             raise RefusedByHistory(
-                f"the earlier releases together leave somebody {watch.left_before} candidates; no later one "
-                f"can give them {self.k}",
+                f"the earlier releases together leave somebody {several(watch.left_before, 'candidate')}; none "
+                f"that comes later can give them {self.k}",
                 remedy=f"Promise k = {watch.left_before}, or start a new chain with the later people.",
             )
         return watch
@@ -137,7 +138,7 @@ class Continuous(Declared):
         if 0 < history.new < self.k:
             error = HeldBack if self.hold and history.sides else RefusedByHistory
             raise error(
-                f"{history.new} people are new, and each of them must be one of {self.k}",
+                f"{several(history.new, 'person is', 'people are')} new, each of whom must be one of {self.k}",
                 remedy=f"Hold them back until {self.k - history.new} more have come.",
             )
 
