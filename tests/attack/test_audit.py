@@ -147,10 +147,23 @@ def test_the_document_is_json_with_exact_fractions_and_no_cells():
     assert "canary" not in text
     assert "Flu" not in text
     [verdict] = document["verdicts"]
-    assert (verdict["limit"], verdict["limit (decimal)"]) == ("1/7", pytest.approx(1 / 7))
+    assert (verdict["limit"], verdict["decimals"]["limit"]) == ("1/7", pytest.approx(1 / 7))
+    assert verdict["margin"] == str(Fraction(1, 7) - Fraction(verdict["measured"]))
     prosecutor = next(f for f in document["findings"] if f["adversary"].startswith("prosecutor"))
     assert prosecutor["confidence"] == prosecutor["details"]["highest risk"] == "1/5"
-    assert prosecutor["confidence (decimal)"] == 0.2
+    assert (prosecutor["decimals"]["confidence"], prosecutor["decimals"]["highest risk"]) == (0.2, 0.2)
+
+
+def test_an_undecided_verdict_measured_nothing():
+    document = audit(frame(TABLE), policy(MADE, person="who")).as_dict()
+    assert [v["holds"] for v in document["verdicts"]] == [None] * 5
+    assert {(v["measured"], v["margin"]) for v in document["verdicts"]} == {(None, None)}
+
+
+def test_an_audit_prints_its_card_and_has_a_short_repr():
+    found = audit(frame(TABLE), policy(MADE))
+    assert str(found).startswith("every promise holds\n  k-anonymity, k = 2")
+    assert repr(found) == "Audit(5 rows, holds=True, 0 of 5 attacks succeeded)"
 
 
 def test_html_and_words_hold_no_cells():

@@ -76,8 +76,9 @@ class Published:
 
     @cached_property
     def classes(self) -> Classes:
-        """Rows that publish the same text in every key column."""
-        return Classes.of(self.table, self.class_of)
+        """Rows that publish the same text in every key column, with their values in the other columns."""
+        values = [c.name for c in self.table.columns if not c.role.is_key]
+        return Classes.of(self.table, self.class_of, sensitive=values)
 
     @property
     def class_of(self) -> Codes:

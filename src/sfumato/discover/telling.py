@@ -38,32 +38,27 @@ def _answers(scan: Discovery) -> Lines:
 
 
 def _sets(scan: Discovery) -> Lines:
-    return [
-        (
-            _named(m.columns),
-            f"{figure(m.exposed)} exposed",
-            percent(m.share),
-            several(m.groups, "group"),
-            f"{_pairs(m)} apart",
-        )
-        for m in scan.sets[:SHOWN]
-    ]
-
-
-def _pairs(m: Measures) -> str:
-    return "no pairs" if m.separation is None else f"{percent(m.separation)} of pairs"
+    lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
+    for m in scan.measured(SHOWN):
+        apart = "–" if m.separation is None else percent(m.separation)
+        lines.append((_named(m.columns), figure(m.exposed), percent(m.share), figure(m.groups), apart))
+    return lines if scan.found.sets else []
 
 
 def _identifiers(scan: Discovery) -> Lines:
-    return [(found.column, found.kind, found.confidence, found.reason) for found in scan.identifiers]
+    lines = [(found.column, found.kind, found.confidence, found.reason) for found in scan.identifiers]
+    return [("column", "evidence", "confidence", "reason"), *lines] if lines else []
 
 
 def _risk(scan: Discovery) -> Lines:
     risk = scan.risk
     if risk is None:
         return []
-    head = ("records with a unique combination", f"{figure(risk.at_risk)} of {figure(scan.rows)}")
-    parts = [(f"  {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()]
+    size = several(risk.max_size, "column")
+    head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'record')}")
+    parts = [
+        (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
+    ]
     return [head, *parts[:SHOWN]]
 
 

@@ -91,11 +91,12 @@ class Continuous(Declared):
         history = self._history(table)
         self._exists(history)
         watch = Continuity(history, self.k, self._survive if self.survivors else None)
-        if watch.left_before < self.k:
+        left = watch.left_before
+        if left < self.k:
             raise RefusedByHistory(
-                f"the earlier releases together leave somebody {several(watch.left_before, 'candidate')}; none "
-                f"that comes later can give them {self.k}",
-                remedy=f"Promise k = {watch.left_before}, or start a new chain with the later people.",
+                f"the earlier releases together leave somebody {several(left, 'candidate')}; none that comes"
+                f" later can give them {self.k}",
+                remedy=f"Promise k = {left}, or start a new chain with the later people.",
             )
         return watch
 
@@ -135,10 +136,10 @@ class Continuous(Declared):
                     f"{self.k} candidates",
                     remedy=f"Promise k = {smallest}, or start a new chain with the people who came later.",
                 )
-        if 0 < history.new < self.k:
-            error = HeldBack if self.hold and history.sides else RefusedByHistory
+        if history.sides and 0 < history.new < self.k:
+            error = HeldBack if self.hold else RefusedByHistory
             raise error(
-                f"{several(history.new, 'person is', 'people are')} new, each of whom must be one of {self.k}",
+                f"{several(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
                 remedy=f"Hold them back until {self.k - history.new} more have come.",
             )
 
