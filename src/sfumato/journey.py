@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,18 @@ from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
 from sfumato.report.charts import save
-from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
+from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise, WrongCall
+from sfumato.terms.imprint import Imprint
 from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import BesideEarlier
 from sfumato.terms.verdict import Verdict
 
 AnyPolicy = Policy | str | Path | Mapping[str, Any]
 """A policy, the path of its file, or what the file would say."""
+
+
+AnyImprint = Imprint | str | Path
+"""The imprint of a release, or the path of its JSON file."""
 
 
 def policy_of(given: AnyPolicy) -> Policy:
@@ -77,19 +84,33 @@ def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
     return save(result.charts(), folder)
 
 
-def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Plan:
+def protect(
+    data: Any, policy: AnyPolicy, *, earlier: Sequence[AnyImprint] = (), progress: Progress | None = None
+) -> Plan:
     """Find out what each column has to become so that every promise holds.
 
     `data` is a dataframe (pandas, Polars eager or lazy, PyArrow, DuckDB relation) or the path of a CSV or
-    Parquet file. Nothing is written; `plan.apply(data)` makes the safe table.
+    Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
+    all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them).
     """
-    told, meant = progress or silent, policy_of(policy)
+    told, meant = progress or silent, beside(policy_of(policy), earlier)
     source = open_source(data)
     _check_columns(source.columns, meant)
     table = source.count(meant.codings, missing=meant.missing, person=meant.person, progress=told)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     return make_plan(table, meant, progress=told)
+
+
+def beside(policy: Policy, earlier: Sequence[AnyImprint]) -> Policy:
+    """The policy with the evidence of earlier releases."""
+    known = [i if isinstance(i, Imprint) else Imprint.from_json(Path(i).read_bytes()) for i in earlier]
+    if known and not any(isinstance(p, BesideEarlier) for p in policy.promises):
+        raise WrongCall(
+            "no promise of the policy is about earlier releases",
+            remedy="Add the promise continuous, or leave the earlier releases out.",
+        )
+    return replace(policy, promises=policy.promises.given(known))
 
 
 def _check_columns(names: Sequence[str], policy: Policy) -> None:

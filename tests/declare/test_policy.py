@@ -219,9 +219,9 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
             "no column is free",
         ),
         (
-            HEAD + TAIL.replace("k-anonymity", "continuous"),
+            HEAD + TAIL.replace("k-anonymity", "quasi-sensitive"),
             "line 6",
-            "continuous is not available in this version",
+            "quasi-sensitive is not available in this version",
         ),
         (HEAD + "promises: []\n", "line 5, promises", "must not be empty"),
         (HEAD, "line 1", "promises is missing"),

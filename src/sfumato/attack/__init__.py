@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_CALLABLE = ("freeform",)
+_CALLABLE = ("correspondence", "freeform")
 """Attacks with a question of their own: `sf.attack.freeform(frame, policy)`."""
 
 

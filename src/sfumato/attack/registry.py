@@ -12,6 +12,10 @@ GROUP = "sfumato.attacks"
 """The entry-point group through which other packages add attacks: name = "module:Class"."""
 
 BUILT_IN = {
+    "composition": "sfumato.attack.composition:Composition",
+    "correspondence": "sfumato.attack.across:Corresponding",
+    "differencing": "sfumato.attack.differencing:Differencing",
+    "minimality": "sfumato.attack.minimality:Minimality",
     "freeform": "sfumato.attack.freeform:FreeformAttack",
     "homogeneity": "sfumato.attack.homogeneity:Homogeneity",
     "linkage": "sfumato.attack.linkage:Linkage",

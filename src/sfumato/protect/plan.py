@@ -19,6 +19,7 @@ from sfumato.terms.card import Card, figure, several, verdict_lines
 from sfumato.terms.classes import Classes
 from sfumato.terms.document import plain, verdict_document
 from sfumato.terms.errors import BadData, Infeasible, SfumatoError
+from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Codes, Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
@@ -66,6 +67,15 @@ class Plan:
     def classes(self) -> int:
         """How many classes are published."""
         return len(_boxes(self.recoding)[0])
+
+    @cached_property
+    def imprint(self) -> Imprint:
+        """What later releases have to know of this one: counts and marks, no row and no value."""
+        unchanged = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
+        told = [since for p in self.policy.promises if (since := getattr(p, "since", None))]
+        return Imprint.of(
+            self.recoding, unchanged, since=told[0] if told else None, policy=self.policy.digest
+        )
 
     def explain(self) -> Explanation:
         """For every column: what it became, what kept it from being finer, what the next step would cost."""

@@ -11,6 +11,7 @@
     │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
     ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
+    │   └── HeldBack       ... for now: too few people are new, they wait
     └── Interrupted        stopped from outside; nothing was published       exit 130
 
 A message says what is wrong and where; `remedy` says what to do next. Neither ever holds a cell
@@ -113,6 +114,10 @@ class RefusedByHistory(SfumatoError):
     """Safe alone, unsafe next to what was published before."""
 
     exit_code = 5
+
+
+class HeldBack(RefusedByHistory):
+    """Nothing was published: too few people are new, and the policy lets them wait for more."""
 
 
 class Interrupted(SfumatoError):

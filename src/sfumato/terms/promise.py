@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from sfumato.terms.imprint import Imprint
 
 Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
@@ -119,6 +122,15 @@ class LabelPromise(Protocol):
         ...
 
 
+@runtime_checkable
+class BesideEarlier(Protocol):
+    """A promise that is judged beside earlier releases."""
+
+    def given(self, earlier: Sequence[Imprint], promises: Promises) -> object:
+        """The promise with this evidence."""
+        ...
+
+
 @dataclass(frozen=True)
 class Promises:
     """Several promises, kept together: each on every class, each on the table."""
@@ -139,6 +151,17 @@ class Promises:
     @cached_property
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
+
+    def given(self, earlier: Sequence[Imprint]) -> Promises:
+        """The promises beside the imprints of earlier releases, oldest first.
+
+        A promise that is judged on them offers `given(earlier, promises)`; the others stay as they are.
+        """
+        bound = (
+            cast(TablePromise, p.given(earlier, self)) if isinstance(p, BesideEarlier) else p
+            for p in self.members
+        )
+        return Promises(tuple(bound))
 
     @property
     def sensitive(self) -> tuple[str, ...]:

@@ -118,6 +118,44 @@ class Name(Parameter):
 
 
 @dataclass(frozen=True)
+class Flag(Parameter):
+    """Yes or no; no unless said."""
+
+    required: ClassVar[bool] = False
+
+    def read(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise BadPolicy(f"{self.name} must be true or false", where=self.name)
+        return value
+
+    @property
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+
+class Optional(Parameter):
+    """A parameter that may be left out."""
+
+    required: ClassVar[bool] = False
+
+    def __init__(self, asked: Parameter) -> None:
+        super().__init__(asked.name)
+        object.__setattr__(self, "asked", asked)
+
+    asked: Parameter
+
+    def read(self, value: object) -> object:
+        return self.asked.read(value)
+
+    def write(self, value: Any) -> object:
+        return self.asked.write(value)
+
+    @property
+    def schema(self) -> Schema:
+        return self.asked.schema
+
+
+@dataclass(frozen=True)
 class Choice(Parameter):
     """One of a few words."""
 

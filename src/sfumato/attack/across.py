@@ -1,0 +1,89 @@
+"""Adversaries who hold several releases of the same people: what an audit beside a history looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attack.correspondence import Correspondence, Method, correspondence
+from sfumato.attack.published import Published, crowd
+from sfumato.attack.tolerance import Tolerance
+from sfumato.declare.policy import Policy
+from sfumato.terms.imprint import Imprint
+from sfumato.terms.verdict import Finding
+
+
+@dataclass(frozen=True)
+class Corresponding:
+    """Forward, cross and backward: records that cannot be a person's are ruled out release by release.
+
+    Without earlier releases to hold against the table there is nothing to find.
+
+    Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008.
+    Silent on: releases of other holders (see composition).
+    """
+
+    releases: tuple[Imprint, ...] = ()
+    k: int | None = None
+    method: Method = "exact"
+
+    name: ClassVar[str] = "correspondence"
+    knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
+    seeks: ClassVar[str] = "which record is theirs"
+    succeeds: ClassVar[str] = "fewer records than promised remain possible"
+    threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
+
+    def strike(self, published: Published, tolerance: Tolerance) -> list[Finding]:
+        del published
+        if len(self.releases) < 2:
+            return []
+        limit = tolerance.linkage_limit[0]
+        found = correspondence(self.releases, method=self.method)
+        asked = self.k or int(1 / limit)
+        return [self._finding(found, t, asked) for t in range(len(found.targets))]
+
+    def _finding(self, found: Correspondence, t: int, k: int) -> Finding:
+        target = found.targets[t]
+        last = target.per_class.get(len(self.releases) - 1, np.zeros(0, np.int64))
+        sizes = self.releases[-1].sizes[: len(last)]
+        broken = (last >= 0) & (last < k)
+        people = int(sizes[broken].sum())
+        kept = target.least
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{found.sentences[t]}; {crowd(people)} in classes where that is below {k}",
+            confidence=Fraction(1, kept) if kept else Fraction(0),
+            people=people,
+            breach=kept is not None and kept < k,
+            columns=found.chain.names,
+            details={
+                "release": t + 1,
+                "candidates": -1 if kept is None else kept,
+                "asked": k,
+                "exact": str(target.certain),
+            },
+        )
+
+
+def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
+    """What every adversary finds who holds these releases, oldest first; the newest is the one audited."""
+    from sfumato.attack.composition import Composition  # noqa: PLC0415
+    from sfumato.attack.correspondence import asked_k  # noqa: PLC0415
+    from sfumato.attack.differencing import Differencing  # noqa: PLC0415
+    from sfumato.attack.minimality import Minimality  # noqa: PLC0415
+
+    given, k, tolerance = tuple(releases), asked_k(policy), Tolerance.of(policy.promises)
+    stopped = all(p.name in ("k-anonymity", "continuous") for p in policy.promises)
+    nothing: Published = None  # type: ignore[assignment]  # these adversaries look at imprints alone
+    findings = [
+        *Corresponding(given, k).strike(nothing, tolerance),
+        *Differencing(given, k).strike(nothing, tolerance),
+        *Composition(given).strike(nothing, tolerance),
+        *(Minimality(given, k).strike(nothing, tolerance) if stopped else ()),
+    ]
+    return tuple(sorted(findings, key=lambda f: (not f.breach, -f.confidence, f.attack, f.sentence)))

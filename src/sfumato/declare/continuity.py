@@ -1,0 +1,298 @@
+"""The watch of the promise `continuous`: every step of a search, judged beside all earlier releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.declare.blocks import Below, Blocks, Labels
+from sfumato.declare.history import History
+from sfumato.declare.meeting import Meeting
+from sfumato.kernels import chaining, splitting
+from sfumato.terms.chain import Chain, Side, place
+from sfumato.terms.classes import Classes, histogram
+from sfumato.terms.microdata import Codes, Counts
+from sfumato.terms.packing import Packing
+from sfumato.terms.promise import Answer, Cuts
+
+Survivors = Callable[[Classes], bool]
+"""Whether what survives in every class keeps what is asked of it."""
+
+LARGEST = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The parts of a step: their rows, and the rows of each value in them, with an example row."""
+
+    branch: Codes
+    member: Codes
+    start: Counts
+    begin: Counts
+    value: Codes
+    count: Counts
+    example: Codes
+
+    @property
+    def branch_of_entry(self) -> Codes:
+        return np.repeat(self.branch, np.diff(self.begin))
+
+
+class Continuity:
+    """Follows a search; a step is judged on the classes it makes, since every other target keeps its count.
+
+    For people who came with release t, `cells[t]` holds the cells that the earlier releases from t on share,
+    with what they allow; people who are new are alone in the release under way. `newer[i]` counts, block by
+    block, the rows that release i did not have. A target that somebody is behind can only lose candidates
+    under further steps: too few of them mean NEVER. A target where nobody is may vanish: too few mean LATER.
+    """
+
+    def __init__(self, history: History, k: int, survivors: Survivors | None = None) -> None:
+        self.history = history
+        self.k = k
+        self._survive = survivors
+        table = history.table
+        self._trees = [c.taxonomy for c in table.keys]
+        self._order = [_order(history, c.name, len(c.taxonomy.leaves)) for c in table.keys]
+        self._weights = [
+            np.where(history.time > i, table.counts, 0).astype(np.int64) for i in range(len(history.sides))
+        ]
+        meeting = Meeting(Chain(tuple(self._trees), history.sides, history.values))
+        self._targets = [meeting.cells(t).side for t in range(len(history.sides))]
+        self._inside = [_cell_of_rows(history, side, t) for t, side in enumerate(self._targets)]
+        self._slot = np.empty(max(1, history.values), np.int64)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        h = self.history
+        self._node_of = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
+        self._classes = Labels(np.zeros(h.table.distinct, np.int32), 1)
+        self._cells = [Blocks(self._trees, side, h.value, h.values) for side in self._targets]
+        self._earlier = [Blocks(self._trees, side, h.value, h.values) for side in h.sides]
+        self._totals = [_totals(b, w) for b, w in zip(self._earlier, self._weights, strict=True)]
+        self._pending: Below | None = None
+
+    @property
+    def left_before(self) -> int:
+        """The fewest candidates that somebody keeps beside the earlier releases alone."""
+        sizes = [side.sizes for side in self._targets]
+        return min((int(s[s > 0].min(initial=chaining.NOTHING)) for s in sizes), default=chaining.NOTHING)
+
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        if step is None:
+            self._replay(cuts)
+            return self._answer(self._whole(), None)
+        below = self._below(step)
+        self._pending = below
+        return self._answer(self._parts(below), below)
+
+    def accept(self, cuts: Cuts) -> None:
+        if self._pending is not None and self._is_next(cuts):
+            self._move(self._pending)
+        elif not self._is_here(cuts):
+            self._replay(cuts)
+
+    def _answer(self, groups: Groups, below: Below | None) -> tuple[Answer, str]:
+        caps = self._caps(groups, below)
+        now = len(self.history.sides)
+        least, real = self._newcomers(groups, caps[now])
+        for t in range(now):
+            if real < self.k:
+                break
+            fewest, fewest_real = self._old_ones(groups, caps[t], t, below)
+            least, real = min(least, fewest), min(real, fewest_real)
+        if real < self.k:
+            return Answer.NEVER, f"somebody would keep fewer than {self.k} candidates beside earlier releases"
+        if least < self.k:
+            return Answer.LATER, f"it would look as if somebody kept fewer than {self.k} candidates"
+        if self._survive is not None and not self._survivors_keep(groups, caps, below):
+            return Answer.LATER, "the candidates that remain for somebody do not keep the other promises"
+        return Answer.YES, ""
+
+    def _newcomers(self, groups: Groups, cap: Counts) -> tuple[int, int]:
+        """People who are in no earlier release."""
+        left = np.add.reduceat(np.append(cap, 0), groups.begin[:-1]) if len(groups.branch) else cap[:0]
+        new = self.history.time[groups.member] == len(self.history.sides)
+        news = np.append(new, False).astype(np.int64)
+        some = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
+        nothing = chaining.NOTHING
+        return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
+
+    def _old_ones(self, groups: Groups, cap: Counts, t: int, below: Below | None) -> tuple[int, int]:
+        """People who came with release t."""
+        cells = self._cells[t]
+        least, real = chaining.least_of_parts(
+            groups.begin,
+            cells.of_row[groups.example],
+            cap,
+            groups.branch,
+            self._held(cells, below),
+            (groups.member, groups.start, self._inside[t]),
+            np.zeros(max(1, len(cells.side)), np.int64),
+            self.k,
+        )
+        return int(least), int(real)
+
+    def _held(self, cells: Blocks, below: Below | None) -> tuple[Counts, Codes, Counts, Codes]:
+        branch = np.zeros(0, np.int32) if below is None else cells.branch_of_cells(below)
+        return cells.begin, cells.cell, cells.held, branch
+
+    def _caps(self, groups: Groups, below: Below | None) -> list[Counts]:
+        """For people of each time: how many rows of each group could be theirs."""
+        cap, caps = groups.count, [groups.count]
+        for i in range(len(self._earlier)):
+            cap = np.minimum(cap, self._newer(i, groups, below))
+            caps.append(cap)
+        return caps
+
+    def _newer(self, i: int, groups: Groups, below: Below | None) -> Counts:
+        """For every group: the rows of its block that release i did not have."""
+        blocks = self._earlier[i]
+        if below is None or not blocks.splits(below.column, below.node):
+            return self._totals[i][blocks.of_row[groups.example]]
+        found: Counts = chaining.weight_of_blocks(
+            below.order,
+            below.bounds,
+            blocks.of_row,
+            self._weights[i],
+            groups.example,
+            groups.branch_of_entry,
+            np.zeros(blocks.labels.count, np.int64),
+        )
+        return found
+
+    def _survivors_keep(self, groups: Groups, caps: list[Counts], below: Below | None) -> bool:
+        now = len(self.history.sides)
+        owner = np.repeat(np.arange(len(groups.branch)), np.diff(groups.begin))
+        kept = caps[now] > 0
+        if not self._judge(owner[kept], groups.value[kept], caps[now][kept]):
+            return False
+        for t in range(now):
+            cells = self._cells[t]
+            found = chaining.survivors_of_parts(
+                groups.begin,
+                groups.value,
+                cells.of_row[groups.example],
+                caps[t],
+                groups.branch,
+                self._held(cells, below),
+                LARGEST,
+            )
+            if len(found[0]) == LARGEST or not self._judge(*found):
+                return False
+        return True
+
+    def _judge(self, pair: Counts, value: Codes, left: Counts) -> bool:
+        """The surviving histograms as classes, judged by what the promise asks of them."""
+        if self._survive is None or not len(pair):
+            return True
+        _, ids = np.unique(pair, return_inverse=True)
+        count = int(ids.max()) + 1
+        histograms = {}
+        for name, (tree, code) in self.history.codes_of_values().items():
+            histograms[name] = histogram(tree, ids, code[value], left, count)
+        people = np.zeros(count, np.int64)
+        np.add.at(people, ids, left)
+        return self._survive(Classes(people, people, histograms))
+
+    def _parts(self, below: Below) -> Groups:
+        part, parent, branch = self._classes.parts(below)
+        member, start = splitting.rows_by_part(below.order, int(below.bounds[0]), part, len(parent))
+        return self._groups(branch, member, start)
+
+    def _whole(self) -> Groups:
+        """The classes as they are now."""
+        labels = self._classes.of_row
+        member = np.argsort(labels, kind="stable").astype(np.int32)
+        start = np.searchsorted(labels[member], np.arange(self._classes.count + 1)).astype(np.int64)
+        if not len(member):
+            start = np.zeros(1, np.int64)
+        return self._groups(np.zeros(len(start) - 1, np.int32), member, start)
+
+    def _groups(self, branch: Codes, member: Codes, start: Counts) -> Groups:
+        h = self.history
+        found = chaining.values_of_parts(member, start, h.value, h.table.counts, self._slot)
+        return Groups(branch, member, start, *found)
+
+    def _below(self, step: tuple[str, int]) -> Below:
+        column = [c.name for c in self.history.table.keys].index(step[0])
+        tree, (order, start) = self._trees[column], self._order[column]
+        children = np.array(tree.children(step[1]), dtype=np.int32)
+        bounds = np.append(start[tree.low[children]], start[tree.high[children[-1]]])
+        return Below(column, step[1], children, order, bounds)
+
+    def _move(self, below: Below) -> None:
+        tree = self._trees[below.column]
+        for blocks in self._cells:
+            blocks.accept(below)
+        for i, blocks in enumerate(self._earlier):
+            if blocks.splits(below.column, below.node):
+                blocks.accept(below)
+                self._totals[i] = _totals(blocks, self._weights[i])
+        self._classes.split(below)
+        for child in below.children.tolist():
+            self._node_of[below.column][tree.low[child] : tree.high[child]] = child
+        self._pending = None
+
+    def _replay(self, cuts: Cuts) -> None:
+        """Go to these cuts from the roots."""
+        if self._is_here(cuts):
+            return
+        self._start_over()
+        for column in self.history.table.keys:
+            tree, cut = column.taxonomy, cuts[column.name]
+            inside = np.zeros(len(tree.labels), dtype=bool)
+            inside[cut.nodes] = True
+            waiting = [0]
+            while waiting:
+                node = waiting.pop()
+                if not inside[node]:
+                    self._move(self._below((column.name, node)))
+                    waiting += tree.children(node)
+
+    def _is_here(self, cuts: Cuts) -> bool:
+        keys = self.history.table.keys
+        return all(np.array_equal(n, cuts[c.name].node_of) for n, c in zip(self._node_of, keys, strict=True))
+
+    def _is_next(self, cuts: Cuts) -> bool:
+        below = self._pending
+        if below is None:
+            return False
+        name = self.history.table.keys[below.column].name
+        low = self._trees[below.column].low[below.children]
+        return bool(np.array_equal(cuts[name].node_of[low], below.children))
+
+
+def _totals(blocks: Blocks, weight: Counts) -> Counts:
+    """The weight of every block."""
+    total = np.zeros(blocks.labels.count, np.int64)
+    np.add.at(total, blocks.of_row, weight)
+    return total
+
+
+def _order(history: History, name: str, leaves: int) -> tuple[Codes, Counts]:
+    """Rows by the code of a column, and where each code starts."""
+    codes = history.table.codes(name)
+    order = np.argsort(codes, kind="stable").astype(np.int32)
+    return order, np.searchsorted(codes[order], np.arange(leaves + 1)).astype(np.int64)
+
+
+def _cell_of_rows(history: History, side: Side, time: int) -> Codes:
+    """The cell of every row that came with a release; -1 for the others."""
+    table = history.table
+    inside = np.full(table.distinct, -1, np.int32)
+    here = np.flatnonzero(history.time == time)
+    sizes = tuple(len(c.taxonomy.labels) for c in table.keys)
+    if not sizes:
+        inside[here] = 0
+        return inside
+    packing = Packing(sizes)
+    pairs = zip(table.keys, side.node_of, strict=True)
+    shown = packing.pack([cut[table.codes(c.name)[here]] for c, cut in pairs])
+    known = packing.pack(list(side.nodes.T))
+    order = np.lexsort(known[::-1])
+    found = place(known[:, order], shown)
+    inside[here] = order[found].astype(np.int32)
+    return inside

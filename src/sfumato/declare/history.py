@@ -1,0 +1,158 @@
+"""The history of a table: what was published of its people before, checked before anything is built on it.
+
+Each check refuses with its reason: rows that are old must be told by a declared column and reproduce what
+was published of them, to the last count; releases show the same columns by the same trees; there is one
+record per person; everything was recoded globally (an imprint of anything else cannot be made).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.terms.chain import Side
+from sfumato.terms.errors import BadData, RefusedByHistory
+from sfumato.terms.imprint import Imprint, grouped
+from sfumato.terms.marks import label_marks, matching, numbered_together
+from sfumato.terms.microdata import Codes, Microdata, Role
+from sfumato.terms.packing import Packing, sort_and_count
+from sfumato.terms.taxonomy import Taxonomy
+
+NEW_CHAIN = "or start a new chain with the people who were never published"
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A table beside the releases of its earlier batches.
+
+    `sides` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
+    which of them it came with (their number, if it is new), `value` numbers its matching value as they do.
+    """
+
+    table: Microdata
+    sides: tuple[Side, ...]
+    time: Codes
+    value: Codes
+    values: int
+
+    @classmethod
+    def of(cls, table: Microdata, earlier: Sequence[Imprint], since: str | None) -> History:
+        """Raises where a precondition fails."""
+        one_record_each(table)
+        unchanged = unchanged_columns(table)
+        for i, imprint in enumerate(earlier):
+            same_columns(table, unchanged, imprint, i)
+        if earlier and earlier[-1].since != since:
+            raise RefusedByHistory(
+                "an earlier release was told by another column which rows are new",
+                remedy=f"Keep the promise's `since`, {NEW_CHAIN}.",
+            )
+        found = matching(table, unchanged)
+        numbers, values = numbered_together([found.marks, *(i.values for i in earlier)])
+        sides = tuple(_placed(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        time = came_with(table, earlier, since)
+        history = cls(table, sides, time, numbers[0][found.ids], values)
+        for i, side in enumerate(sides):
+            history._reproduces(i, side)
+        return history
+
+    @property
+    def new(self) -> int:
+        """How many rows are new."""
+        return int(self.table.counts[self.time == len(self.sides)].sum())
+
+    def codes_of_values(self) -> dict[str, tuple[Taxonomy, Codes]]:
+        """For every sensitive column: its tree, and its leaf rank by the number of a matching value."""
+        found = {}
+        for column in self.table.sensitive:
+            codes = np.zeros(self.values, np.int32)
+            codes[self.value] = self.table.codes(column.name)
+            found[column.name] = (column.taxonomy, codes)
+        return found
+
+    def _reproduces(self, i: int, side: Side) -> None:
+        """Old rows, recoded as they were then, give every group that was published, with its count."""
+        here = self.time <= i
+        sizes = (*(len(c.taxonomy.labels) for c in self.table.keys), self.values)
+        packing = Packing(sizes)
+        keys = self.table.keys
+        shown = [cut[self.table.codes(c.name)][here] for c, cut in zip(keys, side.node_of, strict=True)]
+        now, count = sort_and_count(packing.pack([*shown, self.value[here]]), self.table.counts[here])
+        then, old = sort_and_count(packing.pack([*side.nodes[side.owner].T, side.values]), side.counts)
+        if now.shape != then.shape or not (np.array_equal(now, then) and np.array_equal(count, old)):
+            raise RefusedByHistory(
+                f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in {len(old)}"
+                f" groups, the same batches now give {int(count.sum())} rows in {len(count)} groups",
+                remedy="Old records must not change, go, or come back after they were suppressed, and new"
+                f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
+            )
+
+
+def unchanged_columns(table: Microdata) -> list[str]:
+    """The columns that are published as they are."""
+    return [c.name for c in table.columns if not c.role.is_key and c.role is not Role.IDENTIFIER]
+
+
+def one_record_each(table: Microdata) -> None:
+    """Refuse a table where somebody has several rows."""
+    if table.has_person and table.people != table.rows:
+        raise BadData(
+            f"{table.rows} rows are about {table.people} people; in a chain everybody has one record",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
+    """Refuse an earlier release that showed other columns."""
+    keys = tuple(c.name for c in table.keys)
+    if imprint.names != keys or imprint.unchanged != tuple(sorted(unchanged)):
+        raise RefusedByHistory(
+            f"release {i + 1} showed other columns: {len(imprint.names)} key columns and "
+            f"{len(imprint.unchanged)} unchanged ones, now {len(keys)} and {len(unchanged)}, or others",
+            remedy=f"Publish the same columns in the same roles, {NEW_CHAIN}.",
+        )
+
+
+def came_with(table: Microdata, earlier: Sequence[Imprint], since: str | None) -> Codes:
+    """The release every distinct row came with; nobody is guessed to be old."""
+    if since is None:
+        return np.zeros(table.distinct, np.int32)
+    marks = label_marks(table.column(since).taxonomy.leaf_labels)
+    first = np.full(len(marks), len(earlier), np.int32)
+    before: NDArray[np.bool_] | None = None
+    for i in reversed(range(len(earlier))):
+        here = _among(marks, earlier[i].batches)
+        first[here] = i
+        if before is not None and np.any(here & ~before):
+            raise RefusedByHistory(
+                f"release {i + 1} holds batches that release {i + 2} lacks: they are no chain",
+                remedy="Give the releases of one chain, oldest first.",
+            )
+        before = here
+    found: Codes = first[table.codes(since)]
+    return found
+
+
+def _among(marks: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    pairs = {(a, b) for a, b in known.tolist()}
+    return np.array([(a, b) in pairs for a, b in marks.tolist()], dtype=bool)
+
+
+def _placed(table: Microdata, imprint: Imprint, number: Codes) -> Side:
+    """An earlier release on the table's trees."""
+    shown, cuts = np.empty_like(imprint.nodes), []
+    for j, (key, column) in enumerate(zip(imprint.keys, table.keys, strict=True)):
+        found = key.onto(column.taxonomy)
+        cuts.append(key.cut_on(column.taxonomy, found).node_of)
+        shown[:, j] = found[imprint.nodes[:, j]]
+    order = np.lexsort((number, imprint.owner))
+    return Side(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+
+
+def side_of(history: History, class_of: Codes, nodes: Codes, node_of: Sequence[Codes]) -> Side:
+    """The table itself, recoded, as a release beside the earlier ones."""
+    owner, values, counts = grouped(history.table, class_of, history.value, len(nodes), history.values)
+    return Side(tuple(node_of), nodes, owner, values, counts)

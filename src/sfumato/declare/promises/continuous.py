@@ -1,0 +1,147 @@
+"""Continuous publishing: BCF-anonymity, kept beside every earlier release of the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from sfumato.declare.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
+from sfumato.declare.promises.registry import register
+from sfumato.terms.card import several
+from sfumato.terms.chain import Chain
+from sfumato.terms.classes import Classes
+from sfumato.terms.errors import HeldBack, RefusedByHistory
+from sfumato.terms.imprint import Imprint
+from sfumato.terms.microdata import Microdata, Role
+from sfumato.terms.promise import ClassPromise, Cuts, Promises, Watch
+from sfumato.terms.recoding import classes_under
+from sfumato.terms.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from sfumato.declare.history import History
+    from sfumato.declare.policy import Policy
+
+
+@register("continuous")
+@dataclass(frozen=True)
+class Continuous(Declared):
+    """Beside all earlier releases, everybody keeps at least k candidate records.
+
+    Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
+    the forward, cross and backward attacks on any two releases, and by their composition on more. The promise
+    is judged on targets that are *feasible*, a property of the published tables alone: a release that is safe
+    only because nobody happens to be in a gap would give that gap away.
+
+    `since` names the column that tells batches apart; it is not published. Without it every row is old: the
+    same people, recoded for another purpose. `hold` turns too small a batch into one that waits. `survivors`
+    asks the policy's class promises of the candidates that remain, too; these prune nothing.
+
+    Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
+    Evidence: the published table and the imprints of all earlier releases.
+    Does not promise: anything about releases of others; with three or more releases the count of candidates
+    is the refined bound, which may be higher than the truth (the attack `correspondence` solves small cases).
+    """
+
+    k: int
+    since: str | None = None
+    hold: bool = False
+    survivors: bool = False
+    earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
+    beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
+
+    name: ClassVar[str] = "continuous"
+    monotone: ClassVar[bool] = False
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.EARLIER
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    searches: ClassVar[tuple[str, ...]] = ("top-down",)
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Whole("k"),
+        Optional(Name("since")),
+        Flag("hold"),
+        Flag("survivors"),
+    )
+
+    def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
+        """The promise beside these releases, oldest first, and among these promises."""
+        return replace(self, earlier=tuple(earlier), beside=promises.of_class)
+
+    def also_coded(self, policy: Policy) -> tuple[str, ...]:
+        """The columns that records are matched by, and the one that tells batches apart."""
+        matched = [n for n, rule in policy.columns.items() if rule.role is Role.INSENSITIVE]
+        return (*matched, *([self.since] if self.since else []))
+
+    def objections(self, policy: Policy) -> list[str]:
+        """What a chain of releases cannot go with."""
+        said = []
+        if self.since is not None:
+            rule = policy.columns.get(self.since)
+            if rule is None:
+                said.append("since names no column of the policy")
+            elif rule.role is not Role.IDENTIFIER:
+                said.append(f"the column of since must not be published: make it identifier, not {rule.role}")
+        if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
+            said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
+        return said
+
+    def watch(self, table: Microdata) -> Watch:
+        from sfumato.declare.continuity import Continuity  # noqa: PLC0415  # compiled kernels load when needed
+
+        history = self._history(table)
+        self._exists(history)
+        watch = Continuity(history, self.k, self._survive if self.survivors else None)
+        left = watch.left_before
+        if left < self.k:
+            raise RefusedByHistory(
+                f"the earlier releases together leave somebody {several(left, 'candidate')}; none that comes"
+                f" later can give them {self.k}",
+                remedy=f"Promise k = {left}, or start a new chain with the later people.",
+            )
+        return watch
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        """From scratch: the release as it would be, beside every earlier one."""
+        from sfumato.declare.history import side_of  # noqa: PLC0415
+        from sfumato.declare.meeting import Meeting  # noqa: PLC0415
+
+        history = self._history(table)
+        class_of, nodes = classes_under(table, cuts)
+        side = side_of(history, class_of, nodes, [cuts[c.name].node_of for c in table.keys])
+        trees = tuple(c.taxonomy for c in table.keys)
+        meeting = Meeting(Chain(trees, (*history.sides, side), history.values))
+        left = [meeting.left(t).least for t in range(len(history.sides) + 1)]
+        least = min((n for n in left if n is not None), default=None)
+        bound = "; a bound, with three or more releases" if len(left) > 2 else ""
+        beside = f"beside {len(history.sides)} earlier releases{bound}"
+        holds = least is None or least >= self.k
+        return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=beside)
+
+    def _survive(self, classes: Classes) -> bool:
+        """Whether what survives of every class keeps the other promises."""
+        return bool(Promises(self.beside).holds_on(classes).all())
+
+    def _history(self, table: Microdata) -> History:
+        from sfumato.declare.history import History  # noqa: PLC0415
+
+        return History.of(table, self.earlier, self.since)
+
+    def _exists(self, history: History) -> None:
+        """A next release exists iff it does with every column at its root: say why not."""
+        for i, side in enumerate(history.sides):
+            smallest = int(side.sizes.min(initial=self.k))
+            if smallest < self.k:
+                raise RefusedByHistory(
+                    f"release {i + 1} has a class of {smallest}; no later release can give its people "
+                    f"{self.k} candidates",
+                    remedy=f"Promise k = {smallest}, or start a new chain with the people who came later.",
+                )
+        if history.sides and 0 < history.new < self.k:
+            error = HeldBack if self.hold else RefusedByHistory
+            raise error(
+                f"{several(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
+                remedy=f"Hold them back until {self.k - history.new} more have come.",
+            )
+
+    def __str__(self) -> str:
+        return f"continuous, k = {self.k}"

@@ -1,0 +1,130 @@
+"""The chain with dataframes: protect, keep the imprint, protect again beside it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.declare.policy import Policy
+from sfumato.terms.errors import BadPolicy, HeldBack, RefusedByHistory, WrongCall
+
+WORDS = {
+    "columns": {
+        "id": {"role": "identifier"},
+        "month": {"role": "identifier"},
+        "zip": {"role": "quasi", "taxonomy": {"prefix": [4, 3, 2]}},
+        "sex": {"role": "quasi"},
+        "disease": {"role": "sensitive"},
+        "ward": {"role": "insensitive"},
+    },
+    "promises": [{"continuous": {"k": 4, "since": "month"}}],
+    "protect": {"loss": "discernibility"},
+}
+
+
+def people(months, *, seed=0, each=60):
+    rng = np.random.default_rng(seed)
+    size = each * len(months)
+    return pl.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(size)],
+            "month": np.repeat(months, each),
+            "zip": [f"{z:05d}" for z in rng.integers(10, 60, size) * 997 % 100000],
+            "sex": rng.choice(["f", "m"], size),
+            "disease": rng.choice(["flu", "cold", "TB"], size, p=[0.6, 0.3, 0.1]),
+            "ward": rng.choice(["A", "B"], size),
+        }
+    )
+
+
+EVERYBODY = people(["2026-01", "2026-02", "2026-03"])
+
+
+def upto(month):
+    return EVERYBODY.filter(pl.col("month") <= month)
+
+
+def test_three_months_one_after_the_other(tmp_path):
+    first = sf.protect(upto("2026-01"), WORDS)
+    file = tmp_path / "first.json"
+    file.write_text(first.imprint.to_json(), encoding="utf-8")
+    second = sf.protect(upto("2026-02"), WORDS, earlier=[file])
+    third = sf.protect(upto("2026-03"), WORDS, earlier=[first.imprint, second.imprint])
+    for plan in (first, second, third):
+        assert [v.holds for v in plan.verdicts] == [True]
+        safe = plan.apply(EVERYBODY.filter(pl.col("month") <= plan_month(plan)))
+        assert set(safe.columns) == {"zip", "sex", "disease", "ward"}
+    found = sf.attack.correspondence([first.imprint, second.imprint], WORDS)
+    assert found.holds and found.FA >= 4 and found.BA >= 4
+    assert second.verdicts[0].measured <= found.FA
+    more = sf.attack.correspondence([p.imprint for p in (first, second, third)], WORDS, method="refined")
+    assert more.least >= 4
+
+
+def plan_month(plan):
+    return {60: "2026-01", 120: "2026-02", 180: "2026-03"}[plan.rows]
+
+
+def test_separate_releases_are_not_safe():
+    words = {**WORDS, "promises": [{"k-anonymity": {"k": 4}}, {"continuous": {"k": 1, "since": "month"}}]}
+    more = pl.concat([upto("2026-01"), people(["2026-02"], seed=1, each=8)])
+    alone = [sf.protect(table, words).imprint for table in (upto("2026-01"), more)]
+    found = sf.attack.correspondence(alone, WORDS)
+    assert found.holds is False and found.BA < 4
+    assert sf.protect(more, WORDS, earlier=alone[:1]).verdicts[0].measured >= 4
+
+
+def test_the_imprint_holds_no_value_of_the_data():
+    text = sf.protect(upto("2026-01"), WORDS).imprint.to_json()
+    kept = json.loads(text)
+    for value in ("flu", "2026", "ward A", *EVERYBODY["zip"].unique()):
+        assert value not in text.replace(kept["policy"], "")
+
+
+def test_old_rows_must_not_change():
+    first = sf.protect(upto("2026-01"), WORDS).imprint
+    changed = upto("2026-02").with_columns(ward=pl.lit("A"))
+    with pytest.raises(RefusedByHistory, match="do not reproduce"):
+        sf.protect(changed, WORDS, earlier=[first])
+
+
+def test_a_small_batch_waits():
+    first = sf.protect(upto("2026-01"), WORDS).imprint
+    few = pl.concat([upto("2026-01"), people(["2026-02"], seed=1, each=3)])
+    with pytest.raises(RefusedByHistory, match="3 people are new") as caught:
+        sf.protect(few, WORDS, earlier=[first])
+    assert caught.value.exit_code == 5
+    hold = {**WORDS, "promises": [{"continuous": {"k": 4, "since": "month", "hold": True}}]}
+    with pytest.raises(HeldBack):
+        sf.protect(few, hold, earlier=[first])
+
+
+def test_a_new_chain_can_be_started():
+    later = EVERYBODY.filter(pl.col("month") > "2026-01")
+    assert sf.protect(later, WORDS).verdicts[0].holds
+
+
+def test_policies_that_a_chain_cannot_follow():
+    first = sf.protect(upto("2026-01"), WORDS).imprint
+    with pytest.raises(WrongCall, match="no promise"):
+        sf.protect(upto("2026-01"), {**WORDS, "promises": [{"k-anonymity": {"k": 2}}]}, earlier=[first])
+    for change, said in (
+        ({"protect": {"search": "mondrian"}}, "cannot keep it"),
+        ({"protect": {"search": "lattice"}}, "cannot keep it"),
+        ({"protect": {"suppress": "1/10"}}, "suppress"),
+        ({"promises": [{"continuous": {"k": 4, "since": "zip"}}]}, "must not be published"),
+        ({"promises": [{"continuous": {"k": 4, "since": "week"}}]}, "no column"),
+        ({"promises": [{"continuous": {"k": 4, "hold": 1}}]}, "true or false"),
+    ):
+        with pytest.raises(BadPolicy, match=said):
+            Policy.from_dict({**WORDS, **change})
+
+
+def test_the_policy_writes_itself():
+    words = {**WORDS, "promises": [{"continuous": {"k": 4, "since": "month", "survivors": True}}]}
+    policy = Policy.from_dict(words)
+    assert policy.to_dict()["promises"] == words["promises"]
+    first = sf.protect(upto("2026-01"), policy)
+    assert first.policy.digest == policy.digest
