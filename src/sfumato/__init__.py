@@ -5,6 +5,7 @@
     plan = sf.protect(people, "policy.yaml")     # what each column becomes, and the proof
     safe = plan.apply(people)                    # the same kind of table, safe
     audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
+    sf.release(people, "policy.yaml", ledger="sqlite:///ledger.db", into="2026-11")
 
 Importing the package loads nothing heavy; each name below is loaded when it is first used.
 """
@@ -20,20 +21,36 @@ if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
-    from sfumato.journey import attack, audit, declare, protect
+    from sfumato.journey import attack, audit, declare, protect, release
     from sfumato.protect.plan import Plan
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.receipt import Receipt
 
 __version__ = "0.1.0"
-__all__ = ["Audit", "Plan", "Policy", "attack", "audit", "declare", "demo", "protect"]
+__all__ = [
+    "Audit",
+    "Ledger",
+    "Plan",
+    "Policy",
+    "Receipt",
+    "attack",
+    "audit",
+    "declare",
+    "demo",
+    "protect",
+    "release",
+]
 
 _HOMES = {
     "Audit": "sfumato.attack.audit",
+    "Ledger": "sfumato.release.ledger.ledger",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
+    "Receipt": "sfumato.release.receipt",
     "audit": "sfumato.journey",
 }
-_FOLDERS = ("attack", "declare", "demo", "protect")
-_VERBS = ("attack", "declare", "protect")
+_FOLDERS = ("attack", "declare", "demo", "protect", "release")
+_VERBS = ("attack", "declare", "protect", "release")
 
 
 class _Verb(ModuleType):

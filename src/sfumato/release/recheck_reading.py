@@ -63,6 +63,12 @@ def header(path: Path) -> tuple[str, ...]:
     return _parquet_header(path) if _is_parquet(path) else _csv_header(path)
 
 
+def rows(path: Path) -> int:
+    """How many rows the file holds."""
+    names = header(path)
+    return _strictly(path, lambda db: _number(db, f"SELECT count(*) FROM {_file(path, names)}"))  # noqa: S608
+
+
 def tally(path: Path, *, keys: Sequence[str], sensitive: Mapping[str, Plant], person: str | None) -> Tally:
     """Group the whole file once by all columns that matter, then count what promises ask about."""
     names = header(path)
