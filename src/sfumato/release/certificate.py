@@ -1,4 +1,4 @@
-"""The certificate: proof of what was published and promised, for anybody with the files and the public key."""
+"""The certificate: proof of what was published and promised, for whoever has the files and the public key."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def issue(
     claim = staging.occupy(target, release)
     folder = staging.folder_of(target, release)
     try:
-        at("occupied")
         try:
+            at("occupied")
             ledger.stage(release, host=staging.host(ledger), folder=folder, target=target)
             at("staged")
             record = _record(prepared, release, chain, recipient, at=ledger.clock().isoformat())

@@ -50,7 +50,12 @@ def releases(connection: Connection, chain: str | None) -> list[Entry]:
 def key_in_force(connection: Connection) -> str:
     """The public key whose signature counts now."""
     wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc()).limit(1)
-    return str(_body(connection.execute(wanted).scalar())["public_key"])
+    return public_key(connection.execute(wanted).scalar())
+
+
+def public_key(body: object) -> str:
+    """The key that an entry of keys names."""
+    return str(_body(body).get("public_key", ""))
 
 
 def identity(connection: Connection) -> str:

@@ -72,8 +72,9 @@ class Entry:
             return "it names another key than the one in force"
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
-        return "" if self.kind == KEY or self._memory_is_whole else "what it remembers was changed"
+        return "" if self.kind == KEY or self.memory_is_whole else "what it remembers was changed"
 
     @property
-    def _memory_is_whole(self) -> bool:
+    def memory_is_whole(self) -> bool:
+        """Whether what is remembered is what was sealed."""
         return bool(json.loads(self.kept)["memory"] == digest(self.memory))

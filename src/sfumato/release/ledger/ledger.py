@@ -18,6 +18,7 @@ from sfumato.release.ledger.database import Database
 from sfumato.release.ledger.entry import KEY, Entry
 from sfumato.release.ledger.failures import Collision, LostDatabase
 from sfumato.release.ledger.keys import Key
+from sfumato.release.ledger.links import check_links, damaged
 from sfumato.release.ledger.record import Record
 from sfumato.release.ledger.sealing import NOTHING, canonical, head_message, signed
 from sfumato.release.ledger.seen import Head
@@ -172,12 +173,13 @@ class Ledger:
             return entries.key_in_force(connection)
 
     def history(self, chain: str | None = None) -> tuple[Record, ...]:
-        """The releases of a chain, or of all, in order; each is checked against its seal."""
+        """The releases of a chain, or of all, in order; first the whole ledger is followed to its head."""
         with self.database.reading() as connection:
+            check_links(connection)
             found = entries.releases(connection, chain)
         for entry in found:
-            if wrong := entry.fault(entry.signer):
-                raise BadLedger(f"entry {entry.number}: {wrong}", remedy="Run `sfumato ledger verify`.")
+            if not entry.memory_is_whole:
+                raise damaged(entry.number)
         return tuple(Record.of(entry) for entry in found)
 
     def entry(self, release: str) -> Entry | None:
