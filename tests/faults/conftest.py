@@ -35,8 +35,9 @@ def stage(tmp_path):
         )
         assert played.returncode == 0, played.stderr
         told = json.loads(played.stdout)
-        if SOAK:
-            sys.stderr.write(f"{scenario} {url or 'sqlite'}: {told}\n")
+        if report := os.environ.get("SFUMATO_SOAK_REPORT"):
+            with Path(report).open("a", encoding="utf-8") as file:
+                file.write(f"{scenario} on {'PostgreSQL' if url else 'SQLite'}: {json.dumps(told)}\n")
         return told
 
     return play
