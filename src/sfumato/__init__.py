@@ -2,6 +2,7 @@
 
     import sfumato as sf
 
+    scan = sf.discover(people, k=2, mode="any")  # which columns single people out
     plan = sf.protect(people, "policy.yaml")     # what each column becomes, and the proof
     safe = plan.apply(people)                    # the same kind of table, safe
     audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
-    from sfumato.journey import attack, audit, declare, protect, release
+    from sfumato.discover.discovery import Discovery
+    from sfumato.journey import attack, audit, declare, discover, draw, protect, release
     from sfumato.protect.plan import Plan
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.receipt import Receipt
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Audit",
+    "Discovery",
     "Ledger",
     "Plan",
     "Policy",
@@ -37,20 +40,24 @@ __all__ = [
     "audit",
     "declare",
     "demo",
+    "discover",
+    "draw",
     "protect",
     "release",
 ]
 
 _HOMES = {
     "Audit": "sfumato.attack.audit",
+    "Discovery": "sfumato.discover.discovery",
     "Ledger": "sfumato.release.ledger.ledger",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
     "Receipt": "sfumato.release.receipt",
     "audit": "sfumato.journey",
+    "draw": "sfumato.journey",
 }
-_FOLDERS = ("attack", "declare", "demo", "protect", "release")
-_VERBS = ("attack", "declare", "protect", "release")
+_FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release")
+_VERBS = ("attack", "declare", "discover", "protect", "release")
 
 
 class _Verb(ModuleType):

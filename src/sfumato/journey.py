@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.audit import Audit
@@ -17,10 +17,15 @@ from sfumato.declare.draft import draft
 from sfumato.declare.policy import Policy
 from sfumato.declare.presets import preset as preset_of
 from sfumato.declare.safe_harbor import safe_harbor
+from sfumato.discover.discovery import Discovery
+from sfumato.discover.reading import Reading
+from sfumato.discover.scan import scan
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan, make_plan
+from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
+from sfumato.report.charts import save
 from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise, WrongCall
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
@@ -40,6 +45,44 @@ def policy_of(given: AnyPolicy) -> Policy:
     if isinstance(given, Policy):
         return given
     return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+
+
+def discover(
+    data: Any,
+    *,
+    k: int,
+    mode: str | None = None,
+    fraction: Fraction | float | str | None = None,
+    count: int | None = None,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    record_risk: int | None = None,
+    without: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
+
+    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
+    one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
+    sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
+    records stand out by so many columns or fewer; columns in `without` are not searched.
+    """
+    return scan(
+        open_source(data),
+        Reading.of(k=k, mode=mode, fraction=fraction, count=count),
+        max_size=max_size,
+        max_results=max_results,
+        deadline=deadline,
+        risk_size=record_risk,
+        without=without,
+        progress=progress or silent,
+    )
+
+
+def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)
 
 
 def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Plan:
@@ -85,7 +128,7 @@ def protect_file(
 
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
-    with the person column, in a private folder that is gone afterwards.
+    with a number for each person, in a private folder that is gone afterwards.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
@@ -95,8 +138,8 @@ def protect_file(
         open_source(data).write(plan.recoding, staged, drop=meant.dropped, progress=told)
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
-        with TemporaryDirectory(prefix=".sfumato-", dir=staged.parent) as private:
-            return _judged(staged, data, plan, private=Path(private), progress=told)
+        with private_folder() as private:
+            return _judged(staged, data, plan, private=private, progress=told)
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 
@@ -108,8 +151,8 @@ def _judged(staged: Path, data: Any, plan: Plan, *, private: Path, progress: Pro
     if policy.person is None or policy.person in policy.published:
         return agreed(recheck(staged, policy))
     witness = private / f"witness{staged.suffix}"
-    kept = tuple(name for name in policy.dropped if name != policy.person)
-    open_source(data).write(plan.recoding, witness, drop=kept, progress=progress)
+    gone = tuple(name for name in policy.dropped if name != policy.person)
+    open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
     return agreed(recheck(staged, policy, witness=witness))
 
 

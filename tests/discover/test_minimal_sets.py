@@ -4,6 +4,8 @@ import random
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discover.plain import coded, minimal_sets, random_table
 from sfumato.discover.coded import NULL_RULE, Coded
@@ -37,6 +39,14 @@ def test_all_minimal_sets_and_no_others(seed):
                 reading.name,
                 NULL_RULE,
             )
+
+
+@given(st.integers(0, 2**32))
+def test_all_minimal_sets_of_any_other_table(seed):
+    draw = random.Random(seed)
+    table = random_table(draw, columns=6, rows=40)
+    for reading in readings(draw, draw.randint(2, 5)):
+        assert list(minimal(coded(table), reading).sets) == minimal_sets(table, reading)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import metadata
 
 import pytest
 
@@ -16,7 +15,6 @@ from sfumato.declare.promises import (
     TCloseness,
     known,
     make,
-    registry,
     schema,
 )
 from sfumato.terms.errors import BadPolicy, WrongCall
@@ -170,29 +168,6 @@ def test_classes_without_the_column_are_a_wrong_call():
     classes = plain.classes_of(Taxonomy.flat(["a"]), [{0: 1}], column="other")
     with pytest.raises(WrongCall, match="no histogram of s"):
         DistinctLDiversity("s", 2).holds_on(classes)
-
-
-class Elsewhere(KAnonymity):
-    """A promise of another package."""
-
-    name = "elsewhere"
-
-
-def test_other_packages_add_promises_through_an_entry_point(monkeypatch):
-    class Point:
-        name = "elsewhere"
-
-        def load(self):
-            return Elsewhere
-
-    monkeypatch.setattr(
-        metadata, "entry_points", lambda *, group: [Point()] if group == "sfumato.promises" else []
-    )
-    monkeypatch.setattr(registry, "_loaded", set())
-    monkeypatch.setattr(registry, "_makers", dict(registry._makers))
-    assert make("elsewhere", {"k": 4}) == Elsewhere(4)
-    assert "elsewhere" in known()
-    assert "elsewhere" in str(schema())
 
 
 def test_promises_compose():

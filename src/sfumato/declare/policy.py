@@ -16,7 +16,7 @@ from sfumato.declare.exact import written
 from sfumato.declare.problems import Origin, did_you_mean, refuse, short
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
-from sfumato.terms.promise import Promises
+from sfumato.terms.promise import Promises, files_of, reads_of
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
@@ -52,7 +52,9 @@ class Policy:
 
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
-    are published unchanged. Every column of the data must be declared.
+    are published unchanged. Every column of the data must be declared. `person` names the identifier that
+    tells people apart where somebody has several rows: classes then count people, and nobody may have two
+    different values in a column that a promise protects.
 
     >>> policy = Policy.from_dict(
     ...     {
@@ -74,6 +76,8 @@ class Policy:
     person: str | None = None
     folder: Path | None = field(default=None, compare=False)
     origin: Origin = field(default=Origin(), compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)
+    """What a policy that was proposed says of itself, first in its file."""
 
     def __post_init__(self) -> None:
         told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)
@@ -107,10 +111,11 @@ class Policy:
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
+        read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
         return tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
-            if rule.role.is_key or rule.role is Role.SENSITIVE
+            if rule.role.is_key or rule.role is Role.SENSITIVE or name in read
         )
 
     @property
@@ -159,12 +164,11 @@ class Policy:
     def digest(self) -> str:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
-        references = [getattr(getattr(p, "reference", None), "digest", "") for p in self.promises]
         whole = {
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "references": references,
+            "promises": [[list(pair) for pair in files_of(p)] for p in self.promises],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

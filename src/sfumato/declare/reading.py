@@ -137,6 +137,10 @@ class _Reader:
             message = f"the promise {name} is not available in this version"
             self.problems.append(Problem((*place, name), message))
             return None
+        trouble = known_promises.refused(name) if isinstance(name, str) else None
+        if trouble is not None:
+            self.problems.append(Problem((*place, str(name)), trouble.message, trouble.remedy))
+            return None
         wrong = shape.problems(words, known_promises.schema(), defs=schema.DEFS)
         self.problems += [problem.under(*place) for problem in wrong]
         if wrong or not isinstance(name, str) or not isinstance(words, Mapping):

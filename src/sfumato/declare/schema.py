@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.declare import promises
-from sfumato.declare.allowed import LOSSES, SEARCHES, options_of, roles
+from sfumato.declare import promises, searches
+from sfumato.declare.allowed import options_of, roles
 from sfumato.declare.builders import BUILDERS
 from sfumato.terms.microdata import Missing, Role
 
@@ -118,12 +118,12 @@ def _protect() -> Schema:
     return {
         "type": "object",
         "properties": {
-            "search": {"enum": list(SEARCHES)},
+            "search": {"enum": list(searches.known())},
             "suppress": {
                 "$ref": "#/$defs/fraction",
                 "description": "The largest share of the rows that may stay unpublished.",
             },
-            "loss": {"enum": list(LOSSES)},
+            "loss": {"enum": list(searches.LOSSES)},
             "weights": {
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/fraction"},

@@ -63,18 +63,16 @@ def _scan(
     question: Question, order: list[int], progress: Progress = silent
 ) -> tuple[tuple[int, ...], tuple[Step, ...]]:
     prefixes = _Prefixes(question, order)
-    place = {column: i for i, column in enumerate(order)}
     kept: list[int] = []
     steps = []
     for i in reversed(range(len(order))):
         holds = prefixes.exposes(i, kept)
+        without = question.table.names[order[i]]
+        steps.append(Step(without, _names(question, order[:i] + kept), holds))
         if not holds:
-            kept.append(order[i])
-        remaining = order[:i] + sorted(kept, key=place.__getitem__)
-        rest = tuple(j for j in remaining if j != order[i])
-        steps.append(Step(question.table.names[order[i]], _names(question, rest), holds))
+            kept.insert(0, order[i])
         progress("columns tested", len(steps), len(order))
-    return tuple(sorted(kept, key=place.__getitem__)), tuple(steps)
+    return tuple(kept), tuple(steps)
 
 
 def _names(question: Question, columns: Iterable[int]) -> tuple[str, ...]:
@@ -101,7 +99,7 @@ class _Prefixes:
     def exposes(self, i: int, kept: list[int]) -> bool:
         """Whether the first i columns and these expose enough records."""
         current = self._prefix(i)
-        for column in reversed(kept):
+        for column in kept:
             if current is None:
                 return True
             current = self._split(current, column)

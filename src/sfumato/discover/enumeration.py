@@ -49,6 +49,9 @@ def minimal(
 ) -> MinimalSets:
     """Find all minimal quasi-identifiers, or those found within the bounds.
 
+    Which ones are found within a number of results or a deadline may depend on the order of the rows; a
+    complete answer never does.
+
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> minimal(table, Reading.of(k=2, mode="all")).sets
     (('c',), ('a', 'b'))
@@ -68,10 +71,12 @@ def minimal(
     search = searcher(reduced, terms, bound, engine)
 
     def keep_going(found: int) -> bool:
-        progress("minimal sets found", found)
+        best = search.smallest
+        progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
         return limits.allow(found)
 
     complete = search.run(keep_going)
+    keep_going(search.found)
     most = None if max_results is None else max_results + 1
     found = reduced.expand(search.sets(), width=len(table.names), most=most)
     cut = max_results is not None and len(found) > max_results

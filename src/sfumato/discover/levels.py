@@ -39,6 +39,11 @@ class LevelSearch:
     def found(self) -> int:
         return len(self._sets)
 
+    @property
+    def smallest(self) -> int | None:
+        """The size of the smallest set found so far."""
+        return len(self._sets[0]) if self._sets else None
+
     def sets(self) -> Bits:
         """What has been found so far: a set of columns per row."""
         bits = np.zeros((len(self._sets), self.table.columns), bool)

@@ -31,34 +31,30 @@ class Reduced:
     @classmethod
     def of(cls, table: Coded, k: int) -> Reduced:
         """Reduce a table; answers about it come back through `expand`."""
-        marked: list[Codes] = []
+        from sfumato.kernels.partitions import mark_rare  # noqa: PLC0415
+
+        marked = np.empty(table.codes.shape, np.int32)
         members: list[list[int]] = []
         weights: list[tuple[int, int]] = []
         size = 1
         alike: dict[tuple[int, int, int], list[int]] = {}
         for j in range(len(table.names)):
-            counts = np.bincount(table.codes[j], minlength=max(table.sizes[j], 1))
-            if np.count_nonzero(counts) <= 1:
+            here = len(members)
+            used, *shape = mark_rare(table.codes[j], table.sizes[j], k, marked[here])
+            if used <= 1:
                 continue
-            frequent = counts >= k
-            label = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
-            codes = label[table.codes[j]]
-            kept = counts[frequent]
-            groups, rows, pairs = len(kept), int(kept.sum()), int((kept * kept).sum())
-            twin = _twin(codes, groups, (marked[i] for i in alike.get((groups, rows, pairs), [])))
+            groups, rows, pairs = shape
+            rivals = alike.setdefault((groups, rows, pairs), [])
+            twin = _twin(marked[here], groups, (marked[i] for i in rivals))
             if twin is not None:
-                members[alike[groups, rows, pairs][twin]].append(j)
+                members[rivals[twin]].append(j)
                 continue
-            alike.setdefault((groups, rows, pairs), []).append(len(marked))
-            marked.append(codes)
+            rivals.append(here)
             members.append([j])
             weights.append((-pairs, j))
             size = max(size, groups)
-        order = sorted(range(len(marked)), key=weights.__getitem__)
-        reduced = np.empty((len(marked), table.rows), np.int32)
-        for place, j in enumerate(order):
-            reduced[place] = marked[j]
-        return cls(reduced, size, tuple(tuple(members[j]) for j in order))
+        order = sorted(range(len(members)), key=weights.__getitem__)
+        return cls(marked[order], size, tuple(tuple(members[j]) for j in order))
 
     @property
     def rows(self) -> int:

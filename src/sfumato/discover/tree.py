@@ -46,6 +46,8 @@ class TreeSearch:
             stack_rows, bounds, at, b_at, clusters, kept, count, np.empty(max(rows, 32), np.int32)
         )
         self.tree = _new_tree(columns, depths)
+        self._looked_at = 0
+        self._smallest: int | None = None
 
     def run(self, keep_going: KeepGoing, *, budget: int = BUDGET) -> bool:
         """Search on until the end (true) or until told to stop (false)."""
@@ -75,6 +77,7 @@ class TreeSearch:
 
         columns = self.goal.codes.shape[0]
         self.goal = self.goal._replace(max_size=min(max_size, columns))
+        self._looked_at, self._smallest = 0, None
         edges, sampled = int(self.tree.registers[kernel.EDGES]), int(self.tree.registers[kernel.SAMPLED])
         depths = min(max_size, columns) + 4
         known = self.tree
@@ -102,6 +105,16 @@ class TreeSearch:
         from sfumato.kernels.edges import EDGES  # noqa: PLC0415
 
         return self.tree.edges[: int(self.tree.registers[EDGES])]
+
+    @property
+    def smallest(self) -> int | None:
+        """The size of the smallest set found so far."""
+        fresh = self.tree.results[self._looked_at : self.found]
+        self._looked_at += len(fresh)
+        if len(fresh):
+            size = int(np.bitwise_count(fresh).sum(axis=1).min())
+            self._smallest = size if self._smallest is None else min(size, self._smallest)
+        return self._smallest
 
     def sets(self) -> Bits:
         """What has been found so far: a set of columns per row."""

@@ -68,6 +68,11 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
 
     `gathered` holds the columns of the planned table, then its person column if it has one, then the other
     columns to be published; `names` are the published columns in order.
+
+    A column that is not generalized publishes the source's own values. A leaf rank does not tell them where
+    values share a leaf: if the taxonomy of a sensitive column holds 90 and more to be one value, promises
+    are judged on that one value, and the published table still says 93. Such a column is packed twice, as
+    ranks to recognize the planned rows and as values to be published.
     """
     if not names:
         raise WrongCall("no column is left to publish")
@@ -82,25 +87,29 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     for found, size in zip(ranks, table.packing.sizes, strict=True):
         if found.max(initial=0) >= size:
             raise _another_table()
+    position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
+    keys = {c.name: j for j, c in enumerate(table.keys)}
+    parts: list[_Part] = []
+    others: list[int] = []
+    for name in names:
+        j = position[name]
+        if name in keys:
+            parts.append(_Part(*_labels(recoding, keys[name])))
+        elif j < planned and (code := _places(orders[j], ranks[j])) is not None:
+            parts.append(_Part(orders[j].values, code, j))
+        else:
+            own = np.arange(len(orders[j].values) + 1)
+            parts.append(_Part(orders[j].values, own, planned + len(others)))
+            others.append(j)
     packing, packed = gathered.repack(
-        [*ranks, *(order.place for order in orders[planned:])],
-        [*table.packing.sizes, *(len(order.values) + 1 for order in orders[planned:])],
+        [*ranks, *(orders[j].place for j in others)],
+        [*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)],
+        columns=[*range(planned), *others],
     )
     packed = sorted_keys(packed)
     class_of = _classes(packing, packed, recoding)
     if (class_of == SUPPRESSED).any():
         packed, class_of = packed[:, class_of != SUPPRESSED], class_of[class_of != SUPPRESSED]
-
-    position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
-    keys = {c.name: j for j, c in enumerate(table.keys)}
-    parts: list[_Part] = []
-    for name in names:
-        if name in keys:
-            parts.append(_Part(*_labels(recoding, keys[name])))
-        else:
-            j = position[name]
-            code = _by_rank(orders[j], ranks[j]) if j < planned else np.arange(len(orders[j].values) + 1)
-            parts.append(_Part(orders[j].values, code, j))
     return _assemble(names, parts, packing, packed, class_of)
 
 
@@ -110,6 +119,7 @@ class _Ordered:
 
     values: pa.Array
     place: NDArray[np.int64]
+    missing: bool
 
     @classmethod
     def of(cls, dictionary: Dictionary) -> _Ordered:
@@ -118,7 +128,7 @@ class _Ordered:
         place = np.empty(len(values) + 1, np.int64)
         place[to_numpy(order)] = np.arange(len(values))
         place[len(values)] = len(values)
-        return cls(values.take(order), place[index])
+        return cls(values.take(order), place[index], dictionary.missing > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +148,13 @@ def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[n
     return np.maximum(ranks, 0)
 
 
-def _by_rank(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of a value by its leaf rank; ranks that do not occur get any place."""
+def _places(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The place of a value by its rank, if every value has a rank of its own; else `None`."""
+    occurring = slice(None if order.missing else 1, None)
+    ranks, place = ranks[occurring], order.place[occurring]
     code = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
-    code[ranks[0]] = order.place[0]
-    code[ranks[1:]] = order.place[1:]
-    return code
+    code[ranks] = place
+    return code if np.array_equal(code[ranks], place) else None
 
 
 def _another_table() -> BadData:

@@ -31,16 +31,24 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def writer(
-    path: Path, *, overwrite: bool = False, formula_safe: bool = False, delimiter: str = ","
+    path: Path,
+    *,
+    overwrite: bool = False,
+    formula_safe: bool = False,
+    delimiter: str = ",",
+    private: bool = False,
 ) -> Callable[[Published, Progress], Path]:
-    """How to write a published table to this path; refuses at once what cannot work."""
+    """How to write a published table to this path; refuses at once what cannot work.
+
+    A `private` file can be read by its owner alone.
+    """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
         raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
     _check_target(path, overwrite)
 
     def write(published: Published, progress: Progress) -> Path:
-        with placed(path, overwrite=overwrite) as file:
+        with placed(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
                 mark = "\t" if suffix == ".tsv" else delimiter
                 _write_csv(published, file, mark, formula_safe, progress)
@@ -65,12 +73,12 @@ def _check_target(path: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def placed(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
     _check_target(path, overwrite)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         raise WrongCall(
             f"the target's folder cannot be written to ({error.strerror})", where=str(path.parent)

@@ -45,8 +45,11 @@ SHORT_OF_EDGES = 2
 SHORT_OF_RESULTS = 3
 SHORT_OF_ROWS = 4
 
-EDGE_ROOM = 160
+EDGE_ROOM = 64
 """Free places for edges that a single step may need."""
+
+_SAMPLE = 1 << 14
+"""About how many rows the first edges are drawn from."""
 
 _NONE = np.uint64(0)
 _FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
@@ -54,15 +57,24 @@ _FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
 
 @njit(cache=True)
 def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
-    """First edges: rows that agree on a column, column by column."""
+    """First edges: rows that agree on a column, column by column, among some of the rows."""
     rows = goal.codes.shape[1]
     known = tree.registers[EDGES]
     column = tree.registers[SAMPLED]
     tree.registers[SAMPLED] += 1
-    step(goal, stack, 0, column, rows + 1, rows + 1)
-    if stack.kept[1] == 0:
+    stride = 1 + rows // _SAMPLE
+    stack.at[1] = rows
+    stack.b_at[1] = 2
+    stack.clusters[1] = 1
+    stack.kept[1] = (rows + stride - 1) // stride
+    for i in range(stack.kept[1]):
+        stack.rows[rows + i] = i * stride
+    stack.bounds[2] = 0
+    stack.bounds[3] = stack.kept[1]
+    step(goal, stack, 1, column, rows + 1, rows + 1)
+    if stack.kept[2] == 0:
         return
-    last = differences(goal, stack, tree, 1, known, EDGE_ROOM)
+    last = differences(goal, stack, tree, 2, known, EDGE_ROOM)
     fresh = known
     for e in range(known, last):
         edge = tree.edges[e]

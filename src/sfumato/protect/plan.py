@@ -18,7 +18,7 @@ from sfumato.protect.shape import published_nodes, shape_of
 from sfumato.terms.card import Card, figure, several, verdict_lines
 from sfumato.terms.classes import Classes
 from sfumato.terms.document import plain, verdict_document
-from sfumato.terms.errors import Infeasible, SfumatoError
+from sfumato.terms.errors import BadData, Infeasible, SfumatoError
 from sfumato.terms.microdata import Codes, Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
@@ -137,6 +137,7 @@ class Plan:
 
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
     """Search as the policy asks, and prove what was found before anybody sees it."""
+    check_people(table, policy.promises)
     aim = _aim(policy)
     outcome = find(policy.protect.search)(table, policy.promises, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
@@ -155,6 +156,22 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.checked,
         smallest,
     )
+
+
+def check_people(table: Microdata, promises: Promises) -> None:
+    """Raise `BadData` where somebody has two values of a column that a promise protects.
+
+    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
+    yet everybody in it has both.
+    """
+    for name in promises.sensitive:
+        if torn := table.torn(name):
+            raise BadData(
+                f"{several(torn, 'person has', 'people have')} several values of {name}, and what is promised"
+                " of it is sound only where everybody has one.",
+                where=f"column {name}",
+                remedy="Give every person one row, or promise only k-anonymity.",
+            )
 
 
 def _aim(policy: Policy) -> Aim:

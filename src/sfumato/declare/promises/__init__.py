@@ -8,7 +8,7 @@ from sfumato.declare.promises.freeform import Freeform
 from sfumato.declare.promises.k_anonymity import KAnonymity
 from sfumato.declare.promises.recursive_l_diversity import RecursiveLDiversity
 from sfumato.declare.promises.reference import Reference
-from sfumato.declare.promises.registry import column_options, known, make, register, schema
+from sfumato.declare.promises.registry import column_options, known, make, refused, register, schema
 from sfumato.declare.promises.t_closeness import TCloseness
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "column_options",
     "known",
     "make",
+    "refused",
     "register",
     "schema",
 ]

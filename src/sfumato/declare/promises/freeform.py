@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,14 +12,16 @@ import numpy as np
 from sfumato.declare.freeform.board import Board, Inference
 from sfumato.declare.freeform.guard import FreeColumn, Guard
 from sfumato.declare.freeform.options import FreeOptions
-from sfumato.declare.freeform.sweeping import breach, breach_of_step, worst
+from sfumato.declare.freeform.placing import board_of_labels, written_down
+from sfumato.declare.freeform.sweeping import worst
+from sfumato.declare.freeform.watch import FreeformWatch, Shown
 from sfumato.declare.promises.judging import NOTHING
 from sfumato.declare.promises.parameters import Declared, Exact, Parameter
 from sfumato.declare.promises.registry import register
 from sfumato.terms.errors import BadPolicy
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Answer, Cuts
-from sfumato.terms.recoding import classes_under
+from sfumato.terms.microdata import Codes, Column, Counts, Microdata, Role
+from sfumato.terms.promise import Cuts
+from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
 
 
@@ -72,14 +74,19 @@ class Freeform(Declared):
                 "threat must be below 1: no threat exceeds 1, so nothing would be promised", where="threat"
             )
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it was told about."""
+        return tuple(self.columns)
+
     def about(self, columns: Mapping[str, Any]) -> Freeform:
         """The same promise, told what the policy declares of its columns."""
-        told = {
-            name: rule.options.declared(rule.taxonomy)
-            for name, rule in columns.items()
-            if rule.role is Role.FREE and rule.options is not None
-        }
-        return Freeform(self.threat, self.observability, {**told, **self.columns})
+        told = {}
+        for name, rule in columns.items():
+            if rule.role is Role.FREE:
+                declared = self.columns.get(name) or (rule.options or FreeOptions()).declared(rule.taxonomy)
+                told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
+        return Freeform(self.threat, self.observability, told)
 
     def objections(self, policy: Any) -> list[str]:
         """What this promise cannot go with."""
@@ -90,6 +97,11 @@ class Freeform(Declared):
             said.append("it counts rows, so every person must have one row: drop `person`")
         if policy.protect.suppress > 0:
             said.append("it is about the table as a whole and is not judged with rows suppressed")
+        said += [
+            f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
+            for name, column in self.columns.items()
+            if column != FreeColumn() and not written_down(column.rule)
+        ]
         return said
 
     def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
@@ -103,16 +115,20 @@ class Freeform(Declared):
 
     def board(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> Board:
         """What is published under these cuts."""
-        class_of, nodes = classes_under(table, cuts)
-        counts = np.zeros(len(nodes), np.int64)
-        np.add.at(counts, class_of, table.counts)
-        return Board(np.ascontiguousarray(nodes.T), counts, guards or self.guards(table.keys))
+        shown = Shown.under(table, cuts)
+        return Board(shown.nodes, shown.counts, guards or self.guards(table.keys))
 
     def watch(self, table: Microdata) -> FreeformWatch:
         return FreeformWatch(self, table, self.guards(table.keys))
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
         return self.verdict_of(self.board(table, cuts))
+
+    def verdict_on_labels(
+        self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
+    ) -> Verdict:
+        """On the texts of a published table; raises `BadData` where one has no place in its taxonomy."""
+        return self.verdict_of(board_of_labels(self.columns, self.observability, labels, codes, counts))
 
     def verdict_of(self, board: Board) -> Verdict:
         """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
@@ -145,38 +161,3 @@ def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np
         if node:
             match &= (board.nodes[j] >= node) & (board.nodes[j] < guard.taxonomy.end[node])
     return match
-
-
-class FreeformWatch:
-    """Asked before every step of a search; a step is judged on what it changes."""
-
-    def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
-        self.promise, self.table, self.guards = promise, table, guards
-        self._index = {c.name: j for j, c in enumerate(table.keys)}
-        self._accepted = False
-
-    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        found = self.find(cuts, step)
-        if found is None:
-            return Answer.YES, ""
-        return Answer.NEVER, self.tell(found)
-
-    def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
-        """A breach under these cuts, if there is any."""
-        board = self.promise.board(self.table, cuts, self.guards)
-        if step is None or not self._accepted:
-            return breach(board, self.promise.threat)
-        return breach_of_step(board, self.promise.threat, self._index[step[0]], step[1])
-
-    def accept(self, cuts: Cuts) -> None:  # noqa: ARG002  # the seam's; supports are counted anew
-        self._accepted = True
-
-    def tell(self, found: Inference) -> str:
-        """A breach in columns and counts: it may be about so few that its values are not to be named."""
-        names = [c.name for c in self.table.keys]
-        used = [names[j] for j, v in enumerate(found.given) if v]
-        given = f"who sees {' and '.join(used)}" if used else "anybody"
-        return (
-            f"{given} infers {names[found.target]} of {found.support} rows,"
-            f" right in {found.held} (threat {found.threat})"
-        )
