@@ -45,10 +45,18 @@ $(PEERS)/.ready: tests/peers/requirements.txt
 	@$(PEERS)/bin/pip install --quiet --disable-pip-version-check --requirement tests/peers/requirements.txt
 	@touch $@
 
+# The tests of the ledger start a PostgreSQL of their own, from the system's packages; nothing of it keeps running.
+.PHONY: postgresql
+postgresql:
+	@command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+		echo "== installing postgresql from the system's packages"; \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
+
 demo: $(VENV)/.ready
 	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
 
-test: $(VENV)/.ready $(PEERS)/.ready
+test: $(VENV)/.ready $(PEERS)/.ready postgresql
 	@echo "== running the tests on $(JOBS) processes"
 	@$(BIN)/pytest -n $(JOBS)
 
@@ -60,9 +68,10 @@ lint: $(VENV)/.ready
 	@echo "== direction of imports"
 	@$(BIN)/lint-imports
 
-soak: $(VENV)/.ready $(PEERS)/.ready
+soak: $(VENV)/.ready $(PEERS)/.ready postgresql
 	@echo "== running the tests with many more random cases"
-	@SFUMATO_HYPOTHESIS=soak $(BIN)/pytest -n $(JOBS)
+	@rm -f tests/faults/soak.txt
+	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS)
 
 benchmark: $(VENV)/.ready $(PEERS)/.ready
 	@$(BIN)/python -m benchmarks --data $(DATA)

@@ -6,6 +6,7 @@
     plan = sf.protect(people, "policy.yaml")     # what each column becomes, and the proof
     safe = plan.apply(people)                    # the same kind of table, safe
     audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
+    sf.release(people, "policy.yaml", ledger="sqlite:///ledger.db", into="2026-11")
 
 Importing the package loads nothing heavy; each name below is loaded when it is first used.
 """
@@ -22,15 +23,19 @@ if TYPE_CHECKING:
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
     from sfumato.discover.discovery import Discovery
-    from sfumato.journey import attack, audit, declare, discover, draw, protect
+    from sfumato.journey import attack, audit, declare, discover, draw, protect, release
     from sfumato.protect.plan import Plan
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.receipt import Receipt
 
 __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Discovery",
+    "Ledger",
     "Plan",
     "Policy",
+    "Receipt",
     "attack",
     "audit",
     "declare",
@@ -38,18 +43,21 @@ __all__ = [
     "discover",
     "draw",
     "protect",
+    "release",
 ]
 
 _HOMES = {
     "Audit": "sfumato.attack.audit",
     "Discovery": "sfumato.discover.discovery",
+    "Ledger": "sfumato.release.ledger.ledger",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
+    "Receipt": "sfumato.release.receipt",
     "audit": "sfumato.journey",
     "draw": "sfumato.journey",
 }
-_FOLDERS = ("attack", "declare", "demo", "discover", "protect")
-_VERBS = ("attack", "declare", "discover", "protect")
+_FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release")
+_VERBS = ("attack", "declare", "discover", "protect", "release")
 
 
 class _Verb(ModuleType):

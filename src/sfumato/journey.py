@@ -1,12 +1,14 @@
 """The order of the verbs: the only module that knows what comes after what."""
+# ruff: noqa: PLC0415  # databases wait until something is released
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
@@ -30,6 +32,12 @@ from sfumato.terms.imprint import Imprint
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import BesideEarlier
 from sfumato.terms.verdict import Verdict
+
+if TYPE_CHECKING:
+    from sfumato.release.issue import Prepared
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.record import Check, Record
+    from sfumato.release.receipt import Receipt
 
 AnyPolicy = Policy | str | Path | Mapping[str, Any]
 """A policy, the path of its file, or what the file would say."""
@@ -151,18 +159,116 @@ def protect_file(
         open_source(data).write(plan.recoding, staged, drop=meant.dropped, progress=told)
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
-        told("recheck", 0)
-        if meant.person is None or meant.person in meant.published:
-            return agreed(recheck(staged, meant))
         with private_folder() as private:
-            witness = private / f"witness{staged.suffix}"
-            gone = tuple(name for name in meant.dropped if name != meant.person)
-            open_source(data).write(
-                plan.recoding, witness, drop=gone, numbered=(meant.person,), progress=told
-            )
-            return agreed(recheck(staged, meant, witness=witness))
+            return _judged(staged, data, plan, private=private, progress=told)
 
     return plan, publish(target, write, judge, overwrite=overwrite)
+
+
+def _judged(staged: Path, data: Any, plan: Plan, *, private: Path, progress: Progress) -> tuple[Verdict, ...]:
+    """What a second implementation says of the written bytes; `private` is a folder for the witness."""
+    progress("recheck", 0)
+    policy = plan.policy
+    if policy.person is None or policy.person in policy.published:
+        return agreed(recheck(staged, policy))
+    witness = private / f"witness{staged.suffix}"
+    gone = tuple(name for name in policy.dropped if name != policy.person)
+    open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
+    return agreed(recheck(staged, policy, witness=witness))
+
+
+def release(
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    ledger: Ledger | str,
+    into: str | Path | None = None,
+    to: str | Sequence[str] | None = None,
+    chain: str = "main",
+    format: str | None = None,
+    checks: Sequence[Check] = (),
+    remember: Callable[[Plan], bytes | Mapping[str, Any]] | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Publish a table to a new folder and enter it in the ledger: both, or neither.
+
+    `chain` names the series of releases that this one continues; `checks` hold it against the earlier ones.
+    What `remember` makes of the plan is given back to later checks. The folder holds the table, a manifest
+    and a signed certificate; it appears whole, after the bytes were read again and judged. With `dry_run`
+    nothing is written, and `into` is not needed.
+    """
+    from sfumato.release.issue import issue, rehearse
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.record import remembered
+
+    meant, told = policy_of(policy), progress or silent
+    recipient = recipient_of(to)
+    if not chain:
+        raise WrongCall("a chain needs a name")
+
+    def prepare(history: Sequence[Record]) -> Prepared:  # noqa: ARG001  # no promise looks back yet
+        plan = protect(data, meant, progress=told)
+        return _prepared(plan, data, remembered(remember(plan) if remember else None), progress=told)
+
+    if dry_run:
+        earlier = _history(ledger, chain)
+        return rehearse(earlier, prepare, chain=chain, recipient=recipient, checks=checks)
+    if into is None:
+        raise WrongCall("no target named", remedy="Say into which new folder.")
+    kind = format or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
+    if kind not in ("csv", "parquet"):
+        raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
+    opened = Ledger(ledger) if isinstance(ledger, str) else ledger
+    return issue(
+        opened, prepare, into=into, name=f"data.{kind}", chain=chain, recipient=recipient, checks=checks
+    )
+
+
+def recipient_of(to: str | Sequence[str] | None) -> str | None:
+    """The one recipient that was named."""
+    names = [to] if isinstance(to, str) else list(to or ())
+    if len(names) > 1:
+        raise WrongCall(
+            "one release goes to one recipient",
+            remedy="Versions for several recipients are not there yet: release to one name.",
+        )
+    return names[0] if names else None
+
+
+def _history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
+    """The earlier releases; of a ledger that is not there yet, none."""
+    from sfumato.release.ledger.database import Database
+    from sfumato.release.ledger.ledger import Ledger
+
+    if isinstance(ledger, Ledger):
+        return ledger.history(chain)
+    return Ledger(ledger, readonly=True).history(chain) if Database(ledger).exists else ()
+
+
+def _prepared(plan: Plan, data: Any, memory: bytes, *, progress: Progress) -> Prepared:
+    """What the ledger is told of a plan: numbers of nodes, digests and counts, never a value."""
+    from sfumato.release.issue import Prepared
+
+    policy, recoding = plan.policy, plan.recoding
+    cuts = recoding.cuts
+    return Prepared(
+        policy=policy.digest,
+        write=lambda path: open_source(data).write(recoding, path, drop=policy.dropped, progress=progress),
+        judge=lambda path, private: _judged(path, data, plan, private=private, progress=progress),
+        verdicts=plan.verdicts,
+        taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
+        cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
+        figures={
+            "rows": plan.rows - plan.suppressed,
+            "suppressed": plan.suppressed,
+            "classes": plan.classes,
+            "k": plan.smallest,
+            "loss": plan.loss,
+        },
+        memory=memory,
+        versions={"sfumato": version("sfumato")},
+    )
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

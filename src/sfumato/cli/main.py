@@ -16,11 +16,14 @@ import typer
 import sfumato
 from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
+from sfumato.cli.certificate import certificate
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
+from sfumato.cli.ledger import ledger
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
+from sfumato.cli.release import history, release
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.through import Through, through
 from sfumato.terms.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
@@ -32,11 +35,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, 70 a bug.",
+    epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
+    "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, demo):
+for verb in (discover, declare, protect, audit, attack, release, history, demo):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
+app.add_typer(ledger, name="ledger")
+app.add_typer(certificate, name="certificate")
 
 
 def _version(asked: bool) -> None:

@@ -15,3 +15,22 @@ ShowValues = Annotated[
     typer.Option("--show-values", help="Also show, on stderr only, the values of your data concerned."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+LedgerUrl = Annotated[
+    str,
+    typer.Option(
+        "--ledger", metavar="URL", envvar="SFUMATO_LEDGER", help="sqlite:///FILE or postgresql://HOST/NAME."
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        envvar="SFUMATO_LEDGER_KEY",
+        help="The signing key; else beside the SQLite file, made when first needed.",
+    ),
+]
+PublicKey = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="The public key, as you know it from the publisher."),
+]

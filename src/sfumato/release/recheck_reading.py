@@ -79,6 +79,12 @@ def header(path: Path) -> tuple[str, ...]:
     return _parquet_header(path) if _is_parquet(path) else _csv_header(path)
 
 
+def rows(path: Path) -> int:
+    """How many rows the file holds."""
+    names = header(path)
+    return _strictly(path, lambda db: _number(db, f"SELECT count(*) FROM {_file(path, names)}"))  # noqa: S608
+
+
 def tally(
     path: Path,
     *,

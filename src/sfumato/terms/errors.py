@@ -6,10 +6,12 @@
     │   ├── BadData
     │   ├── BadTaxonomy
     │   │   └── NotACut
-    │   └── BadPolicy
+    │   ├── BadPolicy
+    │   └── BadLedger      the ledger is damaged, rolled back, or of another version
     ├── BrokenPromise      a promise does not hold                           exit 1
     │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
+    │   └── Unfinished     ... or the last step has to be taken again by `sfumato ledger recover`
     ├── RefusedByHistory   unsafe next to earlier releases                   exit 5
     │   └── HeldBack       ... for now: too few people are new, they wait
     └── Interrupted        stopped from outside; nothing was published       exit 130
@@ -94,6 +96,10 @@ class BadPolicy(BadInput):
         self.problems = tuple(problems)
 
 
+class BadLedger(BadInput):
+    """The ledger cannot be trusted: damaged, edited, rolled back, without its key, or of another version."""
+
+
 class BrokenPromise(SfumatoError):
     """A promise does not hold on what would be published."""
 
@@ -108,6 +114,10 @@ class LedgerConflict(SfumatoError):
     """The ledger moved while this release was prepared."""
 
     exit_code = 4
+
+
+class Unfinished(LedgerConflict):
+    """Whether the release counts is settled in the ledger, but its folder is not in place yet: recover."""
 
 
 class RefusedByHistory(SfumatoError):

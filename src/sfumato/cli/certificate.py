@@ -1,0 +1,44 @@
+"""`sfumato certificate`: is this what was published?"""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, PublicKey
+from sfumato.cli.terminal import document, say
+from sfumato.cli.through import through
+
+certificate = typer.Typer(help="Check the certificate of a release.", rich_markup_mode=None)
+
+
+@certificate.callback()
+def _certificate() -> None:
+    """Check the certificate of a release."""
+
+
+@certificate.command()
+@through
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
+    key: PublicKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the files beside a certificate are those that were published, and who signed it.
+
+    Needs nothing but the published folder and the publisher's public key. Exits 1 if anything was changed.
+
+    Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
+    """
+    from sfumato.release.certificate import examine
+    from sfumato.release.ledger.keys import public_key
+
+    found = examine(file, key=None if key is None else public_key(key))
+    if as_json:
+        document(found.as_dict())
+    else:
+        say(str(found.card()))
+    raise typer.Exit(0 if found.holds else 1)

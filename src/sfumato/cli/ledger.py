@@ -1,0 +1,125 @@
+"""`sfumato ledger`: look after the ledger."""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, KeyFile, LedgerUrl, PublicKey
+from sfumato.cli.terminal import document, say, talk
+from sfumato.cli.through import through
+
+ledger = typer.Typer(help="Verify, back up and recover the ledger of releases.", rich_markup_mode=None)
+
+DEFAULT = "sqlite:///ledger.db"
+Certificates = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--certificate", metavar="FILE", help="A certificate that the ledger must know; may be repeated."
+    ),
+]
+
+
+@ledger.command()
+@through
+def verify(
+    url: LedgerUrl = DEFAULT,
+    certificate: Certificates = None,
+    key: PublicKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read every entry and check that nothing was changed, cut off or put back.
+
+    Only reads. Exits 1 and names the first bad entry if something is wrong.
+
+    Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
+    """
+    from sfumato.release.certificate import read
+    from sfumato.release.ledger.keys import public_key
+    from sfumato.release.ledger.ledger import Ledger
+
+    opened = Ledger(url, readonly=True)
+    known = None if key is None else public_key(key)
+    found = opened.verify(certificates=[read(file) for file in certificate or []], key=known)
+    if as_json:
+        document(found.as_dict())
+    else:
+        say(str(found.card()))
+    raise typer.Exit(0 if found.holds else 1)
+
+
+@ledger.command()
+@through
+def recover(url: LedgerUrl = DEFAULT, key: KeyFile = None, as_json: AsJson = False) -> None:
+    """Finish or roll back what a crash left half-done.
+
+    A release does this too before it begins. Doing it twice does no harm.
+
+    Example:  sfumato ledger recover
+    """
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.recovery import recover as put_right
+
+    found = put_right(Ledger(url, key=key))
+    if as_json:
+        document({"releases": [vars(release) for release in found]})
+    else:
+        for release in found:
+            say(f"{release.release}  {release.outcome}  {release.target}")
+        say("nothing is under way" if not found else f"looked after {len(found)}")
+    raise typer.Exit(1 if any(release.outcome == "lost" for release in found) else 0)
+
+
+@ledger.command()
+@through
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.")],
+    url: LedgerUrl = DEFAULT,
+) -> None:
+    """Copy the ledger as it is at one moment, after verifying it. The key is not copied.
+
+    Example:  sfumato ledger backup ledger-2026-11.db
+    """
+    from sfumato.release.ledger.copies import backup as copy
+    from sfumato.release.ledger.ledger import Ledger
+
+    copy(Ledger(url, readonly=True), file)
+    talk(f"wrote {file}; keep the key somewhere else")
+
+
+@ledger.command()
+@through
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    url: LedgerUrl = DEFAULT,
+    certificate: Certificates = None,
+    key: KeyFile = None,
+) -> None:
+    """Fill an empty database from a backup; also the way from SQLite to PostgreSQL.
+
+    Refused if the backup is damaged or misses a release that is known to have been published.
+
+    Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
+    """
+    from sfumato.release.certificate import read
+    from sfumato.release.ledger.copies import restore as fill
+
+    fill(file, url, key=key, certificates=[read(path) for path in certificate or []])
+    talk("restored")
+
+
+@ledger.command()
+@through
+def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
+    """Change to a new signing key; the old one signs the change.
+
+    Publish the new public key, and keep the old public key for the certificates it signed.
+
+    Example:  sfumato ledger rotate
+    """
+    from sfumato.release.ledger.ledger import Ledger
+
+    say(Ledger(url, key=key).rotate())

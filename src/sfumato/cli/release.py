@@ -1,0 +1,95 @@
+"""`sfumato release`, `sfumato history`: publish, and look back."""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, Data, KeyFile, LedgerUrl, PolicyFile, ShowValues
+from sfumato.cli.terminal import document, progress_bar, say, talk
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger.ledger import Ledger
+
+Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
+
+
+def release(
+    data: Data,
+    policy: PolicyFile,
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+    into: Annotated[
+        Path | None, typer.Option("--into", metavar="FOLDER", help="A new folder, which the release becomes.")
+    ] = None,
+    to: Annotated[
+        list[str] | None, typer.Option("--to", metavar="NAME", help="Who receives it; one for now.")
+    ] = None,
+    chain: Chain = "main",
+    format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; else as the data is.")
+    ] = None,
+    key: KeyFile = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
+    as_json: AsJson = False,
+    show_values: ShowValues = False,  # noqa: ARG001  # the error handler looks for it
+) -> None:
+    """Publish a safe table and enter it in the ledger: both, or neither.
+
+    Exits 4 if somebody else released meanwhile (try again), 5 if earlier releases forbid it.
+
+    Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
+    """
+    from sfumato import journey
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.terms.errors import WrongCall
+
+    if into is None and not dry_run:
+        raise WrongCall(
+            "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
+        )
+    journey.recipient_of(to)
+    with progress_bar() as progress:
+        receipt = journey.release(
+            data,
+            policy,
+            ledger=ledger if dry_run else _writable(Ledger(ledger, key=key)),
+            into=into,
+            to=to,
+            chain=chain,
+            format=format,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    if as_json:
+        document(receipt.as_dict())
+        return
+    say(str(receipt))
+    talk(f"published {into}" if receipt.published else "nothing was written")
+
+
+def _writable(ledger: Ledger) -> Ledger:
+    if ledger.database.on_a_shared_drive:
+        talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
+    return ledger
+
+
+def history(
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+    chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was released: rows, k, what is left of it next to the others, loss.
+
+    Example:  sfumato history --ledger sqlite:///ledger.db
+    """
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.receipt import Receipt, history_card
+
+    records = Ledger(ledger, readonly=True).history(chain)
+    if as_json:
+        document({"releases": [{**Receipt(r).as_dict(), "at": r.at} for r in records]})
+    else:
+        say(str(history_card(records)))

@@ -1,0 +1,46 @@
+"""Hashes and signatures: what makes an entry show that it was changed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+NOTHING = "0" * 64
+"""The hash before the first entry."""
+
+
+def canonical(content: Any) -> str:
+    """The one way to write this content as JSON (RFC 8785).
+
+    >>> canonical({"b": 1, "a": [True, None, "ü"]})
+    '{"a":[true,null,"ü"],"b":1}'
+    """
+    return rfc8785.dumps(content).decode()
+
+
+def digest(content: str | bytes) -> str:
+    """SHA-256, in hexadecimal."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def entry_message(sealed: str) -> bytes:
+    """What is signed of an entry: its hash."""
+    return f"sfumato entry {sealed}".encode()
+
+
+def head_message(number: int, sealed: str) -> bytes:
+    """What is signed of the head: where the ledger ends."""
+    return f"sfumato head {number} {sealed}".encode()
+
+
+def signed(message: bytes, signature: str, public: str) -> bool:
+    """Whether the holder of the key signed the message (Ed25519)."""
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""The tables of a ledger.
+
+entries   one row per release or change of key; never changed or deleted; each names the one before
+head      one row: the number and the hash of the last entry, signed
+staged    releases under way: where their folders are, so that a crash can be cleaned up after
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""The migration that the code of this version works with."""
+
+METADATA = MetaData()
+
+ENTRIES = Table(
+    "entries",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("release", String(32), nullable=False, unique=True),
+    Column("chain", Text, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("previous", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("kept", Text, nullable=False),
+    Column("memory", LargeBinary, nullable=False),
+    Column("signer", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("signature", String(128), nullable=False),
+    UniqueConstraint("chain", "sequence", name="entries_chain_sequence"),
+)
+
+HEAD = Table(
+    "head",
+    METADATA,
+    Column("one", Integer, CheckConstraint("one = 1"), primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("signature", String(128), nullable=False),
+)
+
+STAGED = Table(
+    "staged",
+    METADATA,
+    Column("release", String(32), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("target", Text, nullable=False),
+)

@@ -1,0 +1,178 @@
+"""Is the ledger what it was? Every entry is read; the first that is wrong is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, func, select, text
+
+from sfumato.release.ledger import entries, seen
+from sfumato.release.ledger.entry import KEY, Entry
+from sfumato.release.ledger.failures import LostDatabase
+from sfumato.release.ledger.sealing import NOTHING, head_message, signed
+from sfumato.release.ledger.seen import Head
+from sfumato.release.ledger.tables import ENTRIES
+from sfumato.terms.card import Card, several
+from sfumato.terms.errors import BadLedger, LedgerConflict
+
+if TYPE_CHECKING:
+    from sfumato.release.ledger.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong: with an entry, or with the ledger as a whole (no number)."""
+
+    number: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return self.what if self.number is None else f"entry {self.number}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What reading the whole ledger came to; `faults` begins with the first bad entry."""
+
+    entries: int
+    head: Head | None
+    public_key: str
+    pinned: bool
+    certificates: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "holds": self.holds,
+            "entries": self.entries,
+            "head": None if self.head is None else {"number": self.head.number, "hash": self.head.hash},
+            "public_key": self.public_key,
+            "pinned": self.pinned,
+            "certificates": self.certificates,
+            "faults": [{"entry": fault.number, "what": fault.what} for fault in self.faults],
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        if not self.holds:
+            return Card("the ledger is NOT what it was", [(str(fault),) for fault in self.faults])
+        lines = [(several(self.entries, "entry", "entries"), "each as it was sealed")]
+        if self.certificates:
+            lines.append((several(self.certificates, "certificate"), "in the ledger"))
+        told = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        return Card("the ledger is whole", [*lines, (f"key {self.public_key[:16]}…", told)])
+
+
+def verify(
+    ledger: Ledger, *, certificates: Sequence[Mapping[str, Any]] = (), key: str | None = None
+) -> Verification:
+    """Read all entries, follow the hashes and the keys, and compare the end with what was seen outside.
+
+    `key` is the public key that is known from elsewhere, of any time: without it whoever writes a whole new
+    ledger with a new key is believed. `certificates` show a ledger that was rolled back.
+    """
+    faults: list[Fault] = []
+    keys: list[str] = []
+    hashes: list[str] = []
+    head: Head | None = None
+    try:
+        with ledger.database.reading() as connection:
+            faults += _file_faults(connection, ledger.database.path is not None)
+            faults += _entry_faults(connection, keys, hashes)
+            head, wrong = _head_faults(connection, keys, hashes)
+            faults += wrong
+    except LostDatabase:
+        raise
+    except (BadLedger, LedgerConflict) as error:
+        if isinstance(error, LedgerConflict):
+            raise
+        faults.append(Fault(len(hashes) + 1, "it cannot be read"))
+    before = seen.last_seen(ledger.key_path)
+    if before and hashes[before.number - 1 : before.number] != [before.hash]:
+        faults.append(
+            Fault(before.number, "it was here before: an older state was put back, or it was replaced")
+        )
+    faults += _certificate_faults(certificates, hashes)
+    pinned = key is not None
+    if key is not None and key not in keys:
+        faults.append(Fault(1, "no entry was made with the key that was given"))
+    faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
+    force = keys[-1] if keys else ""
+    return Verification(len(hashes), head, force, pinned, len(certificates), tuple(faults))
+
+
+def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
+    if is_file and connection.execute(text("PRAGMA integrity_check(1)")).scalar() != "ok":
+        yield Fault(None, "the database file is damaged")
+
+
+def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) -> Iterator[Fault]:
+    """Walk through the entries; fills the keys in force and the hashes on the way."""
+    count = int(connection.execute(select(func.max(ENTRIES.c.number))).scalar() or 0)
+    lengths: dict[str, int] = {}
+    if not count:
+        yield Fault(1, "it is not there")
+    for number in range(1, count + 1):
+        try:
+            entry = entries.at(connection, number)
+        except Exception:  # a damaged row may fail anywhere between the page and the dataclass
+            entry = None
+        if entry is None:
+            hashes.append("")
+            yield Fault(number, "it is not there, or cannot be read")
+            continue
+        if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
+            yield Fault(number, what)
+        hashes.append(entry.hash)
+
+
+def _wrong(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
+    """The first thing wrong with an entry in its place."""
+    try:
+        if not keys:
+            keys.append(str(json.loads(entry.body)["public_key"]))
+        what = entry.fault(keys[-1])
+        if not what and entry.previous != previous:
+            what = "it does not follow the entry before it"
+        lengths[entry.chain] = lengths.get(entry.chain, 0) + 1
+        if not what and entry.sequence != lengths[entry.chain]:
+            what = "it is out of order in its chain"
+        if entry.kind == KEY:
+            keys.append(str(json.loads(entry.body)["public_key"]))
+    except Exception:  # whatever it is that a changed byte turned the content into
+        return "its content makes no sense"
+    return what
+
+
+def _head_faults(
+    connection: Connection, keys: list[str], hashes: list[str]
+) -> tuple[Head | None, list[Fault]]:
+    row = entries.head(connection)
+    if row is None:
+        return None, [Fault(None, "the head is missing")]
+    head = Head(row.number, row.hash)
+    if head.number != len(hashes) and isinstance(head.number, int) and head.number > len(hashes):
+        return head, [Fault(len(hashes) + 1, "the last entries were cut off: the head is further")]
+    if head.number != len(hashes) or not hashes or head.hash != hashes[-1]:
+        return head, [Fault(None, "the head is not the last entry")]
+    if not keys or not signed(head_message(head.number, head.hash), str(row.signature), keys[-1]):
+        return head, [Fault(None, "the head is not signed by the key in force")]
+    return head, []
+
+
+def _certificate_faults(certificates: Sequence[Mapping[str, Any]], hashes: list[str]) -> Iterator[Fault]:
+    for certificate in certificates:
+        number = int(certificate["entry"]["number"])
+        if hashes[number - 1 : number] != [certificate["hash"]]:
+            what = (
+                "a certificate knows it, but it is not here: an older state was put back, or it was replaced"
+            )
+            yield Fault(number, what)

@@ -1,0 +1,66 @@
+"""The manifest: which files make up a release, so that a reader can tell a whole one from a cut one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.release.disk import digest_of
+from sfumato.release.recheck_reading import header, rows
+from sfumato.terms.errors import BadData
+
+MANIFEST = "manifest.json"
+VERSION = 1
+
+
+def describe(files: Sequence[Path], *, release: str) -> dict[str, Any]:
+    """What the files are, from their bytes."""
+    return {"sfumato": VERSION, "release": release, "files": [_describe(file) for file in files]}
+
+
+def _describe(file: Path) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "format": file.suffix.lstrip("."),
+        "bytes": file.stat().st_size,
+        "sha256": digest_of(file),
+        "rows": rows(file),
+        "columns": list(header(file)),
+    }
+
+
+def as_bytes(manifest: dict[str, Any]) -> bytes:
+    """The manifest as its file."""
+    return (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A manifest file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadData("there is no manifest: this is no published release", where=path.name) from None
+    except (OSError, ValueError):
+        raise BadData("the manifest cannot be read", where=path.name) from None
+    if not isinstance(found, dict) or not isinstance(found.get("files"), list):
+        raise BadData("this is no manifest", where=path.name)
+    return found
+
+
+def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What is wrong with the files beside a manifest; nothing if all are there, byte by byte."""
+    wrong = []
+    for file in manifest["files"]:
+        name = str(file.get("name", ""))
+        path = folder / name
+        if not name or Path(name).name != name:
+            wrong.append("the manifest names a file outside its folder")
+        elif not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif path.stat().st_size != file.get("bytes"):
+            wrong.append(f"{name} has another size than when it was published")
+        elif digest_of(path) != file.get("sha256"):
+            wrong.append(f"{name} was changed")
+    return wrong

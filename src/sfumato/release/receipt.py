@@ -1,0 +1,107 @@
+"""A receipt: what a release came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.release.ledger.record import Record
+from sfumato.terms.card import Card, figure
+from sfumato.terms.document import plain
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A release, its place in the ledger, and where its files are; a rehearsal has neither."""
+
+    record: Record
+
+    @classmethod
+    def of(cls, record: Record) -> Receipt:
+        return cls(record)
+
+    @property
+    def published(self) -> bool:
+        return self.record.number > 0
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the release is."""
+        return self.record.files[0].parent if self.record.files else None
+
+    @property
+    def certificate(self) -> Path | None:
+        return None if self.folder is None else self.folder / "certificate.json"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        record = self.record
+        return {
+            "published": self.published,
+            "release": record.release or None,
+            "chain": record.chain,
+            "sequence": record.sequence or None,
+            "entry": record.number or None,
+            "head": record.hash or None,
+            "recipient": record.recipient,
+            "policy": record.policy,
+            "folder": None if self.folder is None else str(self.folder),
+            "files": [file.name for file in record.files],
+            "figures": plain(record.figures),
+            "verdicts": plain(record.verdicts),
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        record = self.record
+        title = (
+            f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
+        )
+        lines = [_verdict_line(verdict) for verdict in record.verdicts]
+        notes = ["  ".join(f"{name} {_figure(value)}" for name, value in record.figures.items())]
+        if self.folder is not None:
+            notes.append(f"in {self.folder.name}, entry {record.number} of the ledger")
+        return Card(title, lines, notes)
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
+
+
+def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:
+    word = {True: "holds", False: "BROKEN", None: "not decidable"}[verdict["holds"]]
+    return (
+        verdict["promise"],
+        word,
+        f"{_figure(verdict['measured'])} measured",
+        f"{_figure(verdict['limit'])} asked",
+    )
+
+
+def _figure(value: Any) -> str:
+    return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def history_card(records: Sequence[Record]) -> Card:
+    """One line per release: its place, when, for whom, and its figures."""
+    names = ["rows", "k", "FA", "BA", "loss"]
+    title = f"{len(records)} releases" if len(records) != 1 else "1 release"
+    head = ("chain", "release", "when", "to", *names)
+    lines = [
+        (
+            record.chain,
+            str(record.sequence),
+            record.at[:10],
+            record.recipient or "–",
+            *(
+                _figure(record.figures[name]) if record.figures.get(name) is not None else "–"
+                for name in names
+            ),
+        )
+        for record in records
+    ]
+    return Card(title, [head, *lines] if lines else [])

@@ -1,0 +1,66 @@
+"""Releases of a made-up table, and what must be true of a ledger and its folders whatever happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato.release.certificate import examine, read
+from sfumato.release.issue import Prepared, issue
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.recovery import recover
+from sfumato.release.steps import nothing
+from sfumato.terms.errors import RefusedByHistory
+from sfumato.terms.verdict import Verdict
+
+CANARY = "canary-7f3a91"
+"""Stands in what only the judge may see."""
+
+
+def prepared(memory=b"", rows=200):
+    def write(path):
+        path.write_text("zip,disease\n" + "021**,flu\n" * rows, encoding="utf-8")
+
+    def judge(path, private):
+        (private / "witness.csv").write_text(CANARY, encoding="utf-8")
+        assert path.read_text(encoding="utf-8").count("flu") == rows
+        return (Verdict("k-anonymity, k = 5", True, 5, 5),)
+
+    return Prepared("p" * 64, write, judge, memory=memory, figures={"rows": rows, "k": 5, "loss": 0.5})
+
+
+def release(ledger, into, *, chain="main", memory=b"", checks=(), at=nothing):
+    return issue(ledger, lambda _: prepared(memory), into=into, chain=chain, checks=checks, at=at)
+
+
+def one_side(history, this):
+    """Made up: releases of the same side are safe together, releases of two sides are not."""
+    if any(earlier.memory != this.memory for earlier in history):
+        raise RefusedByHistory("unsafe next to an earlier release")
+
+
+def visible(folder):
+    return sorted(path for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def check_visible(folder):
+    """A folder that has its name is whole."""
+    for path in visible(folder):
+        found = examine(path / "certificate.json")
+        assert found.holds, (path.name, found.faults)
+
+
+def check_all(url, key, folder):
+    """Before and after recovery; the number of releases."""
+    check_visible(folder)
+    with Ledger(url, key=key) as ledger:
+        recover(ledger)
+        assert recover(ledger) == (), "recovering twice is recovering once"
+        assert ledger.verify().holds, ledger.verify().faults
+        entered = {record.release: record.hash for record in ledger.history()}
+    check_visible(folder)
+    certificates = [read(path / "certificate.json") for path in visible(folder)]
+    assert {c["entry"]["release"]: c["hash"] for c in certificates} == entered, "in both, or in neither"
+    assert len(certificates) == len(entered)
+    left = [path.name for path in Path(folder).glob(".staged-*") if any(path.iterdir())]
+    assert left == [], "nothing is left behind"
+    return len(entered)

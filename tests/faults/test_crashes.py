@@ -1,0 +1,106 @@
+"""A release is in the ledger and complete, or in neither, whenever the process dies."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+
+from faults.made_up import CANARY, check_all, release, visible
+from sfumato import demo
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.steps import STEPS
+from sfumato.terms.errors import SfumatoError
+
+COMMIT = STEPS.index("committed")
+
+
+def test_killed_at_every_step(stage, tmp_path):
+    told = stage("steps")
+    assert told == {step: int(i >= COMMIT) for i, step in enumerate(STEPS)}
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    assert left == [], "what only the judge may see is gone"
+
+
+def test_killed_at_random_moments(stage, times):
+    count = times(10, 100)
+    told = stage("moments", count)
+    assert told["killed"] + told["came too late"] == count
+    assert told["killed"] > count // 2
+
+
+def test_interrupted_at_every_step(stage):
+    told = stage("signals")
+    entered = STEPS.index("entered")
+    assert told == {
+        f"{name} {step}": int(i >= entered) for name in ("SIGINT", "SIGTERM") for i, step in enumerate(STEPS)
+    }
+
+
+def test_the_program_is_killed_at_random_moments(tmp_path, times):
+    """The real thing, from start to end: `sfumato release`."""
+    demo.write(tmp_path, 300)
+    url, out = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "out"
+    out.mkdir()
+    words = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "release",
+        tmp_path / "hospital.csv",
+        "-p",
+        tmp_path / "policy.yaml",
+    ]
+    chance, published = random.Random(5), 0
+    for number in range(times(3, 30)):
+        target = out / f"r{number}"
+        command = [*map(str, words), "--ledger", url, "--into", str(target)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            begun = time.monotonic()
+            while (
+                not list(out.glob(".staged-*")) and process.poll() is None and time.monotonic() < begun + 60
+            ):
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0, 0.3))
+            process.kill()
+        now = check_all(url, None, out)
+        assert target.exists() == (now > published)
+        published = now
+
+
+CALLS = ("fsync", "rename", "replace", "link", "mkdir", "chmod", "open", "unlink")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_to_the_system_may_fail(tmp_path, monkeypatch, call):
+    """Fail the first, the second, ... until a release comes through untouched; look at it all each time."""
+    url, out = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "out"
+    out.mkdir()
+    real, codes = getattr(os, call), []
+    Ledger(url).close()
+    for number in itertools.count(1):
+        before, calls = len(visible(out)), itertools.count(1)
+
+        def failing(*arguments, _calls=calls, _number=number, **options):
+            if next(_calls) == _number:
+                raise OSError(errno.EIO, "made up")
+            return real(*arguments, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, failing)
+            try:
+                release(Ledger(url), out / f"r{number}")
+                codes.append(0)
+            except (SfumatoError, OSError) as error:
+                codes.append(getattr(error, "exit_code", 3))
+        assert check_all(url, None, out) >= before + (codes[-1] == 0)
+        if next(calls) <= number:
+            break
+    assert codes[-1] == 0
+    assert number < 60

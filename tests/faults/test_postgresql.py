@@ -1,0 +1,121 @@
+"""The ledger in a PostgreSQL that stops, or whose answers are lost, at the worst moment."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from faults.made_up import check_all, release
+from faults.postgresql import Wire
+from sfumato.release.ledger import ledger as ledgers
+from sfumato.release.ledger.copies import backup, restore
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.recovery import recover
+from sfumato.release.steps import STEPS
+from sfumato.terms.errors import BadLedger, Unfinished, WrongCall
+
+
+@pytest.fixture
+def place(cluster, tmp_path, request):
+    (tmp_path / "out").mkdir()
+    name = request.node.name[:40].replace("[", "_").replace("]", "")
+    return cluster.database(name), tmp_path / "ledger.key", tmp_path / "out", name
+
+
+@pytest.mark.parametrize("step", ["staged", "ready", "entered", "committed"])
+def test_stopped_and_back_again(place, cluster, step):
+    """Stopped in mid-commit: the outcome is looked up before the transaction is tried again; one entry."""
+    url, key, out, _ = place
+
+    def stop(passed):
+        if passed == step and not stopped:
+            stopped.append(passed)
+            cluster.stop()
+            threading.Timer(0.3, cluster.start).start()
+
+    stopped = []
+    release(Ledger(url, key=key), out / "one", at=stop)
+    assert stopped
+    assert check_all(url, key, out) == 1
+
+
+@pytest.mark.parametrize("step", ["entered", "committed"])
+def test_stopped_for_long(place, cluster, monkeypatch, step):
+    """While nobody can ask, nothing is decided; then recovery does what the ledger says."""
+    url, key, out, _ = place
+    monkeypatch.setattr(ledgers, "PAUSES", (0.01,))
+    ledger = Ledger(url, key=key)
+
+    def stop(passed):
+        if passed == step:
+            cluster.stop()
+
+    if step == "entered":
+        with pytest.raises(Unfinished, match="not known yet"):
+            release(ledger, out / "one", at=stop)
+        assert not (out / "one").exists()
+    else:
+        release(ledger, out / "one", at=stop)
+    cluster.start()
+    assert check_all(url, key, out) == (step == "committed")
+    release(ledger, out / "two")
+    assert check_all(url, key, out) == 1 + (step == "committed")
+
+
+def test_the_answer_to_the_commit_is_lost(place, cluster):
+    """The server has committed, the client never hears of it: one entry, and the same answer."""
+    url, key, out, name = place
+    with Wire(cluster, cluster.folder / "wire") as wire:
+        ledger = Ledger(cluster.url(name, folder=wire.folder), key=key)
+
+        def arm(step):
+            wire.armed = step == "entered"
+
+        receipt = release(ledger, out / "one", at=arm)
+    assert wire.cuts == 1
+    assert receipt.record.sequence == 1
+    assert check_all(url, key, out) == 1
+
+
+def test_killed_at_every_step(stage, cluster):
+    told = stage("steps", url=cluster.database("steps"))
+    assert list(told.values()) == [int(i >= STEPS.index("committed")) for i in range(len(STEPS))]
+
+
+def test_an_auditor_reads_and_cannot_write(place, cluster):
+    url, key, out, name = place
+    release(Ledger(url, key=key), out / "one")
+    cluster.sql(
+        "DROP ROLE IF EXISTS auditor",
+        "CREATE ROLE auditor LOGIN",
+        "GRANT SELECT ON entries, head, alembic_version TO auditor",
+        name=name,
+    )
+    seen = cluster.url(name, user="auditor")
+    auditor = Ledger(seen, readonly=True)
+    public = Ledger(url, key=key).public_key
+    assert auditor.verify(key=public).holds
+    assert [record.sequence for record in auditor.history("main")] == [1]
+    with pytest.raises(WrongCall, match="reading only"):
+        auditor.unstage("x")
+    with pytest.raises(BadLedger, match="does not let this role"):
+        release(Ledger(seen, key=key), out / "two")
+    cluster.sql("DROP OWNED BY auditor", "DROP ROLE auditor", name=name)
+
+
+def test_backup_and_move_from_sqlite(place, tmp_path):
+    url, key, out, _ = place
+    small = f"sqlite:///{tmp_path}/small.db"
+    release(Ledger(small, key=key), out / "one")
+    backup(Ledger(small, readonly=True), tmp_path / "backup.db")
+    moved = restore(tmp_path / "backup.db", url, key=key)
+    assert moved.head == Ledger(small, readonly=True).head
+    assert recover(moved) == ()
+    release(moved, out / "two")
+    assert check_all(url, key, out) == 2
+
+
+def test_a_ledger_in_postgresql_needs_a_key(place):
+    with pytest.raises(WrongCall, match="needs a key"):
+        Ledger(place[0])

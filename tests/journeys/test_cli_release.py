@@ -1,0 +1,159 @@
+"""`sfumato release`, `history`, `ledger`, `certificate`: the same from the command line and from Python."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+import sfumato as sf
+from sfumato.terms.errors import RefusedByHistory
+
+
+@pytest.fixture
+def home(clinic, monkeypatch):
+    folder = clinic()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    return folder
+
+
+RELEASE = ("release", "data.csv", "-p", "policy.yaml", "--into")
+
+
+def test_the_whole_journey(sfumato, home):
+    said = sfumato(*RELEASE, "one")
+    assert said.code == 0, said.err
+    assert said.out.startswith("release 1 of chain main\n  k-anonymity, k = 2  holds")
+    assert sorted(path.name for path in (home / "one").iterdir()) == [
+        "certificate.json",
+        "data.csv",
+        "manifest.json",
+    ]
+    document = sfumato(*RELEASE, "two", "--to", "lab", "--json").document
+    assert (document["sequence"], document["recipient"], document["figures"]["rows"]) == (2, "lab", 12)
+    history = sfumato("history", "--json").document["releases"]
+    assert [entry["sequence"] for entry in history] == [1, 2]
+    assert sfumato("history").out.splitlines()[1].split() == [
+        "chain", "release", "when", "to", "rows", "k", "FA", "BA", "loss",
+    ]  # fmt: skip
+    key = ("--key", "ledger.db.key.pub")
+    assert sfumato("ledger", "verify", "--certificate", "two/certificate.json", *key).code == 0
+    assert sfumato("certificate", "verify", "one/certificate.json", *key, "--json").document["pinned"]
+    assert sfumato("ledger", "recover").out == "nothing is under way\n"
+    assert sfumato("ledger", "rotate").code == 0
+    assert sfumato("certificate", "verify", "one/certificate.json", *key).code == 1
+    assert sfumato("ledger", "backup", "backup.db").code == 0
+    assert (
+        sfumato(
+            "ledger", "restore", "backup.db", "--ledger", "sqlite:///copy.db", "--key", "ledger.db.key"
+        ).code
+        == 0
+    )
+    assert sfumato("ledger", "verify", "--ledger", "sqlite:///copy.db").code == 0
+
+
+def test_parquet_stays_parquet(sfumato, home):
+    assert sfumato(*RELEASE, "one", "--format", "parquet").code == 0
+    manifest = json.loads((home / "one" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["files"][0]["name"] == "data.parquet"
+    assert (manifest["files"][0]["rows"], manifest["files"][0]["columns"]) == (12, ["zip", "disease"])
+    assert sfumato("audit", "one/data.parquet", "-p", "policy.yaml").code == 0
+
+
+def test_what_is_wrong_with_a_ledger_is_named(sfumato, home):
+    assert sfumato(*RELEASE, "one").code == 0
+    with sqlite3.connect(home / "ledger.db") as connection:
+        connection.execute("UPDATE entries SET kept = '{}' WHERE number = 2")
+    connection.close()
+    said = sfumato("ledger", "verify")
+    assert said.code == 1
+    assert "entry 2: its content does not match its hash" in said.out
+    said = sfumato(*RELEASE, "two")
+    assert said.code == 3
+    assert not (home / "two").exists()
+
+
+@pytest.mark.parametrize(
+    ("extra", "code"),
+    [
+        (("--to", "a", "--to", "b"), 2),
+        (("--chain", ""), 2),
+        (("--format", "xlsx"), 2),
+        (("--ledger", "ledger.db"), 2),
+        (("--ledger", "sqlite:///no/folder/ledger.db"), 2),
+        (("--key", "nowhere/key"), 3),
+    ],
+)
+def test_wrong_calls(sfumato, home, extra, code):
+    assert sfumato(*RELEASE, "one", *extra).code == code
+    assert not (home / "one").exists()
+
+
+def test_dry_run_touches_nothing(sfumato, home):
+    before = sorted(path.name for path in home.iterdir())
+    said = sfumato("release", "data.csv", "-p", "policy.yaml", "--dry-run", "--json")
+    assert said.code == 0, said.err
+    assert said.document["published"] is False
+    assert said.document["figures"]["rows"] == 12
+    assert sorted(path.name for path in home.iterdir()) == before
+
+
+def test_from_python_with_something_to_remember(home):
+    """What is remembered of each release comes back to the checks of the next."""
+    met = []
+
+    def check(history, _):
+        met.append([record.memory for record in history])
+        if len(history) == 1:
+            raise RefusedByHistory("one is enough")
+
+    def go(name, **more):
+        return sf.release(
+            home / "data.csv",
+            home / "policy.yaml",
+            ledger=f"sqlite:///{home}/ledger.db",
+            into=home / name,
+            checks=[check],
+            remember=lambda plan: {"classes": plan.classes},
+            **more,
+        )
+
+    receipt = go("one", to="lab")
+    assert receipt.folder == home / "one"
+    assert receipt.record.cuts == {"zip": receipt.record.cuts["zip"]}
+    assert all(isinstance(node, int) for node in receipt.record.cuts["zip"])
+    with pytest.raises(RefusedByHistory):
+        go("two", dry_run=True)
+    with pytest.raises(RefusedByHistory):
+        go("two")
+    assert met == [[], [b'{"classes":6}'], [b'{"classes":6}']]
+    assert str(receipt).startswith("release 1 of chain main")
+    assert "<div>" in receipt._repr_html_()
+
+
+def test_no_value_is_in_the_ledger_or_beside_the_files(sfumato, clinic, monkeypatch):
+    """Names and values of the data are looked for in every byte that is kept; the table itself apart."""
+    lines = ["name,zip,disease"] + [
+        f"Zz{i}q,7{1 + i % 2}{i % 3},{'qflu' if i % 4 else 'qcough'}" for i in range(12)
+    ]
+    folder = clinic("\n".join(lines) + "\n")
+    monkeypatch.chdir(folder)
+    assert sfumato(*RELEASE, "one").code == 0
+    kept = [
+        path for path in folder.rglob("*") if path.is_file() and path.name not in ("data.csv", "policy.yaml")
+    ]
+    assert len(kept) == 6
+    for path in kept:
+        content = path.read_bytes()
+        for value in (b"Zz1q", b"qflu", b"qcough", b'"710"', b'"722"'):
+            assert value not in content, path.name
+
+
+def test_people_are_counted_through_a_private_witness(sfumato, clinic, monkeypatch):
+    folder = clinic(person="name")
+    monkeypatch.chdir(folder)
+    said = sfumato(*RELEASE, "one")
+    assert said.code == 0, said.err
+    assert not [path for path in folder.rglob("*") if "witness" in path.name or path.name == "private"]
