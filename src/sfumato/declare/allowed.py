@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.declare import promises
 from sfumato.declare.problems import Place, Problem, did_you_mean, short
+from sfumato.declare.term_rule import set_objections
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, TablePromise
 
@@ -106,7 +107,7 @@ def _protected_columns(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         fit: tuple[Role, ...] = getattr(promise, "roles", (Role.SENSITIVE,))
         for name in promise.sensitive:
-            rule = policy.columns.get(name)
+            rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
                 yield Problem((*place, "of"), f"there is no column {short(name)}.", near)
@@ -267,5 +268,6 @@ ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
+    set_objections,
     _own_rows,
 ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
 from sfumato.declare.problems import Origin, did_you_mean, refuse, short
+from sfumato.declare.term_rule import TermRule, forms_of
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import Promises
@@ -23,11 +24,17 @@ __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What one column is. `reason` says why, where the role was guessed; it becomes a comment."""
+    """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
+
+    A quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the column stands
+    for one term of the `set` that it names.
+    """
 
     role: Role
     taxonomy: TaxonomyRule | None = None
     reason: str = field(default="", compare=False)
+    separator: str | None = None
+    set: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class ProtectRule:
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
+    terms: TermRule = TermRule()
 
 
 @dataclass(frozen=True)
@@ -100,11 +108,20 @@ class Policy:
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
-        return tuple(
+        plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
             if rule.role.is_key or rule.role is Role.SENSITIVE
         )
+        sets = tuple(
+            Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
+        )
+        return plain + sets
+
+    def rule_of(self, name: str) -> ColumnRule | None:
+        """What the policy says of a column, or of a set of 0/1 columns."""
+        parts = (rule for rule in self.columns.values() if rule.set == name)
+        return self.columns.get(name) or next(parts, None)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -159,6 +176,9 @@ class Policy:
             "files": files,
             "references": references,
         }
+        known = [(k.digest, _digest(p)) for p in self.promises if (k := getattr(p, "knowledge", None))]
+        if known:
+            whole["knowledge"] = known
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -180,8 +200,15 @@ class Policy:
 
 
 def _column(rule: ColumnRule) -> dict[str, object]:
-    spec = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
-    return {"role": rule.role.value, **spec}
+    found: dict[str, object] = {"role": rule.role.value}
+    if rule.taxonomy is not None:
+        found["taxonomy"] = dict(rule.taxonomy.spec)
+    return found | {k: v for k in ("separator", "set") if (v := getattr(rule, k)) is not None}
+
+
+def _digest(promise: object) -> str:
+    """The fingerprint of a promise's prior, if it has a stored one."""
+    return str(getattr(getattr(promise, "prior", None), "digest", ""))
 
 
 def _parameters(promise: object) -> object:
@@ -192,6 +219,8 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
     found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
     if rule.weights:
         found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    if words := rule.terms.words:
+        found["terms"] = words
     return {**found, "relaxed": True} if rule.relaxed else found
 
 

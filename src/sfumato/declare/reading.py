@@ -14,6 +14,7 @@ from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
 from sfumato.declare.problems import Origin, Place, Problem, refuse
+from sfumato.declare.term_rule import TermRule
 from sfumato.terms.errors import BadInput
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, Promises, TablePromise
@@ -78,7 +79,10 @@ class _Reader:
             for name, w in words.pop("weights", {}).items()
         }
         suppress = self._fraction(words.pop("suppress", 0), ("protect", "suppress"))
-        return ProtectRule(suppress=suppress, weights=weights, **words)
+        asked = dict(words.pop("terms", {}))
+        margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
+        terms = TermRule(margin=margin, **asked)
+        return ProtectRule(suppress=suppress, weights=weights, terms=terms, **words)
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
@@ -90,7 +94,12 @@ class _Reader:
         self.problems += [problem.under(*place) for problem in wrong]
         if wrong or not isinstance(words, Mapping):
             return None
-        return ColumnRule(Role(words["role"]), self._taxonomy(taxonomy, (*place, "taxonomy")))
+        return ColumnRule(
+            Role(words["role"]),
+            self._taxonomy(taxonomy, (*place, "taxonomy")),
+            separator=cast("str | None", words.get("separator")),
+            set=cast("str | None", words.get("set")),
+        )
 
     def _foreseen_role(self, words: Words, place: Place) -> bool:
         role = words.get("role")

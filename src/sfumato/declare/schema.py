@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.declare import promises
 from sfumato.declare.allowed import LOSSES, SEARCHES, roles
 from sfumato.declare.builders import BUILDERS
+from sfumato.declare.term_rule import schema as term_rule
 from sfumato.terms.microdata import Missing
 
 VERSION = 1
@@ -92,10 +93,21 @@ def column() -> Schema:
                 "enum": [r.value for r in roles()],
                 "description": (
                     "identifier: never published; quasi: generalized; sensitive: what promises protect; "
+                    "quasi-sensitive: sets of terms that say something together; "
                     "insensitive: published unchanged."
                 ),
             },
             "taxonomy": taxonomy(),
+            "separator": {
+                "type": "string",
+                "minLength": 1,
+                "description": "What stands between the terms of a quasi-sensitive column of text.",
+            },
+            "set": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The set that this quasi-sensitive column of 0 and 1 stands for one term of.",
+            },
         },
         "required": ["role"],
         "additionalProperties": False,
@@ -123,6 +135,7 @@ def _protect() -> Schema:
                 "description": "How dear each key column is; 1 unless said otherwise.",
             },
             "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
+            "terms": term_rule(),
         },
         "additionalProperties": False,
     }

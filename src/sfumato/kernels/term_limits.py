@@ -1,0 +1,110 @@
+"""Convex limits on sums of shares: how far a vector is beyond its limit, and a plane below that excess.
+
+Two limits, told apart by `kind`. RATIO: the largest entry is at most c times the sum of all entries but the
+l-1 largest. DISTANCE: the squared distance of `mass / size` from `target` is at most `limit`. Both excesses are
+convex functions of the mass, so a tangent plane never lies above them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RATIO, DISTANCE = 0, 1
+ROUNDING = 1e-9
+"""Far more than sums of a few thousand shares lose in floating point, relative to their size."""
+
+
+@njit(cache=True, nogil=True)
+def largest(mass: Floats, count: int, best: Floats) -> float:
+    """The sum of the `count` largest entries; `best` is scratch space and holds them in ascending order."""
+    if count <= 0:
+        return 0.0
+    best[:count] = 0.0
+    for value in mass:
+        if value > best[0]:
+            i = 1
+            while i < count and best[i] < value:
+                best[i - 1] = best[i]
+                i += 1
+            best[i - 1] = value
+    return best[:count].sum()
+
+
+@njit(cache=True, nogil=True)
+def excess(
+    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, beside: float, best: Floats
+) -> float:
+    """How far the mass is beyond its limit: at most 0 where it is within.
+
+    `beside` is what entries that are left out of `mass` add to the squared distance.
+    """
+    if kind == RATIO:
+        return float(mass.max() + c * largest(mass, min(l - 1, len(mass)), best) - c * mass.sum())
+    total = beside
+    for j in range(len(mass)):
+        gap = mass[j] / size - target[j]
+        total += gap * gap
+    return float(total - limit)
+
+
+@njit(cache=True, nogil=True)
+def tolerance(mass: Floats, kind: int, c: float, limit: float) -> float:
+    """What rounding may do to the excess."""
+    if kind == RATIO:
+        return float(ROUNDING * (mass.max() + c * mass.max()))
+    return float(ROUNDING * (limit + 1e-6))
+
+
+@njit(cache=True, nogil=True)
+def tangent(
+    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, best: Floats, plane: Floats
+) -> tuple[float, float]:
+    """The excess, and a plane that touches it at `mass`: excess(x) >= plane . x + constant."""
+    value = excess(mass, kind, c, l, target, limit, size, 0.0, best)
+    if kind == RATIO:
+        plane[:] = -c
+        left = min(l - 1, len(mass))
+        if left > 0:
+            border = best[0]
+            for j in range(len(mass)):
+                if mass[j] > border:
+                    plane[j] += c
+                    left -= 1
+            for j in range(len(mass)):
+                if left > 0 and mass[j] == border:
+                    plane[j] += c
+                    left -= 1
+        plane[np.argmax(mass)] += 1.0
+        return value, 0.0
+    touch = 0.0
+    for j in range(len(mass)):
+        plane[j] = 2.0 * (mass[j] / size - target[j]) / size
+        touch += plane[j] * mass[j]
+    return value, value - touch
+
+
+@njit(cache=True, nogil=True)
+def hopeless(
+    mass: Floats,
+    kind: int,
+    c: float,
+    l: int,
+    target: Floats,
+    limit: float,
+    size: float,
+    best: Floats,
+) -> bool:
+    """Whether no mass can be added so that all shares together, at most `size`, keep the limit."""
+    if kind == RATIO:
+        top = mass.max()
+        return bool(top + c * largest(mass, min(l - 1, len(mass)), best) > c * size * (1.0 + ROUNDING) + ROUNDING * top)
+    total = 0.0
+    for j in range(len(mass)):
+        gap = mass[j] / size - target[j]
+        if gap > 0.0:
+            total += gap * gap
+    return bool(total > limit + ROUNDING * (limit + 1e-6))
