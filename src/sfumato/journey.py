@@ -85,7 +85,7 @@ def protect_file(
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         told("recheck", 0)
-        return agreed(recheck(staged, meant), meant)
+        return agreed(recheck(staged, plan.policy), meant)
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 
