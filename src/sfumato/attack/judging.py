@@ -57,11 +57,13 @@ def judge(published: Published, policy: Policy, unplaced: Collection[str]) -> tu
 def _judge(
     promise: ClassPromise | TablePromise, published: Published, unplaced: Collection[str], *, by_rows: bool
 ) -> Verdict:
-    absent = [column for column in promise.sensitive if column not in published.sensitive]
+    absent = [column for column in promise.sensitive if column not in published.judged]
     if absent:
         return _open(promise, f"column {', '.join(absent)} is not in this file")
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
+    if promise.name == "quasi-sensitive" and getattr(promise, "prior", "uniform") in ("mean", "count"):
+        return _open(promise, "the prior is that of the original table, and the policy does not hold it")
     placeless = [column for column in promise.sensitive if column in unplaced]
     if placeless:
         return _open(promise, f"values of {', '.join(placeless)} are not in its taxonomy")

@@ -17,6 +17,7 @@ from sfumato.terms.microdata import Codes, Coding, Microdata, Missing, Role
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.term_sets import SetForm
 
 if TYPE_CHECKING:
     from sfumato.engine.source import Source
@@ -45,11 +46,13 @@ class Published:
         *,
         person: str | None = None,
         builds: Mapping[str, Callable[[Sequence[Label]], Taxonomy]] | None = None,
+        forms: Mapping[str, SetForm] | None = None,
         progress: Progress = silent,
     ) -> Published:
         """Code what a source holds; columns without a role, or absent from the source, are left out.
 
-        `builds` gives the taxonomy of a sensitive column where distances between its values matter.
+        `builds` gives the taxonomy of a sensitive column where distances between its values matter, `forms` the
+        columns of term sets.
         """
         builds = builds or {}
         codings = [
@@ -57,6 +60,9 @@ class Published:
             for name in source.columns
             if roles.get(name) in JUDGED
         ]
+        for name, form in (forms or {}).items():
+            if set(form.parts or (name,)) <= set(source.columns):
+                codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
         known = person if person in source.columns else None
         table = source.count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
         return cls(table, tuple(source.columns))
@@ -71,13 +77,19 @@ class Published:
         return tuple(c.name for c in self.table.keys)
 
     @property
+    def judged(self) -> tuple[str, ...]:
+        """The columns that promises are about: sensitive ones, and sets of terms."""
+        secret = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
+        return tuple(c.name for c in self.table.columns if c.role in secret)
+
+    @property
     def sensitive(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.table.sensitive)
 
     @cached_property
     def classes(self) -> Classes:
         """Rows that publish the same text in every key column."""
-        return Classes.of(self.table, self.class_of)
+        return Classes.of(self.table, self.class_of, sensitive=self.judged)
 
     @property
     def class_of(self) -> Codes:

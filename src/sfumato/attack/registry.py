@@ -15,6 +15,7 @@ GROUP = "sfumato.attacks"
 BUILT_IN = {
     "homogeneity": "sfumato.attack.homogeneity:Homogeneity",
     "linkage": "sfumato.attack.linkage:Linkage",
+    "quasi-sensitive": "sfumato.attack.indirect:IndirectLabel",
     "skewness": "sfumato.attack.skewness:Skewness",
 }
 

@@ -12,6 +12,8 @@ from sfumato.declare.builders.arx import as_line
 from sfumato.declare.builders.rows import Rows, paths
 from sfumato.declare.evidence import ColumnEvidence, Evidence, folded, nearly_unique, texts, twins
 from sfumato.declare.hierarchy_doctor import examine_file, examine_hierarchy
+from sfumato.declare.knowledge import Knowledge
+from sfumato.declare.knowledge_doctor import SetsHeld, examine_knowledge, examine_sets
 from sfumato.declare.policy import ColumnRule, Policy
 from sfumato.declare.problems import did_you_mean, short
 from sfumato.declare.yaml import read
@@ -25,9 +27,21 @@ COMPARISONS = 200_000
 __all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_path"]
 
 
-def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
-    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
+def examine(
+    policy: Policy, survey: Evidence | None = None, *, sets: Mapping[str, SetsHeld] | None = None
+) -> list[Ailment]:
+    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at.
+
+    `sets` holds the term sets of set-valued columns, by the name that promises use.
+    """
     found = list(_hierarchies(policy))
+    for promise in policy.promises:
+        knowledge = getattr(promise, "knowledge", None)
+        if isinstance(knowledge, Knowledge):
+            found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
+            for name in promise.sensitive:
+                if name in (sets or {}):
+                    found += examine_sets(name, knowledge, (sets or {})[name])
     if survey is not None:
         found += _columns(policy, survey)
         found += _few_people(policy, survey)
@@ -180,7 +194,7 @@ def _like_an_identifier(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Ailment]:
     del policy
-    if rule.role is Role.IDENTIFIER or not nearly_unique(column, rows):
+    if rule.role in (Role.IDENTIFIER, Role.QUASI_SENSITIVE) or not nearly_unique(column, rows):
         return
     fate = {
         Role.INSENSITIVE: "published unchanged, it would tell nearly everybody apart",

@@ -32,7 +32,9 @@ def load(path: Path, *, separator: str = SEPARATOR) -> Knowledge:
     header, body = (lines[0], lines[1:]) if lines else ([], [])
     for number, line in enumerate(body, start=2):
         if len(line) != len(header) or not line[0]:
-            raise BadPolicy("a label and as many cells as the header are expected", where=f"{path}, line {number}")
+            raise BadPolicy(
+                "a label and as many cells as the header are expected", where=f"{path}, line {number}"
+            )
     try:
         return Knowledge.of(_rows(header, body, separator, path), file=str(path))
     except BadPolicy as wrong:
@@ -54,7 +56,9 @@ def _rows(
             if not set(line[1:]) <= {"0", "1"}:
                 raise BadPolicy("cells must be 0 or 1", where=f"{path}, line {number}", remedy=FORMS)
         names = header[1:]
-        return [(line[0], {n for n, cell in zip(names, line[1:], strict=True) if cell == "1"}) for line in body]
+        return [
+            (line[0], {n for n, cell in zip(names, line[1:], strict=True) if cell == "1"}) for line in body
+        ]
     raise BadPolicy("a knowledge file starts with a header", where=f"{path}, line 1", remedy=FORMS)
 
 

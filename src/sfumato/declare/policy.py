@@ -170,7 +170,7 @@ class Policy:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
         references = [getattr(getattr(p, "reference", None), "digest", "") for p in self.promises]
-        whole = {
+        whole: dict[str, object] = {
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,

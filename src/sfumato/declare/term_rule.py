@@ -93,7 +93,9 @@ def set_objections(policy: Policy) -> Iterator[Problem]:
         if rule.set is not None and rule.set in policy.columns:
             yield Problem(("columns", name, "set"), f"{short(rule.set)} is the name of a column")
         if rule.taxonomy is not None:
-            yield Problem(("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree")
+            yield Problem(
+                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
+            )
         if (rule.set or name) not in spoken:
             yield Problem(
                 ("columns", name, "role"),

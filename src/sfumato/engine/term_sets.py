@@ -91,7 +91,9 @@ class SetReader:
     def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
         kind = published_type(self.reader.schema.field(name).type)
         if pa.types.is_nested(kind):
-            return pa.array([None if t is None else t.split(UNIT) if t else [] for t in texts.to_pylist()], kind)
+            return pa.array(
+                [None if t is None else t.split(UNIT) if t else [] for t in texts.to_pylist()], kind
+            )
         return pc.replace_substring(texts, UNIT, form.separator).cast(kind)
 
     def _apart(self, published: Published, name: str, parts: Sequence[str]) -> Published:
@@ -135,7 +137,10 @@ def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
     for part in parts:
         text = canonical(batch.column(part), part)
         yes = pc.is_in(text, value_set=pa.array(YES, TEXT))
-        if text.null_count or not pc.all(pc.or_(yes, pc.is_in(text, value_set=pa.array(NO, TEXT))), min_count=0).as_py():
+        if (
+            text.null_count
+            or not pc.all(pc.or_(yes, pc.is_in(text, value_set=pa.array(NO, TEXT))), min_count=0).as_py()
+        ):
             raise BadData(
                 f"column {shown(part)} is part of a set and must hold 0 and 1",
                 remedy="Fill missing cells, and write other marks as 0 and 1.",

@@ -256,7 +256,11 @@ def branch(
     start = np.zeros(sets + 1, np.int64)
     for k in range(sets):
         start[k + 1] = start[k] + kept[order[k]]
-    subset, extra, own = np.empty(start[sets], np.int32), np.empty(start[sets]), np.empty(start[sets], np.int64)
+    subset, extra, own = (
+        np.empty(start[sets], np.int32),
+        np.empty(start[sets]),
+        np.empty(start[sets], np.int64),
+    )
     place = np.full(len(target), -1, np.int32)
     active = 0
     lists, at = np.empty(cells, np.int32), np.zeros(start[sets] + 1, np.int64)

@@ -34,7 +34,9 @@ def widest(mass: Floats, c: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _worth(mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, best: Floats) -> float:
+def _worth(
+    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, best: Floats
+) -> float:
     """What a search by ratio wants to grow."""
     if kind == RATIO:
         return float(widest(mass, c))

@@ -31,12 +31,20 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
                 best[i - 1] = best[i]
                 i += 1
             best[i - 1] = value
-    return best[:count].sum()
+    return float(best[:count].sum())
 
 
 @njit(cache=True, nogil=True)
 def excess(
-    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, beside: float, best: Floats
+    mass: Floats,
+    kind: int,
+    c: float,
+    l: int,
+    target: Floats,
+    limit: float,
+    size: float,
+    beside: float,
+    best: Floats,
 ) -> float:
     """How far the mass is beyond its limit: at most 0 where it is within.
 
@@ -61,7 +69,15 @@ def tolerance(mass: Floats, kind: int, c: float, limit: float) -> float:
 
 @njit(cache=True, nogil=True)
 def tangent(
-    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, best: Floats, plane: Floats
+    mass: Floats,
+    kind: int,
+    c: float,
+    l: int,
+    target: Floats,
+    limit: float,
+    size: float,
+    best: Floats,
+    plane: Floats,
 ) -> tuple[float, float]:
     """The excess, and a plane that touches it at `mass`: excess(x) >= plane . x + constant."""
     value = excess(mass, kind, c, l, target, limit, size, 0.0, best)
@@ -101,7 +117,10 @@ def hopeless(
     """Whether no mass can be added so that all shares together, at most `size`, keep the limit."""
     if kind == RATIO:
         top = mass.max()
-        return bool(top + c * largest(mass, min(l - 1, len(mass)), best) > c * size * (1.0 + ROUNDING) + ROUNDING * top)
+        return bool(
+            top + c * largest(mass, min(l - 1, len(mass)), best)
+            > c * size * (1.0 + ROUNDING) + ROUNDING * top
+        )
     total = 0.0
     for j in range(len(mass)):
         gap = mass[j] / size - target[j]

@@ -200,4 +200,3 @@ def _covers(recoding: Recoding) -> bool:
         if np.any((codes < recoding.low[owner, j]) | (codes >= recoding.high[owner, j])):
             return False
     return True
-

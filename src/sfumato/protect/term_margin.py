@@ -33,7 +33,9 @@ def with_margin(phase: Phase, gone: Mapping[int, Terms], *, seed: int | None = N
         for row in np.flatnonzero((owner >= 0) & waiting[owner]).tolist():
             terms = sets.terms[sets.code[row]]
             lost = set(gone.get(row, ()))
-            more = {t for t, chance in zip(terms, rng.random(len(terms)).tolist(), strict=True) if chance < share}
+            more = {
+                t for t, chance in zip(terms, rng.random(len(terms)).tolist(), strict=True) if chance < share
+            }
             if more - lost:
                 tried[row] = tuple(t for t in terms if t in more | lost)
         holds = phase.judged(tried)

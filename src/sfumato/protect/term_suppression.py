@@ -289,7 +289,9 @@ def _infeasible(phase: Phase, failed: NDArray[np.int64], how: str) -> Infeasible
         if phase.recoding.cuts is not None
         else "Relax the promise."
     )
-    return Infeasible(f"{phase.promise} cannot be kept {how} for {rows} rows in {len(failed)} classes", remedy=remedy)
+    return Infeasible(
+        f"{phase.promise} cannot be kept {how} for {rows} rows in {len(failed)} classes", remedy=remedy
+    )
 
 
 def _report(phase: Phase, gone: Mapping[int, Terms], dropped: int) -> TermReport:
@@ -308,4 +310,6 @@ def _report(phase: Phase, gone: Mapping[int, Terms], dropped: int) -> TermReport
         spent, whole = spent + paid, whole + sum(int(tariff.table[w, w]) for w in widths)
         removed, terms = removed + sum(lost), terms + sum(widths)
     total = Fraction(spent, whole) if whole else Fraction(0)
-    return TermReport(tuple(status), tuple(costs), tuple(bounds), tuple(proved), total, removed, terms, dropped)
+    return TermReport(
+        tuple(status), tuple(costs), tuple(bounds), tuple(proved), total, removed, terms, dropped
+    )

@@ -15,7 +15,7 @@ from sfumato.protect.term_suppression import TermReport, suppress_terms
 from sfumato.terms.classes import Classes
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
-from sfumato.terms.promise import Promises
+from sfumato.terms.promise import ClassPromise, Promises, TablePromise
 
 __all__ = ["TermReport", "bound", "find_in_two_phases"]
 
@@ -24,7 +24,7 @@ QUASI_SENSITIVE = "quasi-sensitive"
 
 def bound(policy: Policy, table: Microdata) -> Policy:
     """The policy with the priors that this table, the original one, gives."""
-    made = []
+    made: list[ClassPromise | TablePromise] = []
     for promise in policy.promises:
         if isinstance(promise, QuasiSensitiveCloseness):
             everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=promise.sensitive)

@@ -132,7 +132,9 @@ def quasi_sensitive_diversity(tally: Tally, promise: Any) -> Verdict:
         doubtful = abs(head - float(c) * tail) <= DOUBT * (head + float(c) * tail) + DOUBT * DOUBT
         ratio = np.divide(head, tail, out=np.zeros(len(head)), where=tail > DOUBT * head)
         best = float(ratio.max(initial=0.0))
-        for i in np.flatnonzero(doubtful | (ratio >= max(best, rough_worst) * (1 - DOUBT)) & (ratio > 0)).tolist():
+        for i in np.flatnonzero(
+            doubtful | (ratio >= max(best, rough_worst) * (1 - DOUBT)) & (ratio > 0)
+        ).tolist():
             above, below = _head_and_tail(*block.exact(i), skip)
             if doubtful[i]:
                 broken[block.classes[i]] = above > c * below

@@ -64,7 +64,9 @@ class Prior:
                 label, share = line
                 shares[label] = Fraction(share)
             except (ValueError, ZeroDivisionError):
-                raise BadPolicy("a label and a fraction are expected", where=f"{path}, line {number}") from None
+                raise BadPolicy(
+                    "a label and a fraction are expected", where=f"{path}, line {number}"
+                ) from None
         return cls.of(shares, file=str(path))
 
     def to_csv(self) -> str:

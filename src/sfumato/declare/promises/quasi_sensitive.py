@@ -169,7 +169,13 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
         from sfumato.kernels.linking import heads_and_tails  # noqa: PLC0415  # compiled
 
         found: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
-            held.start, held.values, held.counts, links.bits, links.number, links.labels, min(self.l, links.labels + 1)
+            held.start,
+            held.values,
+            held.counts,
+            links.bits,
+            links.number,
+            links.labels,
+            min(self.l, links.labels + 1),
         )
         return found
 
