@@ -1,7 +1,7 @@
 """Depth-first search over removed cells: every pattern of removed (set, term) cells is one node of a tree.
 
-A node's tail is what may still be removed below it. In plain order tails ascend; adaptively, each tail is sorted by
-how much the removal of a cell helps for its price.
+A node's tail is what may still be removed below it. In plain order tails ascend; adaptively, each tail is
+sorted by how much the removal of a cell helps for its price.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.term_branching import shares
-from sfumato.kernels.term_limits import RATIO, ROUNDING, excess, tolerance
-from sfumato.kernels.term_options import add_share
+from sfumato.kernels.term_branching import keeps, room_for
+from sfumato.kernels.term_limits import RATIO, ROUNDING, Limit, excess
+from sfumato.kernels.term_options import Sets, add_share
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -34,49 +34,43 @@ def widest(mass: Floats, c: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _worth(
-    mass: Floats, kind: int, c: float, l: int, target: Floats, limit: float, size: float, best: Floats
-) -> float:
+def _worth(mass: Floats, limit: Limit, size: float, best: Floats) -> float:
     """What a search by ratio wants to grow."""
-    if kind == RATIO:
-        return float(widest(mass, c))
-    return float(-excess(mass, kind, c, l, target, limit, size, 0.0, best))
+    if limit.kind == RATIO:
+        return float(widest(mass, limit.c))
+    return float(-excess(mass, limit, limit.target, size, 0.0, best))
+
+
+@njit(cache=True, nogil=True)
+def _without(sets: Sets, i: int, old: int, new: int, mass: Floats, out: Floats) -> None:
+    """The mass when set i has the subset `new` in place of `old`."""
+    out[:] = mass
+    before, after = sets.counts[sets.begin[i] + old], sets.counts[sets.begin[i] + new]
+    if before > 0:
+        add_share(sets.trace[i], sets.group, old, -1.0 / before, out)
+        for j in range(len(out)):
+            if abs(out[j]) < 1e-12:
+                out[j] = 0.0
+    if after > 0:
+        add_share(sets.trace[i], sets.group, new, 1.0 / after, out)
 
 
 @njit(cache=True, nogil=True)
 def search_cells(
-    trace: Ints,
-    group: Ints,
-    bits: Longs,
-    counts: Longs,
-    begin: Longs,
-    price: Longs,
-    kind: int,
-    c: float,
-    l: int,
-    target: Floats,
-    limit: float,
-    slack: float,
-    adaptive: bool,
-    choice: Ints,
-    cost: int,
-    nodes: int,
-    stop: Ints,
+    sets: Sets, limit: Limit, adaptive: bool, choice: Ints, cost: int, nodes: int, stop: Ints
 ) -> tuple[int, bool]:
     """The cheapest pattern found below `cost`, and whether the whole tree was walked."""
-    sets, size = len(bits), float(len(bits))
-    cells = int(bits.sum())
+    many, size = len(choice), float(len(choice))
+    cells = int(sets.bits.sum())
     whose, bit = np.empty(cells, np.int32), np.empty(cells, np.int32)
-    full = np.empty(sets, np.int32)
+    now = np.empty(many, np.int32)
     n = 0
-    for i in range(sets):
-        full[i] = (1 << bits[i]) - 1
-        for b in range(bits[i]):
+    for i in range(many):
+        now[i] = (1 << sets.bits[i]) - 1
+        for b in range(sets.bits[i]):
             whose[n], bit[n] = i, 1 << b
             n += 1
-    now = full.copy()
-    mass, tried = np.empty(len(target)), np.empty(len(target))
-    best = np.empty(max(1, min(l, len(target))))
+    mass, tried, best = np.empty(len(limit.target)), np.empty(len(limit.target)), room_for(limit)
     tail = np.empty((cells + 1, cells), np.int32)
     length, position = np.zeros(cells + 1, np.int64), np.zeros(cells + 1, np.int64)
     keys = np.empty(cells)
@@ -89,29 +83,20 @@ def search_cells(
             seen += 1
             if seen > nodes or stop[0]:
                 return cost, False
-            shares(trace, group, now, counts, begin, mass)
-            value = excess(mass, kind, c, l, target, limit, size, 0.0, best)
-            if value <= slack * tolerance(mass, kind, c, limit):
+            if keeps(sets, limit, now, mass, best):
                 if spent < cost:
                     cost = spent
                     choice[:] = now
                 length[depth] = 0
             elif adaptive and length[depth] > 1:
-                here = _worth(mass, kind, c, l, target, limit, size, best)
+                here = _worth(mass, limit, size, best)
                 for q in range(length[depth]):
                     cell = tail[depth, q]
                     i = whose[cell]
                     old, new = now[i], now[i] & ~bit[cell]
-                    tried[:] = mass
-                    if counts[begin[i] + old] > 0:
-                        add_share(trace[i], group, old, -1.0 / counts[begin[i] + old], tried)
-                        for j in range(len(tried)):
-                            if abs(tried[j]) < 1e-12:
-                                tried[j] = 0.0
-                    if counts[begin[i] + new] > 0:
-                        add_share(trace[i], group, new, 1.0 / counts[begin[i] + new], tried)
-                    paid = price[begin[i] + new] - price[begin[i] + old]
-                    keys[q] = -(_worth(tried, kind, c, l, target, limit, size, best) - here) / paid
+                    _without(sets, i, old, new, mass, tried)
+                    more = sets.price[sets.begin[i] + new] - sets.price[sets.begin[i] + old]
+                    keys[q] = (here - _worth(tried, limit, size, best)) / more
                     if stop[0]:
                         return cost, False
                 ranked = np.argsort(keys[: length[depth]], kind="mergesort")
@@ -119,7 +104,8 @@ def search_cells(
         if position[depth] < length[depth]:
             cell = tail[depth, position[depth]]
             i = whose[cell]
-            more = price[begin[i] + (now[i] & ~bit[cell])] - price[begin[i] + now[i]]
+            at = sets.begin[i]
+            more = sets.price[at + (now[i] & ~bit[cell])] - sets.price[at + now[i]]
             position[depth] += 1
             if spent + more < cost:
                 now[i] &= ~bit[cell]
@@ -134,6 +120,7 @@ def search_cells(
         if depth >= 0:
             cell = tail[depth, position[depth] - 1]
             i = whose[cell]
-            spent -= price[begin[i] + now[i]] - price[begin[i] + (now[i] | bit[cell])]
+            at = sets.begin[i]
+            spent -= sets.price[at + now[i]] - sets.price[at + (now[i] | bit[cell])]
             now[i] |= bit[cell]
     return cost, True

@@ -1,11 +1,13 @@
 """Convex limits on sums of shares: how far a vector is beyond its limit, and a plane below that excess.
 
 Two limits, told apart by `kind`. RATIO: the largest entry is at most c times the sum of all entries but the
-l-1 largest. DISTANCE: the squared distance of `mass / size` from `target` is at most `limit`. Both excesses are
-convex functions of the mass, so a tangent plane never lies above them.
+`skip` largest. DISTANCE: the squared distance of `mass / size` from `target` is at most `most`. Both
+excesses are convex functions of the mass, so a tangent plane never lies above them.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,6 +18,17 @@ Floats = NDArray[np.float64]
 RATIO, DISTANCE = 0, 1
 ROUNDING = 1e-9
 """Far more than sums of a few thousand shares lose in floating point, relative to their size."""
+
+
+class Limit(NamedTuple):
+    """A limit on masses. `slack` times what rounding may do is tolerated: 1, or -1 to be on the safe side."""
+
+    kind: int
+    c: float
+    skip: int
+    target: Floats
+    most: float
+    slack: float
 
 
 @njit(cache=True, nogil=True)
@@ -35,95 +48,65 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def excess(
-    mass: Floats,
-    kind: int,
-    c: float,
-    l: int,
-    target: Floats,
-    limit: float,
-    size: float,
-    beside: float,
-    best: Floats,
-) -> float:
+def excess(mass: Floats, limit: Limit, target: Floats, size: float, beside: float, best: Floats) -> float:
     """How far the mass is beyond its limit: at most 0 where it is within.
 
-    `beside` is what entries that are left out of `mass` add to the squared distance.
+    `target` may leave entries out; `beside` is what those add to the squared distance.
     """
-    if kind == RATIO:
-        return float(mass.max() + c * largest(mass, min(l - 1, len(mass)), best) - c * mass.sum())
+    if limit.kind == RATIO:
+        top = largest(mass, min(limit.skip, len(mass)), best)
+        return float(mass.max() + limit.c * top - limit.c * mass.sum())
     total = beside
     for j in range(len(mass)):
         gap = mass[j] / size - target[j]
         total += gap * gap
-    return float(total - limit)
+    return float(total - limit.most)
 
 
 @njit(cache=True, nogil=True)
-def tolerance(mass: Floats, kind: int, c: float, limit: float) -> float:
-    """What rounding may do to the excess."""
-    if kind == RATIO:
-        return float(ROUNDING * (mass.max() + c * mass.max()))
-    return float(ROUNDING * (limit + 1e-6))
+def within(value: float, mass: Floats, limit: Limit) -> bool:
+    """Whether an excess is none, give or take what rounding may have done."""
+    if limit.kind == RATIO:
+        return bool(value <= limit.slack * ROUNDING * (1.0 + limit.c) * mass.max())
+    return bool(value <= limit.slack * ROUNDING * (limit.most + 1e-6))
 
 
 @njit(cache=True, nogil=True)
-def tangent(
-    mass: Floats,
-    kind: int,
-    c: float,
-    l: int,
-    target: Floats,
-    limit: float,
-    size: float,
-    best: Floats,
-    plane: Floats,
-) -> tuple[float, float]:
+def tangent(mass: Floats, limit: Limit, size: float, best: Floats, plane: Floats) -> tuple[float, float]:
     """The excess, and a plane that touches it at `mass`: excess(x) >= plane . x + constant."""
-    value = excess(mass, kind, c, l, target, limit, size, 0.0, best)
-    if kind == RATIO:
-        plane[:] = -c
-        left = min(l - 1, len(mass))
+    value = excess(mass, limit, limit.target, size, 0.0, best)
+    if limit.kind == RATIO:
+        plane[:] = -limit.c
+        left = min(limit.skip, len(mass))
         if left > 0:
             border = best[0]
             for j in range(len(mass)):
                 if mass[j] > border:
-                    plane[j] += c
+                    plane[j] += limit.c
                     left -= 1
             for j in range(len(mass)):
                 if left > 0 and mass[j] == border:
-                    plane[j] += c
+                    plane[j] += limit.c
                     left -= 1
         plane[np.argmax(mass)] += 1.0
         return value, 0.0
     touch = 0.0
     for j in range(len(mass)):
-        plane[j] = 2.0 * (mass[j] / size - target[j]) / size
+        plane[j] = 2.0 * (mass[j] / size - limit.target[j]) / size
         touch += plane[j] * mass[j]
     return value, value - touch
 
 
 @njit(cache=True, nogil=True)
-def hopeless(
-    mass: Floats,
-    kind: int,
-    c: float,
-    l: int,
-    target: Floats,
-    limit: float,
-    size: float,
-    best: Floats,
-) -> bool:
+def hopeless(mass: Floats, limit: Limit, target: Floats, size: float, best: Floats) -> bool:
     """Whether no mass can be added so that all shares together, at most `size`, keep the limit."""
-    if kind == RATIO:
+    if limit.kind == RATIO:
         top = mass.max()
-        return bool(
-            top + c * largest(mass, min(l - 1, len(mass)), best)
-            > c * size * (1.0 + ROUNDING) + ROUNDING * top
-        )
+        needed = top + limit.c * largest(mass, min(limit.skip, len(mass)), best)
+        return bool(needed > limit.c * size * (1.0 + ROUNDING) + ROUNDING * top)
     total = 0.0
     for j in range(len(mass)):
         gap = mass[j] / size - target[j]
         if gap > 0.0:
             total += gap * gap
-    return bool(total > limit + ROUNDING * (limit + 1e-6))
+    return bool(total > limit.most + ROUNDING * (limit.most + 1e-6))

@@ -1,11 +1,13 @@
 """Subsets of small sets and what they are contained in: traces, sums over supersets, closed subsets.
 
-A *trace* is the part of a set that a reference row holds, as a bit mask. A subset S of the set is contained in
-the reference row exactly if S is contained in the trace. Reference rows come in groups (`group`, ascending);
-a group contains S if one of its rows does.
+A *trace* is the part of a set that a reference row holds, as a bit mask. A subset S of the set is contained
+in the reference row exactly if S is contained in the trace. Reference rows come in groups (`group`,
+ascending); a group contains S if one of its rows does.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,13 +18,36 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+class Sets(NamedTuple):
+    """Several sets and their subsets.
+
+    `counts[begin[i] + S]` groups contain the subset S of set i, which costs `price[begin[i] + S]` to choose;
+    `options[first[i]:first[i+1]]` are the closed ones. Entries `entry[i] .. entry[i+1]-1` of `mask`, `owner`
+    and `weight` are the set's alternatives. Equal sets have the same number in `same`.
+    """
+
+    trace: Ints
+    group: Ints
+    bits: Longs
+    begin: Longs
+    counts: Longs
+    price: Longs
+    entry: Longs
+    mask: Ints
+    owner: Ints
+    weight: Ints
+    options: Ints
+    first: Longs
+    same: Ints
+
+
 @njit(cache=True, nogil=True)
 def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count: int) -> Ints:
     """The trace of every set in every reference row.
 
-    Set i holds the terms `term[start[i]:start[i+1]]`, each with the bit `atom`; term t is held by the reference
-    rows `rows[first[t]:first[t+1]]`, a negative t by none. Where several terms share a bit, a trace has it if
-    the row holds all of them.
+    Set i holds the terms `term[start[i]:start[i+1]]`, each with the bit `atom`; term t is held by the
+    reference rows `rows[first[t]:first[t+1]]`, a negative t by none. Where several terms share a bit, a trace
+    has it if the row holds all of them.
     """
     sets = len(start) - 1
     found = np.zeros((sets, count), np.int32)
@@ -92,7 +117,7 @@ def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Ints]:
 def _idle(trace: Ints, low: int, high: int, q: int) -> bool:
     """Whether another row of the group holds all that row q holds."""
     mine = trace[q]
-    for p in range(low, high):
+    for p in range(low, high):  # noqa: SIM110
         if p != q and mine & ~trace[p] == 0 and (trace[p] != mine or p < q):
             return True
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,8 @@ Terms = tuple[str, ...]
 QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
 
 METHODS = ("plain", "adaptive", "exact")
-"""plain: depth-first over removed cells; adaptive: the same with the most promising cells first; exact: branch and
-bound over closed term sets."""
+"""plain: depth-first over removed cells; adaptive: the same with the most promising cells first; exact: branch
+and bound over closed term sets."""
 
 ATOMS = 12
 """Terms of a row that are removed one by one; of more, the commonest go together or not at all."""
@@ -51,6 +52,14 @@ class Limit:
             raise WrongCall("the prior is not known yet", remedy="Bind the promise to the original table.")
         target = np.array([float(share) for share in promise.prior.on(labels)])
         return cls(promise, promise.knowledge, False, 1.0, 1, target, float(promise.t * promise.t))
+
+    def compiled(self, *, strict: bool) -> Any:
+        """The same as arrays and numbers; `strict` leaves ties that rounding may have made on the far side."""
+        from sfumato.kernels import term_limits  # noqa: PLC0415  # compiled
+
+        kind = term_limits.RATIO if self.ratio else term_limits.DISTANCE
+        slack = -1.0 if strict else 1.0
+        return term_limits.Limit(kind, self.c, self.l - 1, self.target, self.distance, slack)
 
 
 @dataclass(frozen=True)
@@ -98,20 +107,11 @@ def solve_class(rows: Sequence[Terms], limit: Limit, tariff: Tariff, effort: Eff
     numbers: dict[frozenset[str], int] = {}
     same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
     choice, cost, bound, found, proved = term_solving.solve(
-        start,
-        atom,
-        term,
-        same,
-        *known.holders,
-        known.label_of_row,
+        term_solving.Query(start, atom, term, same),
+        term_solving.Holders(*known.holders, known.label_of_row),
         tariff.table,
+        limit.compiled(strict=effort.strict),
         METHODS.index(effort.method),
-        0 if limit.ratio else 1,
-        limit.c,
-        limit.l,
-        limit.target,
-        limit.distance,
-        -1.0 if effort.strict else 1.0,
         effort.rounds,
         effort.nodes,
         effort.stop,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.declare.knowledge import Knowledge, Links
-from sfumato.declare.knowledge_file import KnowledgeFile
 from sfumato.declare.promises.beliefs import head_and_tail, links_of, squared_distance
 from sfumato.declare.promises.judging import largest_ratio, verdict
+from sfumato.declare.promises.knowledge import KnowledgeFile
 from sfumato.declare.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.declare.promises.prior import Prior, PriorRule, prior_of
 from sfumato.declare.promises.registry import register
