@@ -95,7 +95,9 @@ def end_to_end(folder: Path) -> dict[str, float]:
     }
 
 
-def methods(*, rows: int = 10, classes: int = 40, l: int = 10, c: Fraction = Fraction(1, 2), each: float = 1.0):  # type: ignore[no-untyped-def]  # noqa: E741
+def methods(
+    *, rows: int = 10, classes: int = 40, l: int = 10, c: Fraction = Fraction(1, 2), each: float = 1.0
+):  # type: ignore[no-untyped-def]  # noqa: E741
     """Mean cost of the three methods on classes that break the promise, with equal time for each class."""
     from sfumato.declare.knowledge import Knowledge
     from sfumato.declare.promises import QuasiSensitiveDiversity
@@ -174,7 +176,12 @@ def main(rows: int = LARGEST) -> list[dict[str, object]]:
     )
     share = by["exact"]["proved"]
     figures.append(
-        {"name": "the same: share proved the cheapest", "ours": share, "goal": f">= {PROVED}", "ok": share >= PROVED}
+        {
+            "name": "the same: share proved the cheapest",
+            "ours": share,
+            "goal": f">= {PROVED}",
+            "ok": share >= PROVED,
+        }
     )
     return figures
 

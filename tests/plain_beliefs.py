@@ -68,7 +68,5 @@ def subsets(terms):
 
 def cheapest(known, rows, holds, kind="inverse"):
     """The least T over all removals after which `holds` is true, None if there is none."""
-    costs = [
-        cost(rows, kept, kind) for kept in product(*(subsets(row) for row in rows)) if holds(list(kept))
-    ]
+    costs = [cost(rows, kept, kind) for kept in product(*(subsets(row) for row in rows)) if holds(list(kept))]
     return min(costs, default=None)

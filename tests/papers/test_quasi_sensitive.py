@@ -61,7 +61,9 @@ def test_without_fever_in_one_row():
 
 
 @pytest.mark.parametrize("method", ["plain", "adaptive", "exact"])
-@pytest.mark.parametrize(("c", "l", "least"), [(3, 2, F(1, 10)), (1, 2, F(1, 4)), (1, 3, F(7, 10)), (1, 4, F(1))])
+@pytest.mark.parametrize(
+    ("c", "l", "least"), [(3, 2, F(1, 10)), (1, 2, F(1, 4)), (1, 3, F(7, 10)), (1, 4, F(1))]
+)
 def test_cheapest_removals(method, c, l, least):
     assert plain.cheapest(E, GROUP, lambda kept: plain.diverse(E, kept, c, l)) == least
     limit, tariff = Limit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=l, c=F(c))), Tariff("inverse", 3)

@@ -47,7 +47,9 @@ def test_diversity_at_the_least_cost(rows, known, c, l, kind):
     check(rows, known, promise, lambda kept: plain.diverse(known, kept, c, l), kind)
 
 
-@given(ROWS, KNOWN, ROWS, st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]), COSTS)
+@given(
+    ROWS, KNOWN, ROWS, st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]), COSTS
+)
 def test_closeness_at_the_least_cost(rows, known, others, t, kind):
     before = plain.prior(known, [*rows, *others])
     promise = QuasiSensitiveCloseness("s", Knowledge.of(known), t=t, prior=Prior.of(before))
@@ -92,5 +94,7 @@ def test_prices_do_not_depend_on_the_order_of_removals(kind):
     tariff = Tariff(kind, 9)
     for width in range(10):
         steps = [int(tariff.table[w, 1]) for w in range(width, 0, -1)]
-        assert [int(tariff.table[width, v]) for v in range(width + 1)] == [sum(steps[:v]) for v in range(width + 1)]
+        assert [int(tariff.table[width, v]) for v in range(width + 1)] == [
+            sum(steps[:v]) for v in range(width + 1)
+        ]
         assert tariff.share(int(tariff.table[width, width]), [width]) == (1 if width else 0)
