@@ -2,7 +2,7 @@
 # `make test` sets everything up and passes the tests.  Both can be run again.
 
 PYTHON   ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
-                command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
+                command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV     := .venv
 PEERS    := .venv-peers
 BIN      := $(VENV)/bin

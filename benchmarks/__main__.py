@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon")
-GENERATED = ("rows", "splitting", "quasi_sensitive")
+GENERATED = ("rows", "splitting", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "start")
 
 
@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     load = os.getloadavg()[0]
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}")
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
+    )
     figures: list[dict[str, object]] = []
     for name in chosen.names:
         if name in NEEDS_DATA and not (chosen.data / "adult").is_dir():

@@ -2,6 +2,7 @@
 
     import sfumato as sf
 
+    scan = sf.discover(people, k=2, mode="any")  # which columns single people out
     plan = sf.protect(people, "policy.yaml")     # what each column becomes, and the proof
     safe = plan.apply(people)                    # the same kind of table, safe
     audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
@@ -20,20 +21,35 @@ if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
-    from sfumato.journey import attack, audit, declare, protect
+    from sfumato.discover.discovery import Discovery
+    from sfumato.journey import attack, audit, declare, discover, draw, protect
     from sfumato.protect.plan import Plan
 
 __version__ = "0.1.0"
-__all__ = ["Audit", "Plan", "Policy", "attack", "audit", "declare", "demo", "protect"]
+__all__ = [
+    "Audit",
+    "Discovery",
+    "Plan",
+    "Policy",
+    "attack",
+    "audit",
+    "declare",
+    "demo",
+    "discover",
+    "draw",
+    "protect",
+]
 
 _HOMES = {
     "Audit": "sfumato.attack.audit",
+    "Discovery": "sfumato.discover.discovery",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
     "audit": "sfumato.journey",
+    "draw": "sfumato.journey",
 }
-_FOLDERS = ("attack", "declare", "demo", "protect")
-_VERBS = ("attack", "declare", "protect")
+_FOLDERS = ("attack", "declare", "demo", "discover", "protect")
+_VERBS = ("attack", "declare", "discover", "protect")
 
 
 class _Verb(ModuleType):

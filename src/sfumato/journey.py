@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
 from sfumato.declare.ailment import Ailment
-from sfumato.declare.doctor import examine
+from sfumato.declare.doctor import examine, examine_held, examine_path
 from sfumato.declare.draft import draft
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.knowledge_builder import propose
@@ -20,11 +20,16 @@ from sfumato.declare.policy import Policy
 from sfumato.declare.presets import preset as preset_of
 from sfumato.declare.safe_harbor import safe_harbor
 from sfumato.declare.term_rule import forms_of
+from sfumato.discover.discovery import Discovery
+from sfumato.discover.reading import Reading
+from sfumato.discover.scan import scan
 from sfumato.engine import open_source
 from sfumato.engine.source import Source
 from sfumato.protect.plan import Plan, make_plan
+from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
+from sfumato.report.charts import save
 from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
 from sfumato.terms.microdata import Coding, Role
 from sfumato.terms.progress import Progress, silent
@@ -41,6 +46,44 @@ def policy_of(given: AnyPolicy) -> Policy:
     if isinstance(given, Policy):
         return given
     return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+
+
+def discover(
+    data: Any,
+    *,
+    k: int,
+    mode: str | None = None,
+    fraction: Fraction | float | str | None = None,
+    count: int | None = None,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    record_risk: int | None = None,
+    without: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
+
+    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
+    one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
+    sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
+    records stand out by so many columns or fewer; columns in `without` are not searched.
+    """
+    return scan(
+        open_source(data),
+        Reading.of(k=k, mode=mode, fraction=fraction, count=count),
+        max_size=max_size,
+        max_results=max_results,
+        deadline=deadline,
+        risk_size=record_risk,
+        without=without,
+        progress=progress or silent,
+    )
+
+
+def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)
 
 
 def protect(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Plan:
@@ -84,7 +127,9 @@ def protect_file(
 ) -> tuple[Plan, tuple[Verdict, ...]]:
     """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
 
-    The file appears under its name only after a second implementation has read it and agreed.
+    The file appears under its name only after a second implementation has read it and agreed. Where the
+    policy counts people and does not publish who they are, that judge also reads a witness: the same rows
+    with a number for each person, in a private folder that is gone afterwards.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
@@ -95,20 +140,23 @@ def protect_file(
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         told("recheck", 0)
-        return agreed(recheck(staged, plan.policy), meant)
+        if meant.person is None or meant.person in meant.published:
+            return agreed(recheck(staged, plan.policy))
+        with private_folder() as private:
+            witness = private / f"witness{staged.suffix}"
+            gone = tuple(name for name in meant.dropped if name != meant.person)
+            open_source(data).write(
+                plan.recoding, witness, drop=gone, numbered=(meant.person,), progress=told
+            )
+            return agreed(recheck(staged, plan.policy, witness=witness))
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 
 
-def agreed(verdicts: tuple[Verdict, ...], policy: Policy) -> tuple[Verdict, ...]:
-    """The verdicts on the written bytes, if none is against them.
-
-    Where the policy counts people and the column that tells them apart is not published, the file alone
-    cannot decide; the plan has, on the people themselves. Any other doubt is a no.
-    """
-    unseen = policy.person is not None and policy.person not in policy.published
+def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The verdicts on the written bytes, if each is for them: any doubt is a no."""
     for verdict in verdicts:
-        if verdict.holds is False or (verdict.holds is None and not unseen):
+        if verdict.holds is not True:
             raise BrokenPromise(
                 f"the written file does not keep {verdict.promise} ({verdict.word}); nothing was published.",
                 remedy="The plan said otherwise: please report this.",
@@ -189,13 +237,18 @@ def check(
     policy: AnyPolicy, data: Any = None, *, preset: str | None = None, progress: Progress | None = None
 ) -> list[Ailment]:
     """Everything that is wrong with a policy, alone or beside data, worst first, with the repair."""
-    meant = policy_of(policy)
-    if data is None:
-        found = examine(meant)
-    else:
-        source = open_source(data)
-        _check_header(source.columns, meant)
-        survey = source.survey(progress=progress or silent)
-        found = examine(meant, survey, sets=_sets_held(source, meant))
     asked = preset_of(preset) if preset else None
+    source = None if data is None else open_source(data)
+    survey = None if source is None else source.survey(progress=progress or silent)
+    if isinstance(policy, str | Path):
+        found = examine_path(policy, survey)
+        if any(ailment.name == "policy" for ailment in found):
+            return found
+    meant = policy_of(policy)
+    if survey is not None:
+        _check_header(tuple(survey.columns), meant)
+    if not isinstance(policy, str | Path):
+        found = examine(meant, survey)
+    if source is not None:
+        found += examine_held(meant, _sets_held(source, meant))
     return found + (safe_harbor(meant) if asked and asked.checks_columns else [])

@@ -111,13 +111,25 @@ def test_empty_cells_against_the_policy():
 def test_rows_prove_only_so_much_about_people():
     made = [{"k-anonymity": {"k": 2}}, *MADE[1:]]
     rule = policy(made, person="who")
-    assert [v.holds for v in audit(frame(TABLE), rule).verdicts] == [None, True, None, None, None]
+    assert [v.holds for v in audit(frame(TABLE), rule).verdicts] == [None] * 5
     fewer = audit(frame(TABLE[1:]), rule)
     assert [v.holds for v in fewer.verdicts] == [False, False, False, False, None]
     known = [{**row, "who": "the same person"} for row in TABLE]
     seen = audit(frame(known, (*COLUMNS, "who")), rule)
     assert seen.verdicts[0].reason == "an identifier is published: who"
     assert (seen.verdicts[1].holds, seen.verdicts[1].measured) == (False, 1)
+
+
+def test_several_values_of_one_person_break_what_is_promised_of_them():
+    rule = policy(MADE, person="who")
+    both = [{**row, "who": who} for row, who in zip(TABLE, "aabbb", strict=True)]
+    verdicts = audit(frame(both, (*COLUMNS, "who")), rule).verdicts[1:]
+    assert [v.holds for v in verdicts[1:]] == [False] * 4
+    assert {v.reason for v in verdicts[1:]} == {
+        "2 people have several values of disease, and it protects only who has one"
+    }
+    apart = [{**row, "who": f"{row['disease']}{i}"} for i, row in enumerate(TABLE)]
+    assert all(v.holds for v in audit(frame(apart, (*COLUMNS, "who")), rule).verdicts[1:])
 
 
 @pytest.mark.parametrize("rows", [[], TABLE[:1]])
@@ -135,10 +147,23 @@ def test_the_document_is_json_with_exact_fractions_and_no_cells():
     assert "canary" not in text
     assert "Flu" not in text
     [verdict] = document["verdicts"]
-    assert (verdict["limit"], verdict["limit (decimal)"]) == ("1/7", pytest.approx(1 / 7))
+    assert (verdict["limit"], verdict["decimals"]["limit"]) == ("1/7", pytest.approx(1 / 7))
+    assert verdict["margin"] == str(Fraction(1, 7) - Fraction(verdict["measured"]))
     prosecutor = next(f for f in document["findings"] if f["adversary"].startswith("prosecutor"))
     assert prosecutor["confidence"] == prosecutor["details"]["highest risk"] == "1/5"
-    assert prosecutor["confidence (decimal)"] == 0.2
+    assert (prosecutor["decimals"]["confidence"], prosecutor["decimals"]["highest risk"]) == (0.2, 0.2)
+
+
+def test_an_undecided_verdict_measured_nothing():
+    document = audit(frame(TABLE), policy(MADE, person="who")).as_dict()
+    assert [v["holds"] for v in document["verdicts"]] == [None] * 5
+    assert {(v["measured"], v["margin"]) for v in document["verdicts"]} == {(None, None)}
+
+
+def test_an_audit_prints_its_card_and_has_a_short_repr():
+    found = audit(frame(TABLE), policy(MADE))
+    assert str(found).startswith("every promise holds\n  k-anonymity, k = 2")
+    assert repr(found) == "Audit(5 rows, holds=True, 0 of 5 attacks succeeded)"
 
 
 def test_html_and_words_hold_no_cells():

@@ -8,10 +8,11 @@ from typing import ClassVar
 import pytest
 
 from sfumato.declare import promises
-from sfumato.declare.allowed import FORESEEN, LOSSES, SEARCHES, TOLD_BY, refusals, roles, unavailable
+from sfumato.declare.allowed import FORESEEN, TOLD_BY, refusals, roles, unavailable
 from sfumato.declare.builders import Flat
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
-from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.declare.promises import DistinctLDiversity, Freeform, KAnonymity, TCloseness
+from sfumato.declare.searches import BUILT_IN, LOSSES
 from sfumato.terms.errors import BadPolicy
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import Promises
@@ -73,6 +74,7 @@ def test_what_a_promise_may_be_about(made, role):
         said = refused(made, columns={"x": role})
         reason = {
             Role.QUASI: "generalized",
+            Role.FREE: "a promise of its own",
             Role.IDENTIFIER: "never published",
             Role.INSENSITIVE: "unchanged",
             Role.QUASI_SENSITIVE: "quasi-sensitive",
@@ -105,7 +107,7 @@ WORKS = {
 }
 
 
-@pytest.mark.parametrize(("search", "loss"), list(product(SEARCHES, LOSSES)))
+@pytest.mark.parametrize(("search", "loss"), list(product(BUILT_IN, LOSSES)))
 def test_search_and_loss(search, loss):
     if loss in WORKS[search]:
         assert policy(search=search, loss=loss)
@@ -230,6 +232,38 @@ def test_promises_about_the_whole_table(search, works):
         assert policy(Whole(), search=search)
     else:
         assert "recoded table as a whole" in refused(Whole(), search=search)
+
+
+@dataclass(frozen=True)
+class Fickle(Whole):
+    """A promise about the table that a further step may mend."""
+
+    monotone: ClassVar[bool] = False
+
+
+def test_a_promise_about_the_whole_table_need_not_be_monotone():
+    assert refusals(policy(Fickle(), search="top-down")) == []
+
+
+@dataclass(frozen=True)
+class OfOne(Whole):
+    """A promise that speaks of one free column."""
+
+    name: ClassVar[str] = "freeform"
+    reads: ClassVar[tuple[str, ...]] = ("f",)
+
+
+def test_a_role_of_one_promise_is_refused_column_by_column():
+    f, g = {"f": Role.FREE}, {"f": Role.FREE, "g": Role.FREE}
+    assert refusals(policy(OfOne(), columns=f)) == []
+    assert refusals(policy(Freeform(Fraction(1, 2)), columns=g)) == []
+    assert "columns.f.role: free means nothing without the promise freeform" in refused(K, columns=f)
+    said = refused(OfOne(), columns=g)
+    assert "columns.g.role: free means nothing" in said and "columns.f.role" not in said
+
+
+def test_promises_about_the_whole_table_leave_no_row_out():
+    assert "with every row in it. Leave suppress out" in refused(Whole(), suppress=Fraction(1, 20))
 
 
 def test_promises_bring_their_own_rows():

@@ -1,17 +1,22 @@
 """Loading policies: what is read, what is refused, and on which line."""
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from declare.samples import HEAD, SMALL, TAIL, WHOLE
+from sfumato import journey
 from sfumato.declare import reading, yaml
 from sfumato.declare.policy import Policy
 from sfumato.declare.problems import Origin
-from sfumato.declare.promises import KAnonymity
+from sfumato.declare.promises import DistinctLDiversity, KAnonymity
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.taxonomy import Taxonomy
@@ -107,6 +112,52 @@ def test_the_digest_covers_references(folder):
     assert Policy.load(folder / "policy.yaml").digest != policy.digest
 
 
+@dataclass(frozen=True)
+class Filed(KAnonymity):
+    """A promise of another package that was made from a file."""
+
+    digest: ClassVar[str] = "1"
+
+    @property
+    def files(self):
+        return (("limits.csv", self.digest),)
+
+
+def test_the_digest_covers_the_files_of_any_promise(monkeypatch):
+    words = {**SMALL, "promises": [Filed(5)]}
+    before = Policy.from_dict(words).digest
+    assert before != Policy.from_dict({**SMALL, "promises": [KAnonymity(5)]}).digest
+    monkeypatch.setattr(Filed, "digest", "2")
+    assert Policy.from_dict(words).digest != before
+
+
+@dataclass(frozen=True)
+class Outspoken(DistinctLDiversity):
+    """A promise about a column that others publish unchanged and count nowhere."""
+
+    roles: ClassVar[tuple[Role, ...]] = (Role.INSENSITIVE,)
+
+
+@dataclass(frozen=True)
+class Curious(KAnonymity):
+    """A promise that reads a column whose histogram it does not need."""
+
+    reads: ClassVar[tuple[str, ...]] = ("note",)
+
+
+@pytest.mark.parametrize("made", [Outspoken("note", 2), Curious(2)])
+def test_every_column_that_a_promise_reads_is_coded(made, tmp_path):
+    columns = {"zip": {"role": "quasi"}, "note": {"role": "insensitive"}, "rest": {"role": "insensitive"}}
+    policy = Policy.from_dict({"columns": columns, "promises": [made]})
+    assert [c.name for c in policy.codings] == ["zip", "note"]
+    people = pl.DataFrame({"zip": ["1", "1", "2", "3"], "note": ["a", "b", "a", "b"], "rest": list("wxyz")})
+    plan = sf.protect(people, policy)
+    safe = plan.apply(people)
+    assert sorted(safe["note"]) == ["a", "a", "b", "b"]
+    assert sf.audit(safe, policy).holds is True
+    journey.protect_file(people, policy, tmp_path / "safe.csv")
+
+
 def test_the_digest_ignores_comments_and_layout():
     one = load("columns:\n  a: {role: quasi}\npromises: [{k-anonymity: {k: 5}}]\nprotect: {suppress: 0.05}\n")
     two = load("promises:\n- k-anonymity: {k: 5}\ncolumns: {a: {role: quasi}} # x\nprotect: {suppress: 5%}\n")
@@ -165,7 +216,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD + TAIL.replace("k-anonymity: {k: 5}", "freeform: {threat: 1/2}"),
             "line 6",
-            "not available in this version",
+            "no column is free",
         ),
         (
             HEAD + TAIL.replace("k-anonymity", "continuous"),
@@ -184,12 +235,12 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD.replace("role: quasi", "role: free") + TAIL,
             "line 3, columns.age.role",
-            "free is not available",
+            "free means nothing without the promise freeform",
         ),
         (
             HEAD.replace("quasi}", "quasi-sensitive}") + TAIL,
             "line 3, columns.age.role",
-            "not available in this version",
+            "means nothing without",
         ),
         (HEAD.replace("role: quasi", "rolle: quasi") + TAIL, "line 3, columns.age", "Did you mean role?"),
         (HEAD.replace("{role: quasi}", "7") + TAIL, "line 3, columns.age", "must be a mapping"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +12,16 @@ from hypothesis import strategies as st
 from engines.kinds import MAKERS, make_source, read
 from sfumato.engine import open_source
 from sfumato.terms.microdata import Missing
-from sfumato.testing.engines import check_engine, codings, counted, decoded, published, recodings
+from sfumato.testing.engines import (
+    by_length,
+    check_engine,
+    codings,
+    counted,
+    decoded,
+    flat,
+    published,
+    recodings,
+)
 
 TEXT = st.one_of(
     st.none(),
@@ -47,7 +59,17 @@ def test_a_wrong_engine_is_found():
         def recode(self, recoding, **how):
             return self.source.recode(recoding, **how).reverse()
 
+    class Confuses(Forgetful):
+        """Publishes one value of a leaf for all that share it."""
+
+        def recode(self, recoding, **how):
+            rows = self.source.recode(recoding, **how)
+            alike = pl.col("s").last().over(pl.col("s").str.len_chars())
+            return rows.with_columns(alike) if recoding.table.column("s").taxonomy.aliases else rows
+
     assert check_engine(Forgetful) is None
+    with pytest.raises(AssertionError, match="rows of shared leaves"):
+        check_engine(Confuses)
     with pytest.raises(AssertionError, match="published rows"):
         check_engine(KeepsOrder)
     with pytest.raises(AssertionError, match="counted rows"):
@@ -71,6 +93,23 @@ def test_random_tables(kind, table, missing, people):
     for recoding in recodings(coded):
         got = read(source.recode(recoding, drop=["p"]))
         assert list(zip(*got.values(), strict=True)) == published(table, recoding, ["p"])
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@given(table=cells(), build=st.sampled_from([flat, by_length]), people=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_what_is_not_generalized_is_published_as_it_was(kind, table, build, people):
+    """Row by row, the other columns of the rows that are kept; whatever the taxonomies hold to be one."""
+    untouched = ("s", "x", "p")
+    source = make_source(kind)(table)
+    coded = source.count(codings(["a", "b"], ["s"], build=build), person="p" if people else None)
+    for recoding in recodings(coded):
+        got = read(source.recode(recoding))
+        kept = published(table, recoding)
+        assert Counter(zip(*(got[name] for name in untouched), strict=True)) == Counter(r[2:] for r in kept)
+        if recoding.suppressed == 0:
+            whole = zip(*(table[name] for name in untouched), strict=True)
+            assert Counter(r[2:] for r in kept) == Counter(whole)
 
 
 @given(table=cells())

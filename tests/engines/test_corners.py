@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from engines.kinds import MAKERS, make_source, read
 from sfumato.engine import dictionary, open_source
+from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadData, BadTaxonomy, WrongCall
 from sfumato.terms.microdata import Coding, Missing, Role
+from sfumato.terms.recoding import Recoding
 from sfumato.terms.taxonomy import Taxonomy
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
@@ -140,3 +142,13 @@ def test_progress_is_told():
     recoding = next(recodings(source.count(codings(["a"]), progress=lambda *step: heard.append(step))))
     source.recode(recoding, progress=lambda *step: heard.append(step))
     assert heard == [("counting", 10, 10), ("recoding", 10, 10)]
+
+
+def test_a_group_of_one_is_published_as_the_group():
+    """The only zip of an area must not come back in full because nobody else lives there."""
+    area = Taxonomy.grow(["*", "02***", "02139", "03***", "03301", "03302"], [-1, 0, 1, 0, 3, 3])
+    people = pl.DataFrame({"zip": ["02139", "03301", "03302"]})
+    source = open_source(people)
+    table = source.count([Coding("zip", Role.QUASI, lambda _: area)], missing=Missing.OWN_VALUE)
+    recoding = Recoding.of_cuts(table, {"zip": Cut.level(area, 1)})
+    assert source.recode(recoding, drop=())["zip"].to_list() == ["02***", "03***", "03***"]

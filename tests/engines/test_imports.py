@@ -11,7 +11,10 @@ HEAVY = {"pandas", "polars", "duckdb", "pyarrow", "numba", "narwhals"}
 USES = {
     "import sfumato.engine, sfumato.engine.survey": set(),
     "import polars as pl; f = pl.DataFrame({'a': ['x']})": {"polars", "pyarrow", "narwhals"},
-    "import pyarrow as pa; f = pa.table({'a': ['x']})": {"pyarrow", "narwhals"},
+    "import pyarrow as pa; f = pa.Table.from_arrays([pa.nulls(1, pa.string())], ['a'])": {
+        "pyarrow",
+        "narwhals",
+    },
     "import pathlib; f = pathlib.Path(folder, 't.csv'); f.write_text('a,b\\n1,2\\n')": {"pyarrow"},
 }
 
@@ -24,9 +27,13 @@ folder = {str(tmp_path)!r}
 {code}
 if 'f' in globals():
     from sfumato.engine import open_source
-    from sfumato.testing.engines import codings
-    open_source(f).count(codings(['a']))
+    from sfumato.testing.engines import codings, recodings
+    source = open_source(f)
+    recoding = next(recodings(source.count(codings(['a']))))
+    source.recode(recoding)
+    source.write(recoding, folder + '/out.csv')
+    source.write(recoding, folder + '/out.parquet')
 print(*(set(sys.modules) & {HEAVY!r}))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) - {"pandas"} == USES[code]
+    assert set(done.stdout.split()) == USES[code]

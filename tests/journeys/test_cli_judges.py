@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from sfumato.declare.policy import Policy
+
 
 @pytest.fixture
 def safe(sfumato, clinic):
@@ -72,6 +74,17 @@ def test_declare_writes_a_policy_that_works(sfumato, hospital, tmp_path):
     safe = tmp_path / "safe.csv"
     assert sfumato("protect", hospital / "hospital.csv", "-p", policy, "-o", safe).code == 0
     assert sfumato("audit", safe, "-p", policy).code == 0
+
+
+def test_declare_as_json(sfumato, hospital, tmp_path):
+    document = sfumato("declare", hospital / "hospital.csv", "--json").document
+    assert document["written"] is None
+    assert set(document["reasons"]) <= set(document["policy"]["columns"])
+    policy = tmp_path / "policy.yaml"
+    again = sfumato("declare", hospital / "hospital.csv", "--json", "-o", policy)
+    assert (again.code, again.err) == (0, "")
+    assert again.document == {**document, "written": str(policy)}
+    assert Policy.from_dict(document["policy"]).digest == Policy.load(policy).digest
 
 
 def test_a_preset_sets_the_threshold(sfumato, hospital):

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from sfumato import journey
+from sfumato.terms.errors import BrokenPromise
+
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
     "levels", "cuts", "verdicts", "published",
@@ -148,13 +151,47 @@ def test_an_empty_table_is_refused(sfumato, clinic):
     assert not (folder / "s.csv").exists()
 
 
-@pytest.mark.parametrize(("absent", "code"), [("data.csv", 2), ("policy.yaml", 3)])
-def test_a_missing_file_is_named(sfumato, clinic, absent, code):
+@pytest.mark.parametrize("absent", ["data.csv", "policy.yaml"])
+def test_a_missing_file_is_named(sfumato, clinic, absent):
     folder = clinic()
     (folder / absent).unlink()
     said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "s.csv")
-    assert said.code == code
+    assert said.code == 3
     assert absent in said.err
+
+
+def test_every_problem_of_a_policy_is_an_entry_of_the_document(sfumato, clinic):
+    folder = clinic()
+    text = "columns:\n  zip: {role: quasy}\n  name: {role: identifier}\npromises:\n  - k-anonymity: {k: 0}\n"
+    (folder / "policy.yaml").write_text(text, encoding="utf-8")
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "--dry-run", "--json")
+    assert said.code == 3
+    problems = said.document["error"]["problems"]
+    assert [(p["line"], p["key"]) for p in problems] == [
+        (2, "columns.zip.role"),
+        (5, "promises[0].k-anonymity.k"),
+    ]
+    assert problems[0]["remedy"] == "Did you mean quasi?"
+    assert set(problems[0]) == {"line", "key", "message", "remedy"}
+
+
+def test_one_problem_of_a_policy_is_a_list_too(sfumato, clinic):
+    folder = clinic()
+    (folder / "policy.yaml").unlink()
+    said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "--dry-run", "--json")
+    [problem] = said.document["error"]["problems"]
+    assert "cannot be read" in problem["message"]
+
+
+def test_a_person_with_two_secrets_is_refused(sfumato, clinic):
+    rows = "".join(f"P{i},01{i // 2},{disease}\n" for i in range(4) for disease in ("flu", "hiv"))
+    made = [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "disease", "l": 2}}]
+    folder = clinic("name,zip,disease\n" + rows, person="name", promises=made)
+    call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
+    said = sfumato(*call)
+    assert said.code == 3
+    assert "4 people have several values of disease" in said.err and "promise only k-anonymity" in said.err
+    assert not (folder / "safe.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -176,3 +213,16 @@ def test_people_are_counted_where_the_policy_names_them(sfumato, clinic):
     assert said.code == 0, said.err
     assert said.document["smallest"] == 6
     assert said.document["rows"] == 12
+    assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml", "s.csv"}
+
+
+def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, monkeypatch):
+    rows = "".join(f"P{i // 4},01{i // 4},flu\n" for i in range(12))
+    folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    wrong = clinic("name,zip,disease\n" + rows, promises=[{"k-anonymity": {"k": 3}}]) / "policy.yaml"
+    careless = journey.protect(folder / "data.csv", wrong)
+    clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
+    monkeypatch.setattr(journey, "protect", lambda *_, **__: careless)
+    with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
+        journey.protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
+    assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}

@@ -11,8 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.attack.audit import Audit
+from sfumato.attack.card import attack_card
 from sfumato.attack.objection import Objection
-from sfumato.report.card import attack_card, audit_card, side_by_side, values_of
+from sfumato.report.card import side_by_side, values_of
 from sfumato.report.html import page
 from sfumato.terms.verdict import Finding, Verdict
 
@@ -26,7 +27,7 @@ def golden(name, text, same=str):
     assert same(text) == same(path.read_text(encoding="utf-8"))
 
 
-VERBS = [line.split() for line in ("", "protect", "audit", "attack", "declare", "policy", "demo")]
+VERBS = [line.split() for line in ("", "discover", "protect", "audit", "attack", "declare", "policy", "demo")]
 VERBS += [["policy", "check"], ["policy", "schema"]]
 
 
@@ -108,7 +109,7 @@ def test_audit_cards():
         Audit((held, unsure), (), (odd,), 24, ("age",)),
         Audit((held, unsure, broken), (lost, won), (), 24, ("age",)),
     ]
-    cards = [*map(audit_card, audits), attack_card((lost, won))]
+    cards = [*audits, attack_card((lost, won))]
     golden("audit", "\n\n".join(map(str, cards)) + "\n")
     golden("page", page("before & after", cards[:3]))
     assert "41" not in page("all", cards) + "".join(map(str, cards))

@@ -9,6 +9,7 @@ import sys
 
 def main() -> None:
     import pandas
+
     from pycanon import anonymity
 
     answers = []

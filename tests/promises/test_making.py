@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import metadata
 
 import pytest
 
@@ -16,7 +15,6 @@ from sfumato.declare.promises import (
     TCloseness,
     known,
     make,
-    registry,
     schema,
 )
 from sfumato.terms.errors import BadPolicy, WrongCall
@@ -59,7 +57,7 @@ REFUSED = [
     ("k-anonymity", {"k": 5, "of": "d"}, "of", "no parameter of"),
     ("k-anonymity", 5, "k-anonymity", "key: value"),
     ("k-anonimity", {"k": 5}, "k-anonimity", "Did you mean k-anonymity?"),
-    ("zzz", {}, "zzz", "There are k-anonymity, l-diversity, t-closeness"),
+    ("zzz", {}, "zzz", "There are freeform, k-anonymity, l-diversity, quasi-sensitive, t-closeness"),
     ("l-diversity", {"l": 3}, "of", "needs of"),
     ("l-diversity", {"of": "", "l": 3}, "of", "name of a column"),
     ("l-diversity", {"of": "d", "l": 0}, "l", "whole number"),
@@ -102,7 +100,7 @@ def test_the_constructor_refuses_what_the_policy_refuses():
 
 
 def test_schema_names_every_promise_and_every_key():
-    assert known() == ("k-anonymity", "l-diversity", "t-closeness")
+    assert known() == ("freeform", "k-anonymity", "l-diversity", "quasi-sensitive", "t-closeness")
     entries = {next(iter(entry["properties"])): entry for entry in schema()["oneOf"]}
     assert tuple(entries) == known()
     kinds = entries["l-diversity"]["properties"]["l-diversity"]
@@ -170,29 +168,6 @@ def test_classes_without_the_column_are_a_wrong_call():
     classes = plain.classes_of(Taxonomy.flat(["a"]), [{0: 1}], column="other")
     with pytest.raises(WrongCall, match="no histogram of s"):
         DistinctLDiversity("s", 2).holds_on(classes)
-
-
-class Elsewhere(KAnonymity):
-    """A promise of another package."""
-
-    name = "elsewhere"
-
-
-def test_other_packages_add_promises_through_an_entry_point(monkeypatch):
-    class Point:
-        name = "elsewhere"
-
-        def load(self):
-            return Elsewhere
-
-    monkeypatch.setattr(
-        metadata, "entry_points", lambda *, group: [Point()] if group == "sfumato.promises" else []
-    )
-    monkeypatch.setattr(registry, "_loaded", set())
-    monkeypatch.setattr(registry, "_makers", dict(registry._makers))
-    assert make("elsewhere", {"k": 4}) == Elsewhere(4)
-    assert "elsewhere" in known()
-    assert "elsewhere" in str(schema())
 
 
 def test_promises_compose():

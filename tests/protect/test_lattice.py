@@ -148,7 +148,7 @@ def test_the_change_an_infeasible_request_names_is_the_nearest(table, wanted, sh
     fewest = min(node.suppressed for node in judged(table, wanted, aim))
     assert "q0v" not in str(caught.value) and "s0v" not in str(caught.value)
     if fewest == table.rows:
-        assert "nothing to publish" in caught.value.message
+        assert "at every combination" in caught.value.message
         return
     assert re.match(rf"Allow {fewest} suppressed rows", caught.value.remedy)
     relaxed = lattice(table, wanted, Aim(Fraction(fewest, table.rows)))
@@ -250,6 +250,13 @@ def test_rows_left_out_for_missing_cells_count_as_suppressed():
     outcome = lattice(table, Promises((KAnonymity(2),)), Aim(Fraction(1, 2), "discernibility"))
     assert outcome.recoding.suppressed == 2 and outcome.levels == {"q0": 0}
     assert isclose(outcome.loss, 4 + 2 * 4)
+
+
+def test_a_search_for_the_nearest_change_that_ends_early_says_so(monkeypatch):
+    table = small([0] * 4 + [1] * 8, [0, 0, 1, 1] + [0] * 8)
+    monkeypatch.setattr("sfumato.protect.lattice.TRIED", 1)
+    with pytest.raises(Infeasible, match="at any tried combination"):
+        lattice(table, Promises((EntropyLDiversity("s0", Fraction(2)),)), Aim())
 
 
 def test_a_lattice_too_large_is_refused_before_any_work():

@@ -119,7 +119,7 @@ def test_an_empty_table_is_no_release(monkeypatch):
 
 def test_the_searches_by_name():
     assert searches.known()[:3] == ("top-down", "lattice", "mondrian")
-    for name in searches.BUILT_IN:
+    for name in searches.HOMES:
         assert callable(searches.find(name))
     with pytest.raises(WrongCall):
         searches.find("sideways")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.terms.verdict import Finding
+
+_CALLABLE = ("freeform",)
+"""Attacks with a question of their own: `sf.attack.freeform(frame, policy)`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CALLABLE:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def quasi_sensitive(frame: Any, policy: Any) -> list[Finding]:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sfumato.attack.attack import Attack, strike_all
+from sfumato.attack.card import attack_card
 from sfumato.attack.judging import Placing, judge
 from sfumato.attack.objection import Objection, column_objections, label_objections
 from sfumato.attack.published import Published
-from sfumato.attack.registry import known, make
+from sfumato.attack.registry import make, make_all
 from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
 from sfumato.declare.term_rule import forms_of
 from sfumato.engine.source import open_source
-from sfumato.terms.card import Card, verdict_lines
-from sfumato.terms.document import plain
+from sfumato.terms.card import Card, several, verdict_lines
+from sfumato.terms.document import decimals, plain, verdict_document
 from sfumato.terms.errors import BadData
 from sfumato.terms.progress import Progress, silent
-from sfumato.terms.verdict import Finding, Measure, Verdict
+from sfumato.terms.verdict import Finding, Verdict
+
+IDLE = "an attack of another package cannot be used and was not tried"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What an auditor can say who holds nothing but the published table and the policy.
 
@@ -54,18 +56,29 @@ class Audit:
             "holds": self.holds,
             "rows": self.rows,
             "columns": list(self.columns),
-            "verdicts": [_verdict(v) for v in self.verdicts],
+            "verdicts": [verdict_document(v) for v in self.verdicts],
             "findings": [_finding(f) for f in self.findings],
             "objections": [plain(o) for o in self.objections],
         }
 
+    def card(self) -> Card:
+        """One line per promise and per attack, worst first."""
+        title = "every promise holds"
+        for holds, words in ((None, "not decidable from this file"), (False, "broken")):
+            if count := sum(v.holds is holds for v in self.verdicts):
+                title = f"{several(count, 'promise')} of {len(self.verdicts)} {words}"
+        lines = [*verdict_lines(self.verdicts), (), *attack_card(self.findings).lines]
+        return Card(title, lines, [_spoken(o) for o in self.objections if o.holds is not False])
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def __repr__(self) -> str:
+        won = len(self.breaches)
+        return f"Audit({self.rows} rows, holds={self.holds}, {won} of {len(self.findings)} attacks succeeded)"
+
     def _repr_html_(self) -> str:
-        title = {True: "every promise holds", False: "not safe as promised", None: "not decidable"}[
-            self.holds
-        ]
-        lines: list[tuple[str, ...]] = [*verdict_lines(self.verdicts), ()]
-        lines += [(f.attack, "BREACH" if f.breach else "withstood", f.sentence) for f in self.findings]
-        return Card(title, lines, [_spoken(o) for o in self.objections])._repr_html_()
+        return self.card()._repr_html_()
 
 
 def audit(
@@ -88,10 +101,8 @@ def audit(
             f"none of the {len(opened.columns)} columns is declared in the policy",
             remedy="Has the file a header? Is it the right policy?",
         )
-    adversaries = tuple(
-        _informed(make(a), policy) if isinstance(a, str) else a
-        for a in (known() if attacks is None else attacks)
-    )
+    adversaries, idle = make_all() if attacks is None else (_named(attacks), ())
+    adversaries = tuple(_informed(attack, policy) for attack in adversaries)
     placing = Placing(policy)
     roles = {name: rule.role for name, rule in policy.columns.items()}
     published = Published.read(
@@ -103,6 +114,7 @@ def audit(
         progress=progress,
     )
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
+    objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
     progress("attack", 0)
     findings = strike_all(published, adversaries, Tolerance.of(policy.promises))
@@ -122,6 +134,10 @@ def _informed(attack: Attack, policy: Policy) -> Attack:
     return ask(policy) if ask else attack
 
 
+def _named(attacks: Sequence[str | Attack]) -> tuple[Attack, ...]:
+    return tuple(make(a) if isinstance(a, str) else a for a in attacks)
+
+
 def _columns_verdict(forbidden: list[Objection]) -> list[Verdict]:
     """Columns that must not be there break the policy as a promise does."""
     if not forbidden:
@@ -135,18 +151,8 @@ def _spoken(objection: Objection) -> str:
     return objection.sentence + named
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    found: dict[str, Any] = plain(verdict)
-    return {**found, **_decimals({"measured": verdict.measured, "limit": verdict.limit})}
-
-
 def _finding(finding: Finding) -> dict[str, Any]:
+    """Without the values; the decimals of its own fractions and of those among the details stand beside."""
     found: dict[str, Any] = plain(finding)
-    found.pop("values", None)
-    numbers = {k: v for k, v in finding.details.items() if isinstance(v, Fraction)}
-    found["details"] |= _decimals(numbers)
-    return {**found, **_decimals({"confidence": finding.confidence})}
-
-
-def _decimals(numbers: dict[str, Measure | None] | dict[str, Fraction]) -> dict[str, float]:
-    return {f"{key} (decimal)": float(v) for key, v in numbers.items() if isinstance(v, Fraction)}
+    own = {f.name: getattr(finding, f.name) for f in fields(finding) if f.repr}
+    return {**found, "decimals": decimals({**own, **finding.details})}

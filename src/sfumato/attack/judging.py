@@ -9,8 +9,9 @@ from math import ceil
 from sfumato.attack.published import Published, flat
 from sfumato.declare.policy import Policy
 from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
-from sfumato.terms.errors import BadTaxonomy
-from sfumato.terms.promise import ClassPromise, TablePromise
+from sfumato.terms.card import several
+from sfumato.terms.errors import BadData, BadTaxonomy
+from sfumato.terms.promise import ClassPromise, LabelPromise, TablePromise
 from sfumato.terms.taxonomy import Label, Taxonomy
 from sfumato.terms.verdict import Evidence, Verdict
 
@@ -57,9 +58,15 @@ def judge(published: Published, policy: Policy, unplaced: Collection[str]) -> tu
 def _judge(
     promise: ClassPromise | TablePromise, published: Published, unplaced: Collection[str], *, by_rows: bool
 ) -> Verdict:
-    absent = [column for column in promise.sensitive if column not in published.judged]
+    coded = {column.name for column in published.table.columns}
+    absent = [column for column in promise.sensitive if column not in coded]
     if absent:
         return _open(promise, f"column {', '.join(absent)} is not in this file")
+    if isinstance(promise, LabelPromise):
+        try:
+            return promise.verdict_on_labels(*published.texts)
+        except BadData as homeless:
+            return _open(promise, homeless.message)
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
     if promise.name == "quasi-sensitive" and getattr(promise, "prior", "uniform") in ("mean", "count"):
@@ -67,26 +74,36 @@ def _judge(
     placeless = [column for column in promise.sensitive if column in unplaced]
     if placeless:
         return _open(promise, f"values of {', '.join(placeless)} are not in its taxonomy")
-    found = promise.verdict(published.classes)
+    found = _on_people(promise, published, promise.verdict(published.classes))
     return _on_rows(promise, published, found) if by_rows else found
+
+
+def _on_people(promise: ClassPromise, published: Published, found: Verdict) -> Verdict:
+    """Nobody is protected by a promise about a column in which they have several values."""
+    torn = {column: n for column in promise.sensitive if (n := published.table.torn(column))}
+    if not torn:
+        return found
+    who = ", ".join(
+        f"{several(n, 'person has', 'people have')} several values of {c}" for c, n in torn.items()
+    )
+    reason = f"{who}, and it protects only who has one"
+    return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
 
 
 def _on_rows(promise: ClassPromise, published: Published, found: Verdict) -> Verdict:
     """What rows prove where the promise counts people and the file does not say who is who.
 
     A class has at least as many rows as people, so too few rows are too few people. Which values occur in a
-    class does not depend on who holds them, so distinct l-diversity is decided; with fewer than l values
-    the other two kinds are broken as well. Nothing else follows.
+    class does not depend on who holds them, so with fewer than l values every kind of l-diversity is broken.
+    Nothing else follows: somebody may hold several of the values.
     """
-    if isinstance(promise, DistinctLDiversity):
-        return found
-    broken = found.holds is False and isinstance(promise, KAnonymity)
+    broken = found.holds is False and isinstance(promise, KAnonymity | DistinctLDiversity)
     if isinstance(promise, EntropyLDiversity | RecursiveLDiversity):
         broken = not DistinctLDiversity(promise.of, ceil(promise.l)).holds_on(published.classes).all()
     if broken:
         return replace(found, holds=False, reason="judged on rows: there are at most as many people")
     reason = "counts people, and the person column is not in this file"
-    return replace(found, holds=None, people=0, classes=0, reason=reason)
+    return replace(found, holds=None, measured=None, worst=None, people=0, classes=0, reason=reason)
 
 
 def _open(promise: ClassPromise | TablePromise, reason: str) -> Verdict:

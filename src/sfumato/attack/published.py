@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.terms.card import several
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Codes, Coding, Microdata, Missing, Role
+from sfumato.terms.microdata import Codes, Coding, Counts, Microdata, Missing, Role
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Label, Taxonomy
@@ -51,14 +51,14 @@ class Published:
     ) -> Published:
         """Code what a source holds; columns without a role, or absent from the source, are left out.
 
-        `builds` gives the taxonomy of a sensitive column where distances between its values matter, `forms` the
-        columns of term sets.
+        `builds` gives the taxonomy of a column whose values promises compare; such a column is always read.
+        `forms` says which columns hold term sets.
         """
         builds = builds or {}
         codings = [
             Coding(name, roles[name], builds.get(name, flat))
             for name in source.columns
-            if roles.get(name) in JUDGED
+            if roles.get(name) in JUDGED or (name in builds and name in roles)
         ]
         for name, form in (forms or {}).items():
             if set(form.parts or (name,)) <= set(source.columns):
@@ -88,8 +88,9 @@ class Published:
 
     @cached_property
     def classes(self) -> Classes:
-        """Rows that publish the same text in every key column."""
-        return Classes.of(self.table, self.class_of, sensitive=self.judged)
+        """Rows that publish the same text in every key column, with their values in the other columns."""
+        values = [c.name for c in self.table.columns if not c.role.is_key]
+        return Classes.of(self.table, self.class_of, sensitive=values)
 
     @property
     def class_of(self) -> Codes:
@@ -107,6 +108,20 @@ class Published:
         """What a class publishes in the key columns: cell values, for `Finding.values` alone."""
         nodes = self._grouped[1][index].tolist()
         return {c.name: c.taxonomy.labels[v] for c, v in zip(self.table.keys, nodes, strict=True)}
+
+    @property
+    def texts(self) -> tuple[dict[str, tuple[Label, ...]], dict[str, Codes], Counts]:
+        """Key column -> its texts and the text of every class, by number; and the rows of every class."""
+        nodes, keys = self._grouped[1], self.table.keys
+        labels = {c.name: c.taxonomy.labels for c in keys}
+        codes = {c.name: nodes[:, j] for j, c in enumerate(keys)}
+        used = {name: np.unique(column, return_inverse=True) for name, column in codes.items()}
+        shown = {name: tuple(labels[name][v] for v in some.tolist()) for name, (some, _) in used.items()}
+        return (
+            shown,
+            {n: np.asarray(code, dtype=np.int32).ravel() for n, (_, code) in used.items()},
+            self.classes.rows,
+        )
 
     @cached_property
     def _grouped(self) -> tuple[Codes, Codes]:

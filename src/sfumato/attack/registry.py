@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from sfumato.attack.attack import Attack
+from sfumato.terms import plugins
 from sfumato.terms.errors import WrongCall
 
 GROUP = "sfumato.attacks"
 """The entry-point group through which other packages add attacks: name = "module:Class"."""
 
 BUILT_IN = {
+    "freeform": "sfumato.attack.freeform:FreeformAttack",
     "homogeneity": "sfumato.attack.homogeneity:Homogeneity",
     "linkage": "sfumato.attack.linkage:Linkage",
     "quasi-sensitive": "sfumato.attack.indirect:IndirectLabel",
@@ -26,23 +26,40 @@ def known() -> tuple[str, ...]:
     >>> set(BUILT_IN) <= set(known())
     True
     """
-    return tuple(sorted(_places()))
+    return tuple(sorted((*BUILT_IN, *plugins.names(GROUP, taken=BUILT_IN))))
 
 
 def make(name: str) -> Attack:
     """The attack of this name, with no knowledge beyond the published table.
 
+    Raises `WrongCall` where there is none, or where the package that offers it cannot be used.
+
     >>> make("linkage").seeks
     'which record is theirs'
     """
-    place = _places().get(name)
-    if place is None:
+    offered = plugins.find(GROUP, name, taken=BUILT_IN)
+    if offered is None and name not in BUILT_IN:
         raise WrongCall(f"there is no attack {name!r}", remedy=f"Known attacks: {', '.join(known())}.")
-    module, _, attribute = place.partition(":")
-    attack: Attack = getattr(import_module(module), attribute)()
+    attack: Attack = _built_in(name) if offered is None else offered()
     return attack
 
 
-@cache
-def _places() -> dict[str, str]:
-    return {e.name: e.value for e in entry_points(group=GROUP)} | BUILT_IN
+def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
+    """Every attack that can be made, and the names of those of other packages that cannot.
+
+    What bears the name of a built-in attack does not keep that one from being made.
+    """
+    made = [_built_in(name) for name in BUILT_IN]
+    failed = [offer.name for offer in plugins.offers(GROUP) if offer.name in BUILT_IN]
+    for name in plugins.names(GROUP, taken=BUILT_IN):
+        try:
+            made.append(make(name))
+        except Exception:  # whatever the code of another package raises
+            failed.append(name)
+    return tuple(sorted(made, key=lambda attack: attack.name)), tuple(failed)
+
+
+def _built_in(name: str) -> Attack:
+    module, _, attribute = BUILT_IN[name].partition(":")
+    attack: Attack = getattr(import_module(module), attribute)()
+    return attack

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 LINKAGE = Fraction(1, 5)
 """Where no promise limits it: nobody is recognized with a better chance than one in five."""
@@ -25,7 +26,8 @@ class Tolerance:
 
     `linkage` is the largest chance of recognizing a person. Per sensitive column: `values` is the smallest
     number of values of a class, `certainty` the largest chance of guessing a value, `shift` the largest
-    distance of a class from the whole table (half the sum of absolute differences).
+    distance of a class from the whole table (half the sum of absolute differences). `freeform` is the
+    promise that limits inference value by value, with what it is told of the columns.
 
     >>> Tolerance().linkage_limit
     (Fraction(1, 5), 'default')
@@ -35,6 +37,7 @@ class Tolerance:
     values: Mapping[str, int] = field(default_factory=dict)
     certainty: Mapping[str, Fraction] = field(default_factory=dict)
     shift: Mapping[str, Fraction] = field(default_factory=dict)
+    freeform: Any = None
 
     @classmethod
     def of(cls, promises: Iterable[object]) -> Tolerance:
@@ -43,6 +46,7 @@ class Tolerance:
         values: dict[str, int] = {}
         certainty: dict[str, Fraction] = {}
         shift: dict[str, Fraction] = {}
+        freeform = None
         for promise in promises:
             name, column = getattr(promise, "name", ""), str(getattr(promise, "of", ""))
             if name == "k-anonymity":
@@ -55,7 +59,9 @@ class Tolerance:
             elif name == "t-closeness" and _of_the_table(promise):
                 t = _number(promise, "t", SHIFT)
                 shift[column] = min(shift.get(column, t), t)
-        return cls(linkage, values, certainty, shift)
+            elif name == "freeform":
+                freeform = promise
+        return cls(linkage, values, certainty, shift, freeform)
 
     @property
     def linkage_limit(self) -> tuple[Fraction, str]:

@@ -25,7 +25,8 @@ def attack(
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
     """
     from sfumato import journey
-    from sfumato.report.card import attack_card, values_of
+    from sfumato.attack.card import attack_card
+    from sfumato.report.card import values_of
 
     with progress_bar() as progress:
         found = journey.attack(name, data, policy, progress=progress)

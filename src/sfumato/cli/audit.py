@@ -29,14 +29,14 @@ def audit(
     Example:  sfumato audit safe.csv --policy policy.yaml
     """
     from sfumato import journey
-    from sfumato.report.card import audit_card, values_of
+    from sfumato.report.card import values_of
 
     with progress_bar() as progress:
         found = journey.audit(data, policy, progress=progress)
     if as_json:
         document(found.as_dict())
     else:
-        say(str(audit_card(found)))
+        say(str(found))
     if show_values:
         talk("\n".join(values_of(found.findings)))
     raise typer.Exit(1 if found.holds is False or (strict and found.holds is None) else 0)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Data, Overwrite
-from sfumato.cli.terminal import progress_bar, say, talk
+from sfumato.cli.options import AsJson, Data, Overwrite
+from sfumato.cli.terminal import document, progress_bar, say, talk
 
 
 def declare(
@@ -18,8 +18,9 @@ def declare(
         Path | None, typer.Option("--out", "-o", metavar="POLICY", help="Where to write it; else to stdout.")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre.")
+        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre-10.")
     ] = None,
+    as_json: AsJson = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a working policy from the data alone.
@@ -36,9 +37,15 @@ def declare(
     if out is not None:
         check_target(out, source=data, overwrite=overwrite)
     with progress_bar() as progress:
-        text = journey.declare(data, preset=preset, progress=progress).to_yaml()
-    if out is None:
+        policy = journey.declare(data, preset=preset, progress=progress)
+    text = policy.to_yaml()
+    if out is not None:
+        out.write_text(text, encoding="utf-8")
+    if as_json:
+        reasons = {name: rule.reason for name, rule in policy.columns.items() if rule.reason}
+        written = None if out is None else str(out)
+        document({"policy": policy.to_dict(), "reasons": reasons, "written": written})
+    elif out is None:
         say(text.rstrip("\n"))
     else:
-        out.write_text(text, encoding="utf-8")
         talk(f"wrote {out}; read it, correct the roles, then: sfumato protect {data} -p {out} -o safe.csv")

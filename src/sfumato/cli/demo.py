@@ -33,7 +33,7 @@ def demo(
     """
     from sfumato import journey
     from sfumato.demo import write
-    from sfumato.report.card import audit_card, side_by_side
+    from sfumato.report.card import side_by_side
     from sfumato.report.html import page
 
     talk(f"making up {rows:,} patients in {folder}")
@@ -44,10 +44,10 @@ def demo(
         plan, _ = journey.protect_file(raw, policy, safe, overwrite=True, progress=progress)
         after = journey.audit(safe, policy, progress=progress)
     cards = (
-        titled("before, hospital.csv as it is", audit_card(before)),
+        titled("before, hospital.csv as it is", before.card()),
         plan.card(),
         plan.explain().card(),
-        titled("after, safe.csv", audit_card(after)),
+        titled("after, safe.csv", after.card()),
     )
     for card in cards:
         say(f"{card}\n")

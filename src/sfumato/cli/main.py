@@ -18,11 +18,12 @@ from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
+from sfumato.cli.discover import discover
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.through import Through, through
-from sfumato.terms.errors import BadInput, Interrupted, SfumatoError, WrongCall
+from sfumato.terms.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
 
 BUG = 70
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, 70 a bug.",
 )
-for verb in (declare, protect, audit, attack, demo):
+for verb in (discover, declare, protect, audit, attack, demo):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
 
@@ -98,18 +99,23 @@ def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
     if error.values and "--show-values" in arguments:
         talk("values: " + ", ".join(repr(value) for value in error.values))
     if "--json" in arguments:
-        document(
-            {
-                "error": {
-                    "kind": type(error).__name__,
-                    "message": error.message,
-                    "where": error.where,
-                    "remedy": error.remedy,
-                    "exit_code": error.exit_code,
-                }
-            }
-        )
+        document({"error": as_document(error)})
     return error.exit_code
+
+
+def as_document(error: SfumatoError) -> dict[str, Any]:
+    """An error as JSON; that of a policy lists each problem by itself."""
+    found = {
+        "kind": type(error).__name__,
+        "message": error.message,
+        "where": error.where,
+        "remedy": error.remedy,
+        "exit_code": error.exit_code,
+    }
+    if not isinstance(error, BadPolicy):
+        return found
+    alone = {"line": None, "key": error.where, "message": error.message, "remedy": error.remedy}
+    return {**found, "problems": [dict(problem) for problem in error.problems] or [alone]}
 
 
 def _place(error: SfumatoError) -> str:

@@ -1,66 +1,28 @@
 """What goes together: the table role x promise x search, with the reason for every no.
 
-Rows of the table are data (`SEARCHES`, `TOLD_BY`) or small functions (`ROWS`). A promise adds its own:
-`roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default all) and
-`objections(policy)`, sentences about whatever else it cannot go with.
+Rows of the table are data (`TOLD_BY`, the abilities of the searches) or small functions (`ROWS`). A promise
+adds its own: `roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default all)
+and `objections(policy)`, sentences about whatever else it cannot go with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sfumato.declare import promises
+from sfumato.declare import promises, searches
 from sfumato.declare.problems import Place, Problem, did_you_mean, short
+from sfumato.declare.promises.registry import ColumnOptions
+from sfumato.declare.searches import LOSSES, Ability
 from sfumato.declare.term_rule import set_objections
+from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Missing, Role
-from sfumato.terms.promise import ClassPromise, TablePromise
+from sfumato.terms.promise import ClassPromise, TablePromise, reads_of
 
 if TYPE_CHECKING:
     from sfumato.declare.policy import Policy, ProtectRule
 
 Promise = ClassPromise | TablePromise
-
-LOSSES: Mapping[str, str] = {
-    "loss": "mean share of the values that a published value stands for",
-    "geometric": "the same, as a geometric mean over the columns",
-    "entropy": "bits lost, by how common each value is",
-    "precision": "mean level over height",
-    "discernibility": "sum of squared class sizes",
-    "discernibility-star": "the same, suppressed rows not punished",
-    "class-size": "average class size over k",
-    "height": "sum of levels",
-}
-
-
-@dataclass(frozen=True)
-class Ability:
-    """What a search can do, and why it cannot do the rest."""
-
-    losses: tuple[str, ...]
-    suppresses: bool = True
-    relaxes: bool = False
-    any_promise: bool = True
-    whole_table: bool = False
-    why_not: str = ""
-
-
-SEARCHES: Mapping[str, Ability] = {
-    "top-down": Ability(
-        losses=("loss", "discernibility"),
-        any_promise=False,
-        whole_table=True,
-        why_not="top-down ranks single steps, which only loss and discernibility can price",
-    ),
-    "lattice": Ability(losses=tuple(LOSSES)),
-    "mondrian": Ability(
-        losses=("loss", "discernibility"),
-        suppresses=False,
-        relaxes=True,
-        why_not="Mondrian recodes each class by itself, so a column has no level to measure",
-    ),
-}
 
 TOLD_BY: Mapping[Role, str] = {Role.FREE: "freeform", Role.QUASI_SENSITIVE: "quasi-sensitive"}
 """Roles that mean nothing without their promise."""
@@ -72,6 +34,11 @@ FORESEEN = ("freeform", "quasi-sensitive", "continuous")
 def roles() -> tuple[Role, ...]:
     """The roles that this version knows what to do with."""
     return tuple(role for role in Role if TOLD_BY.get(role) is None or TOLD_BY[role] in promises.known())
+
+
+def options_of(role: Role) -> type[ColumnOptions] | None:
+    """What may be said of a column of this role beyond its taxonomy."""
+    return promises.column_options(TOLD_BY[role]) if role in TOLD_BY else None
 
 
 def unavailable(promise: str) -> bool:
@@ -160,17 +127,23 @@ def _search(policy: Policy) -> Iterator[Problem]:
 
 def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
     """What the search itself cannot do, whatever the columns and promises are."""
-    ability = SEARCHES.get(protect.search)
+    try:
+        ability = searches.ability_of(protect.search)
+    except WrongCall as refused:
+        yield Problem(("protect", "search"), refused.message, refused.remedy)
+        return
     if ability is None:
-        hint = did_you_mean(protect.search, list(SEARCHES))
-        yield Problem(("protect", "search"), f"the searches are {', '.join(SEARCHES)}.", hint)
+        names = searches.known()
+        hint = did_you_mean(protect.search, names)
+        yield Problem(("protect", "search"), f"the searches are {', '.join(names)}.", hint)
         return
     if protect.loss not in LOSSES:
         hint = did_you_mean(protect.loss, list(LOSSES))
         yield Problem(("protect", "loss"), f"the losses are {', '.join(LOSSES)}.", hint)
     elif protect.loss not in ability.losses:
         remedy = f"Use {' or '.join(ability.losses)}, or search: lattice."
-        yield Problem(("protect", "loss"), f"{protect.loss} does not work: {ability.why_not}.", remedy)
+        reason = ability.why_not or f"{protect.search} cannot keep it small"
+        yield Problem(("protect", "loss"), f"{protect.loss} does not work: {reason}.", remedy)
     if protect.relaxed and not ability.relaxes:
         yield Problem(("protect", "relaxed"), f"only Mondrian can be relaxed, not {protect.search}")
     if protect.suppress > 0 and not ability.suppresses and missing is not Missing.SUPPRESS:
@@ -183,23 +156,40 @@ def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
 
 def _searchable(policy: Policy) -> Iterator[Problem]:
     search = policy.protect.search
-    ability = SEARCHES.get(search)
+    try:
+        ability = searches.ability_of(search)
+    except WrongCall:  # `of_search` says so
+        return
     if ability is None:
         return
     for place, promise in _placed(policy):
-        whole = isinstance(promise, TablePromise)
-        able = tuple(name for name, a in SEARCHES.items() if a.whole_table or not whole)
-        fit: tuple[str, ...] = getattr(promise, "searches", able)
-        if search not in fit:
+        whole, named = isinstance(promise, TablePromise), getattr(promise, "searches", None)
+        able = ability.whole_table or not whole if named is None else search in named
+        if not able:
             reason = "it is about the recoded table as a whole" if whole else "it says so itself"
-            yield Problem(place, f"{search} cannot keep it: {reason}.", f"Use search: {' or '.join(fit)}.")
-        elif not promise.monotone and not ability.any_promise:
+            remedy = _use(lambda a: a.whole_table) if named is None else _listed(named)
+            yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
+        elif whole and policy.protect.suppress > 0:
+            yield Problem(
+                ("protect", "suppress"),
+                f"{promise.name} is about the recoded table as a whole, with every row in it.",
+                "Leave suppress out.",
+            )
+        elif not whole and not promise.monotone and not ability.any_promise:
             yield Problem(
                 place,
                 f"{search} cannot keep it: it is not monotone, so a step that breaks it may be followed by"
                 " one that mends it.",
-                f"Use search: {' or '.join(n for n, a in SEARCHES.items() if a.any_promise)}.",
+                _use(lambda a: a.any_promise),
             )
+
+
+def _use(fits: Callable[[Ability], bool]) -> str:
+    return _listed([name for name, ability in searches.able().items() if fits(ability)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"Use search: {' or '.join(names)}."
 
 
 def _limits(policy: Policy) -> Iterator[Problem]:
@@ -245,6 +235,21 @@ def _present_roles(policy: Policy) -> Iterator[Problem]:
             yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
 
 
+def _told_roles(policy: Policy) -> Iterator[Problem]:
+    """A column whose role belongs to a promise is one that such a promise speaks of."""
+    spoken = {(promise.name, column) for promise in policy.promises for column in reads_of(promise)}
+    known = roles()
+    for name, rule in policy.columns.items():
+        needed, whole = TOLD_BY.get(rule.role), getattr(rule.options, "set", None) or name
+        if needed is None or rule.role not in known or (needed, whole) in spoken:
+            continue
+        yield Problem(
+            ("columns", name, "role"),
+            f"{rule.role} means nothing without the promise {needed} that speaks of this column.",
+            f"Promise {needed}, say of the column what it needs, or make the column quasi.",
+        )
+
+
 def _own_rows(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         said: Callable[[Policy], list[str]] | None = getattr(promise, "objections", None)
@@ -259,6 +264,7 @@ def _placed(policy: Policy) -> Iterator[tuple[Place, Promise]]:
 
 ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _present_roles,
+    _told_roles,
     _some_promise,
     _some_key,
     _protected_columns,

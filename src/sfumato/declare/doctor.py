@@ -24,24 +24,14 @@ from sfumato.terms.taxonomy import ANY, Taxonomy
 COMPARISONS = 200_000
 """Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
 
-__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_path"]
+__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_held", "examine_path"]
 
 
-def examine(
-    policy: Policy, survey: Evidence | None = None, *, sets: Mapping[str, SetsHeld] | None = None
-) -> list[Ailment]:
-    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at.
-
-    `sets` holds the term sets of set-valued columns, by the name that promises use.
-    """
+def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
+    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
     found = list(_hierarchies(policy))
-    for promise in policy.promises:
-        knowledge = getattr(promise, "knowledge", None)
-        if isinstance(knowledge, Knowledge):
-            found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
-            for name in promise.sensitive:
-                if name in (sets or {}):
-                    found += examine_sets(name, knowledge, (sets or {})[name])
+    for _, knowledge in _known(policy):
+        found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
     if survey is not None:
         found += _columns(policy, survey)
         found += _few_people(policy, survey)
@@ -51,6 +41,19 @@ def examine(
                     found += check(name, rule, survey.columns[name], policy, survey.rows)
     worst = list(Gravity)
     return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+
+
+def examine_held(policy: Policy, sets: Mapping[str, SetsHeld]) -> list[Ailment]:
+    """What the term sets of a table, by the name that promises use, lack in the policy's knowledge."""
+    return [a for name, known in _known(policy) if name in sets for a in examine_sets(name, known, sets[name])]
+
+
+def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
+    """The columns of term sets, and the knowledge that a promise brings for each."""
+    for promise in policy.promises:
+        knowledge = getattr(promise, "knowledge", None)
+        if isinstance(knowledge, Knowledge):
+            yield promise.sensitive[0], knowledge
 
 
 def examine_path(path: str | Path, survey: Evidence | None = None) -> list[Ailment]:

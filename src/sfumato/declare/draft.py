@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from sfumato.declare.builders import Flat
 from sfumato.declare.evidence import ColumnEvidence, Evidence, texts
 from sfumato.declare.guess import guess
+from sfumato.declare.hint import NOTHING, Hint
 from sfumato.declare.names import PEOPLE, words
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
 from sfumato.declare.presets import Preset
@@ -19,28 +21,47 @@ from sfumato.terms.promise import Promises
 USUAL = "small-cells-5"
 
 
-def draft(survey: Evidence, *, preset: str | None = None) -> Policy:
+def draft(
+    survey: Evidence,
+    *,
+    preset: str | None = None,
+    hints: Mapping[str, Hint] | None = None,
+    least: int = 1,
+    note: str = "",
+) -> Policy:
     """A policy that works, with a role and a taxonomy for every column, each with its reason.
 
     Roles are guesses: whoever knows the data should read the comments before anything is published. Where
     nothing speaks for another role a column is a quasi-identifier, which is the cautious choice.
-    Without a preset k is 5, less only where the table is about fewer people.
+    Without a preset k is 5, or `least` if that is more, less only where the table is about fewer people.
+    `hints` are what a closer look at the data found out; `note` is what the file says first.
     """
     if not survey.columns:
         raise BadData("the table has no columns")
-    columns = {name: guess(name, column, survey.rows) for name, column in survey.columns.items()}
+    found = hints or {}
+    columns = {
+        name: guess(name, column, survey.rows, hint=found.get(name, NOTHING))
+        for name, column in survey.columns.items()
+    }
     if not any(rule.role.is_key for rule in columns.values()):
         columns.update(_key(columns, survey))
-    person = _person(columns, survey)
+    person = _person(columns, survey, found)
     people = survey.rows if person is None else survey.columns[person].distinct
     chosen = preset_of(preset or USUAL)
-    k = chosen.k if preset or people < 2 else min(chosen.k, people)
+    k = max(chosen.k, least)
+    if not preset and people >= 2:
+        k = min(k, people)
     return Policy(
         columns,
         Promises((make("k-anonymity", {"k": k}), *_secrets(columns, survey))),
         ProtectRule(suppress=Fraction(0)),
         person=person,
+        note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
     )
+
+
+def _origin(chosen: Preset) -> str:
+    return f"Preset {chosen.name}: {remarks(chosen)}"
 
 
 def remarks(chosen: Preset) -> str:
@@ -66,11 +87,12 @@ def _key(columns: dict[str, ColumnRule], survey: Evidence) -> dict[str, ColumnRu
     return {name: ColumnRule(Role.QUASI, Flat(), "no other column could be a quasi-identifier")}
 
 
-def _person(columns: dict[str, ColumnRule], survey: Evidence) -> str | None:
+def _person(columns: dict[str, ColumnRule], survey: Evidence, hints: Mapping[str, Hint]) -> str | None:
     """An identifier that repeats: several rows per person."""
     for name, rule in columns.items():
         column = survey.columns[name]
         repeats = 1 < column.distinct < survey.rows - column.missing and column.missing == 0
-        if rule.role is Role.IDENTIFIER and repeats and column.complete and words(name) & PEOPLE:
+        people = words(name) & PEOPLE or hints.get(name, NOTHING).person
+        if rule.role is Role.IDENTIFIER and repeats and column.complete and people:
             return name
     return None

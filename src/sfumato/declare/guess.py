@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from sfumato.declare.builders import Dates, Flat, Intervals, Prefix
 from sfumato.declare.builders.date import day
 from sfumato.declare.builders.numbers import number
 from sfumato.declare.evidence import ColumnEvidence, nearly_unique, texts
+from sfumato.declare.hint import NOTHING, Hint
 from sfumato.declare.names import AGES, IDENTIFIERS, PLACES, SENSITIVE, words
 from sfumato.declare.policy import ColumnRule
 from sfumato.terms.microdata import Role
@@ -34,27 +35,33 @@ class Clues:
     values: list[str]
     present: int
     unique: bool
+    hint: Hint = NOTHING
 
     @property
     def distinct(self) -> int:
         return self.column.distinct
 
 
-def guess(name: str, column: ColumnEvidence, rows: int) -> ColumnRule:
+def guess(name: str, column: ColumnEvidence, rows: int, *, hint: Hint = NOTHING) -> ColumnRule:
     """The first guess that has something to say; else a quasi-identifier without hierarchy."""
     present = rows - column.missing
-    clues = Clues(words(name), column, texts(column), present, nearly_unique(column, rows))
-    for attempt in GUESSES:
-        rule = attempt(clues)
-        if rule is not None:
-            return rule
-    return ColumnRule(Role.QUASI, Flat(), f"{_values(clues)}; a hierarchy file would keep more detail")
+    clues = Clues(words(name), column, texts(column), present, nearly_unique(column, rows), hint)
+    rule = next((rule for attempt in GUESSES if (rule := attempt(clues)) is not None), None)
+    if rule is None:
+        rule = ColumnRule(Role.QUASI, Flat(), f"{_values(clues)}; a hierarchy file would keep more detail")
+    if hint.remark and rule.role is not Role.IDENTIFIER:
+        return replace(rule, reason=f"{rule.reason}; {hint.remark}")
+    return rule
 
 
 def _empty(clues: Clues) -> ColumnRule | None:
     if clues.present > 0:
         return None
     return ColumnRule(Role.IDENTIFIER, None, "holds nothing, so nothing is published")
+
+
+def _known_identifier(clues: Clues) -> ColumnRule | None:
+    return ColumnRule(Role.IDENTIFIER, None, clues.hint.identifies) if clues.hint.identifies else None
 
 
 def _too_many(clues: Clues) -> ColumnRule | None:
@@ -178,6 +185,7 @@ def _values(clues: Clues) -> str:
 
 GUESSES: tuple[Callable[[Clues], ColumnRule | None], ...] = (
     _empty,
+    _known_identifier,
     _too_many,
     _named_identifier,
     _free_text,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
@@ -16,8 +17,9 @@ from sfumato.declare.problems import Origin, did_you_mean, refuse, short
 from sfumato.declare.term_rule import TermRule, forms_of
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
-from sfumato.terms.promise import Promises
+from sfumato.terms.promise import Promises, files_of, reads_of
 from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.term_sets import SetForm
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -26,15 +28,13 @@ __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 class ColumnRule:
     """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
 
-    A quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the column stands
-    for one term of the `set` that it names.
+    `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     """
 
     role: Role
     taxonomy: TaxonomyRule | None = None
     reason: str = field(default="", compare=False)
-    separator: str | None = None
-    set: str | None = None
+    options: Any = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ProtectRule:
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
-    terms: TermRule = TermRule()
+    terms: TermRule = field(default_factory=TermRule)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Policy:
 
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
-    are published unchanged. Every column of the data must be declared.
+    are published unchanged. Every column of the data must be declared. `person` names the identifier that
+    tells people apart where somebody has several rows: classes then count people, and nobody may have two
+    different values in a column that a promise protects.
 
     >>> policy = Policy.from_dict(
     ...     {
@@ -77,8 +79,12 @@ class Policy:
     person: str | None = None
     folder: Path | None = field(default=None, compare=False)
     origin: Origin = field(default=Origin(), compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)
+    """What a policy that was proposed says of itself, first in its file."""
 
     def __post_init__(self) -> None:
+        told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)
+        object.__setattr__(self, "promises", Promises(told))
         from sfumato.declare.allowed import objections  # noqa: PLC0415  # it reads policies
 
         refuse(objections(self), self.origin)
@@ -108,10 +114,12 @@ class Policy:
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
+        read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
-            if rule.role.is_key or rule.role is Role.SENSITIVE
+            if rule.role is not Role.QUASI_SENSITIVE
+            and (rule.role.is_key or rule.role is Role.SENSITIVE or name in read)
         )
         sets = tuple(
             Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
@@ -120,7 +128,7 @@ class Policy:
 
     def rule_of(self, name: str) -> ColumnRule | None:
         """What the policy says of a column, or of a set of 0/1 columns."""
-        parts = (rule for rule in self.columns.values() if rule.set == name)
+        parts = (self.columns[p] for p in forms_of(self).get(name, SetForm()).parts)
         return self.columns.get(name) or next(parts, None)
 
     @property
@@ -169,16 +177,12 @@ class Policy:
     def digest(self) -> str:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
-        references = [getattr(getattr(p, "reference", None), "digest", "") for p in self.promises]
-        whole: dict[str, object] = {
+        whole = {
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "references": references,
+            "promises": [[list(pair) for pair in files_of(p)] for p in self.promises],
         }
-        known = [(k.digest, _digest(p)) for p in self.promises if (k := getattr(p, "knowledge", None))]
-        if known:
-            whole["knowledge"] = known
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -200,15 +204,8 @@ class Policy:
 
 
 def _column(rule: ColumnRule) -> dict[str, object]:
-    found: dict[str, object] = {"role": rule.role.value}
-    if rule.taxonomy is not None:
-        found["taxonomy"] = dict(rule.taxonomy.spec)
-    return found | {k: v for k in ("separator", "set") if (v := getattr(rule, k)) is not None}
-
-
-def _digest(promise: object) -> str:
-    """The fingerprint of a promise's prior, if it has a stored one."""
-    return str(getattr(getattr(promise, "prior", None), "digest", ""))
+    spec = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
+    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 
 def _parameters(promise: object) -> object:

@@ -35,6 +35,11 @@ class Problem:
         """The same, seen from further up."""
         return Problem((*above, *self.place), self.message, self.remedy)
 
+    def document(self, lines: Lines) -> dict[str, str | int | None]:
+        """As one entry of a JSON list; the line is `None` where no file was read."""
+        line = _line(self.place, lines) or None
+        return {"line": line, "key": path_of(self.place), "message": self.message, "remedy": self.remedy}
+
     def located(self, lines: Lines) -> str:
         """With line and key path."""
         where = ", ".join(part for part in (line_of(self.place, lines), path_of(self.place)) if part)
@@ -47,12 +52,14 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
         return
     name, lines = origin.name, origin.lines
     ordered = sorted(dict.fromkeys(problems), key=lambda p: _line(p.place, lines))
+    documents = [problem.document(lines) for problem in ordered]
     if len(ordered) == 1:
         (only,) = ordered
         spots = (name, line_of(only.place, lines), path_of(only.place))
-        raise BadPolicy(only.message, remedy=only.remedy, where=", ".join(s for s in spots if s))
+        where = ", ".join(s for s in spots if s)
+        raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents)
     listed = "".join(f"\n  {problem.located(lines)}" for problem in ordered)
-    raise BadPolicy(f"{len(ordered)} problems{listed}", where=name)
+    raise BadPolicy(f"{len(ordered)} problems{listed}", where=name, problems=documents)
 
 
 def did_you_mean(word: object, choices: Sequence[str], *, otherwise: str = "") -> str:

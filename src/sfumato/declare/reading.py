@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sfumato.declare import promises as known_promises
 from sfumato.declare import schema, shape
-from sfumato.declare.allowed import Promise, of_search, roles, unavailable
+from sfumato.declare.allowed import Promise, of_search, options_of, roles, unavailable
 from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
@@ -87,19 +87,31 @@ class _Reader:
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
             return None
-        taxonomy = words.get("taxonomy") if isinstance(words, Mapping) else None
-        if _is_built(taxonomy) and isinstance(words, Mapping):
-            words = {key: word for key, word in words.items() if key != "taxonomy"}
-        wrong = shape.problems(words, schema.column(), defs=schema.DEFS)
+        given: Words = words if isinstance(words, Mapping) else {}
+        taxonomy = given.get("taxonomy")
+        plain = {k: w for k, w in given.items() if not (callable(w) or (k == "taxonomy" and _is_built(w)))}
+        wrong = shape.problems(plain if given else words, schema.column(), defs=schema.DEFS)
         self.problems += [problem.under(*place) for problem in wrong]
         if wrong or not isinstance(words, Mapping):
             return None
+        role = Role(words["role"])
         return ColumnRule(
-            Role(words["role"]),
-            self._taxonomy(taxonomy, (*place, "taxonomy")),
-            separator=cast("str | None", words.get("separator")),
-            set=cast("str | None", words.get("set")),
+            role, self._taxonomy(taxonomy, (*place, "taxonomy")), options=self._options(given, role, place)
         )
+
+    def _options(self, words: Words, role: Role, place: Place) -> Any:
+        """What is said of a column beyond role and taxonomy."""
+        options, own = options_of(role), schema.column_keys(role)
+        for key in words:
+            if key not in ("role", "taxonomy", *own):
+                self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
+        if options is None:
+            return None
+        try:
+            return options.read({key: word for key, word in words.items() if key in own})
+        except BadInput as wrong:
+            self._note(wrong, place)
+            return None
 
     def _foreseen_role(self, words: Words, place: Place) -> bool:
         role = words.get("role")
@@ -128,6 +140,10 @@ class _Reader:
         if isinstance(name, str) and unavailable(name):
             message = f"the promise {name} is not available in this version"
             self.problems.append(Problem((*place, name), message))
+            return None
+        trouble = known_promises.refused(name) if isinstance(name, str) else None
+        if trouble is not None:
+            self.problems.append(Problem((*place, str(name)), trouble.message, trouble.remedy))
             return None
         wrong = shape.problems(words, known_promises.schema(), defs=schema.DEFS)
         self.problems += [problem.under(*place) for problem in wrong]

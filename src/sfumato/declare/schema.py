@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.declare import promises
-from sfumato.declare.allowed import LOSSES, SEARCHES, roles
+from sfumato.declare import promises, searches
+from sfumato.declare.allowed import options_of, roles
 from sfumato.declare.builders import BUILDERS
 from sfumato.declare.term_rule import schema as term_rule
-from sfumato.terms.microdata import Missing
+from sfumato.terms.microdata import Missing, Role
 
 VERSION = 1
 
@@ -93,25 +93,22 @@ def column() -> Schema:
                 "enum": [r.value for r in roles()],
                 "description": (
                     "identifier: never published; quasi: generalized; sensitive: what promises protect; "
-                    "quasi-sensitive: sets of terms that say something together; "
-                    "insensitive: published unchanged."
+                    "free: generalized, sensitive value by value; quasi-sensitive: sets of terms that say "
+                    "something together; insensitive: published unchanged."
                 ),
             },
             "taxonomy": taxonomy(),
-            "separator": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What stands between the terms of a quasi-sensitive column of text.",
-            },
-            "set": {
-                "type": "string",
-                "minLength": 1,
-                "description": "The set that this quasi-sensitive column of 0 and 1 stands for one term of.",
-            },
+            **{key: form for role in roles() for key, form in column_keys(role).items()},
         },
         "required": ["role"],
         "additionalProperties": False,
     }
+
+
+def column_keys(role: Role) -> Schema:
+    """The keys of a column that only columns of this role have."""
+    options = options_of(role)
+    return {} if options is None else dict(options.schema)
 
 
 def taxonomy() -> Schema:
@@ -123,12 +120,12 @@ def _protect() -> Schema:
     return {
         "type": "object",
         "properties": {
-            "search": {"enum": list(SEARCHES)},
+            "search": {"enum": list(searches.known())},
             "suppress": {
                 "$ref": "#/$defs/fraction",
                 "description": "The largest share of the rows that may stay unpublished.",
             },
-            "loss": {"enum": list(LOSSES)},
+            "loss": {"enum": list(searches.LOSSES)},
             "weights": {
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/fraction"},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.declare.exact import written
 from sfumato.declare.problems import Problem, short
@@ -13,7 +13,7 @@ from sfumato.terms.microdata import Role
 from sfumato.terms.term_sets import SetForm
 
 if TYPE_CHECKING:
-    from sfumato.declare.policy import Policy
+    from sfumato.declare.policy import ColumnRule, Policy
 
 METHODS = {
     "exact": "the cheapest removal, with proof, as far as time allows",
@@ -65,42 +65,68 @@ def schema() -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class SetOptions:
+    """How a quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the column
+    stands for one term of the `set` that it names."""
+
+    separator: str | None = None
+    set: str | None = None
+
+    schema: ClassVar[Mapping[str, Any]] = {
+        "separator": {
+            "type": "string",
+            "minLength": 1,
+            "description": "What stands between the terms of a quasi-sensitive column of text.",
+        },
+        "set": {
+            "type": "string",
+            "minLength": 1,
+            "description": "The set that this quasi-sensitive column of 0 and 1 is one term of.",
+        },
+    }
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> SetOptions:
+        return cls(words.get("separator"), words.get("set"))
+
+    def words(self) -> dict[str, object]:
+        return {k: v for k in ("separator", "set") if (v := getattr(self, k)) is not None}
+
+
+def options_of(rule: ColumnRule) -> SetOptions:
+    """What the policy says of a column of term sets."""
+    return rule.options if isinstance(rule.options, SetOptions) else SetOptions()
+
+
 def forms_of(policy: Policy) -> dict[str, SetForm]:
     """The set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
     found: dict[str, SetForm] = {}
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:
             continue
-        if rule.set is None:
-            found[name] = SetForm(rule.separator or ";")
+        said = options_of(rule)
+        if said.set is None:
+            found[name] = SetForm(said.separator or ";")
         else:
-            before = found[rule.set].parts if rule.set in found else ()
-            found[rule.set] = SetForm(parts=(*before, name))
+            before = found[said.set].parts if said.set in found else ()
+            found[said.set] = SetForm(parts=(*before, name))
     return found
 
 
 def set_objections(policy: Policy) -> Iterator[Problem]:
     """What is wrong about set-valued columns."""
-    spoken = {name for promise in policy.promises for name in promise.sensitive}
     for name, rule in policy.columns.items():
-        for key, value in (("separator", rule.separator), ("set", rule.set)):
-            if value is not None and rule.role is not Role.QUASI_SENSITIVE:
-                yield Problem(("columns", name, key), f"only a quasi-sensitive column has a {key}")
         if rule.role is not Role.QUASI_SENSITIVE:
             continue
-        if rule.separator is not None and rule.set is not None:
+        said = options_of(rule)
+        if said.separator is not None and said.set is not None:
             yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
-        if rule.set is not None and rule.set in policy.columns:
-            yield Problem(("columns", name, "set"), f"{short(rule.set)} is the name of a column")
+        if said.set is not None and said.set in policy.columns:
+            yield Problem(("columns", name, "set"), f"{short(said.set)} is the name of a column")
         if rule.taxonomy is not None:
             yield Problem(
                 ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
-            )
-        if (rule.set or name) not in spoken:
-            yield Problem(
-                ("columns", name, "role"),
-                f"no promise speaks of {short(rule.set or name)}; its terms would be published as they are.",
-                "Add a quasi-sensitive promise, or make the column insensitive.",
             )
     asked = [p for p in policy.promises if p.name == "quasi-sensitive"]
     if len(asked) > 1 and policy.protect.terms.method != "keep":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,12 +26,19 @@ def as_yaml(policy: Policy) -> str:
     whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
     for key, value in words.items():
         whole[key] = _flowing(value)
+    if policy.note:
+        whole.yaml_set_start_comment(_wrapped(policy.note))
     writer = YAML()
     writer.width = 2**30
     writer.indent(mapping=2, sequence=4, offset=2)
     out = io.StringIO()
     writer.dump(whole, out)
     return out.getvalue()
+
+
+def _wrapped(note: str) -> str:
+    """The lines of a note, none too long to read."""
+    return "\n".join(part for line in note.splitlines() for part in wrap(line, 108))
 
 
 def _flowing(value: Any) -> Any:

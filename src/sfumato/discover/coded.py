@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from sfumato.engine.source import Source
 
 NULL_RULE = "equal"
 """Missing cells of a column are one value of their own: equal to each other, different from all else."""
@@ -63,6 +68,20 @@ class Coded:
             values, dense[j] = np.unique(column, return_inverse=True)
             sizes.append(len(values))
         return cls(tuple(names), dense, tuple(sizes))
+
+    @classmethod
+    def from_source(
+        cls, source: Source, names: Sequence[str] | None = None, *, progress: Progress = silent
+    ) -> Coded:
+        """Code some columns of a source (all of them, unless named) in one pass over its rows."""
+        from sfumato.engine.codes import column_codes  # noqa: PLC0415
+
+        chosen = tuple(source.columns if names is None else names)
+        unknown = [name for name in chosen if name not in source.columns]
+        if unknown:
+            raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+        codes, sizes = column_codes(source, chosen, progress=progress)
+        return cls(chosen, codes, sizes)
 
     @property
     def rows(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, isqrt
@@ -56,25 +56,27 @@ def descend(
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
     kept, steps = _scan(question, chosen, progress)
-    return Descent(question.terms, question.named(kept), steps, question.reason, question.duplicates)
+    return Descent(question.terms, _names(question, kept), steps, question.reason, question.duplicates)
 
 
 def _scan(
     question: Question, order: list[int], progress: Progress = silent
 ) -> tuple[tuple[int, ...], tuple[Step, ...]]:
     prefixes = _Prefixes(question, order)
-    place = {column: i for i, column in enumerate(order)}
     kept: list[int] = []
     steps = []
     for i in reversed(range(len(order))):
         holds = prefixes.exposes(i, kept)
+        without = question.table.names[order[i]]
+        steps.append(Step(without, _names(question, order[:i] + kept), holds))
         if not holds:
-            kept.append(order[i])
-        remaining = order[:i] + sorted(kept, key=place.__getitem__)
-        rest = tuple(j for j in remaining if j != order[i])
-        steps.append(Step(question.table.names[order[i]], question.named(rest), holds))
+            kept.insert(0, order[i])
         progress("columns tested", len(steps), len(order))
-    return tuple(sorted(kept, key=place.__getitem__)), tuple(steps)
+    return tuple(kept), tuple(steps)
+
+
+def _names(question: Question, columns: Iterable[int]) -> tuple[str, ...]:
+    return tuple(question.table.names[j] for j in columns)
 
 
 class _Prefixes:
@@ -97,7 +99,7 @@ class _Prefixes:
     def exposes(self, i: int, kept: list[int]) -> bool:
         """Whether the first i columns and these expose enough records."""
         current = self._prefix(i)
-        for column in reversed(kept):
+        for column in kept:
             if current is None:
                 return True
             current = self._split(current, column)
@@ -170,5 +172,5 @@ def best_of_orders(
         if best is None or (len(kept), kept) < (len(best), best):
             best = kept
         progress(f"orders tried, best so far {len(best)} columns", done, orders)
-    names = question.named(best or ())
+    names = _names(question, best or ())
     return BestOfOrders(question.terms, names, done, seed, len(columns), question.reason, question.duplicates)

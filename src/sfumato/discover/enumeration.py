@@ -17,7 +17,6 @@ from sfumato.terms.errors import WrongCall
 from sfumato.terms.progress import Progress, silent
 
 Engine = Literal["auto", "tree", "levels"]
-Columns = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,9 @@ def minimal(
 ) -> MinimalSets:
     """Find all minimal quasi-identifiers, or those found within the bounds.
 
+    Which ones are found within a number of results or a deadline may depend on the order of the rows; a
+    complete answer never does.
+
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> minimal(table, Reading.of(k=2, mode="all")).sets
     (('c',), ('a', 'b'))
@@ -69,12 +71,16 @@ def minimal(
     search = searcher(reduced, terms, bound, engine)
 
     def keep_going(found: int) -> bool:
-        progress("minimal sets found", found)
+        best = search.smallest
+        progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
         return limits.allow(found)
 
     complete = search.run(keep_going)
-    found, cut = _expanded(reduced, search.sets(), max_results)
-    names = tuple(question.named(columns) for columns in found)
+    keep_going(search.found)
+    most = None if max_results is None else max_results + 1
+    found = reduced.expand(search.sets(), width=len(table.names), most=most)
+    cut = max_results is not None and len(found) > max_results
+    names = question.named(found[:max_results])
     return MinimalSets(terms, names, complete and not cut, max_size, duplicates=question.duplicates)
 
 
@@ -86,13 +92,3 @@ def searcher(reduced: Reduced, terms: Terms, bound: int, engine: Engine = "auto"
     if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST):
         return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
     return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
-
-
-def _expanded(reduced: Reduced, sets: list[Columns], max_results: int | None) -> tuple[list[Columns], bool]:
-    """Sets of the table's columns, smallest first, and whether some were left out."""
-    found: list[Columns] = []
-    for columns in reduced.expand(sorted(sets, key=lambda s: (len(s), s))):
-        if max_results is not None and len(found) >= max_results:
-            return sorted(found, key=lambda s: (len(s), s)), True
-        found.append(columns)
-    return sorted(found, key=lambda s: (len(s), s)), False

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.discover.partition import Partition
-from sfumato.discover.reduced import Reduced
+from sfumato.discover.reduced import Bits, Reduced
 from sfumato.discover.tree import KeepGoing
 
 LARGEST = 3
@@ -39,9 +39,17 @@ class LevelSearch:
     def found(self) -> int:
         return len(self._sets)
 
-    def sets(self) -> list[tuple[int, ...]]:
-        """What has been found so far."""
-        return list(self._sets)
+    @property
+    def smallest(self) -> int | None:
+        """The size of the smallest set found so far."""
+        return len(self._sets[0]) if self._sets else None
+
+    def sets(self) -> Bits:
+        """What has been found so far: a set of columns per row."""
+        bits = np.zeros((len(self._sets), self.table.columns), bool)
+        for row, columns in zip(bits, self._sets, strict=True):
+            row[list(columns)] = True
+        return bits
 
     def run(self, keep_going: KeepGoing) -> bool:
         """Search until the end (true) or until told to stop (false)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from sfumato.discover.levels import LARGEST, LevelSearch
 from sfumato.discover.limits import Clock, Limits
 from sfumato.discover.question import Question
 from sfumato.discover.reading import Reading, Terms
-from sfumato.discover.reduced import Reduced
+from sfumato.discover.reduced import Bits, Reduced
 from sfumato.discover.tree import Sets, TreeSearch
 from sfumato.terms.progress import Progress, silent
 
@@ -71,8 +70,10 @@ def minimum(
     reduced = Reduced.of(question.table, question.terms.k)
     hunt = _Hunt(reduced, question.terms, limits, progress)
     finished = hunt.run()
-    if hunt.found:
-        sets, cut = _listed(reduced, question, hunt.found, max_results)
+    if len(hunt.found):
+        found = reduced.expand(hunt.found, width=len(table.names))
+        cut = max_results is not None and len(found) > max_results
+        sets = question.named(found[:max_results])
         return Minimum(question.terms, sets, hunt.bound, True, finished and not cut, "", question.duplicates)
     best = _incumbent(table, reading)
     proved = len(best) == hunt.bound
@@ -85,13 +86,13 @@ class _Hunt:
     def __init__(self, reduced: Reduced, terms: Terms, limits: Limits, progress: Progress) -> None:
         self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
         self.bound = 1
-        self.found: list[tuple[int, ...]] = []
+        self.found: Bits = np.zeros((0, reduced.columns), bool)
 
     def run(self) -> bool:
         """Whether the search of the last size came to its end."""
         if self.terms.t < self.terms.rows:
             finished = self._by_levels()
-            if self.found or not finished:
+            if len(self.found) or not finished:
                 return finished
         return self._by_tree()
 
@@ -107,7 +108,7 @@ class _Hunt:
             self.bound = search.max_size = size
             finished = search.run(self._keep_going)
             self.found = search.sets()
-            if self.found or not finished:
+            if len(self.found) or not finished:
                 return finished
         self.bound = LARGEST + 1
         return True
@@ -118,7 +119,7 @@ class _Hunt:
         while True:
             finished = search.run(self._keep_going)
             self.found = search.sets()
-            if self.found or not finished:
+            if len(self.found) or not finished:
                 return finished
             self.bound = max(self.bound + 1, packing(search.edges))
             search.restart(self.bound)
@@ -144,11 +145,3 @@ def packing(edges: Sets) -> int:
             taken |= edge
             picked += 1
     return picked
-
-
-def _listed(
-    reduced: Reduced, question: Question, found: Iterable[tuple[int, ...]], max_results: int | None
-) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    sets = sorted(reduced.expand(found))
-    kept = sets if max_results is None else sets[:max_results]
-    return tuple(question.named(columns) for columns in kept), len(kept) < len(sets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,9 +79,25 @@ def partition(table: Coded, columns: Iterable[int], k: int, *, enough: int | Non
     current: Partition | None = Partition.whole(table.rows, k)
     if enough is not None and current is not None and current.exposed >= enough:
         return None
-    for j in sorted(columns, key=lambda j: -table.sizes[j]):
+    for codes, size in _joined(table, sorted(columns, key=lambda j: -table.sizes[j])):
         if current is None or len(current.rows) == 0:
             break
-        if table.sizes[j] > 1:
-            current = current.refined(table.codes[j], table.sizes[j], enough=enough)
+        current = current.refined(codes, size, enough=enough)
     return current
+
+
+def _joined(table: Coded, columns: Iterable[int]) -> Iterator[tuple[Ints, int]]:
+    """Codes of the columns; several with few values become one column, as long as rows outnumber codes."""
+    most = max(table.rows, 1 << 12)
+    codes, size = np.zeros(0, np.int32), 1
+    for j in columns:
+        if table.sizes[j] <= 1:
+            continue
+        if size > 1 and size * table.sizes[j] <= most:
+            codes, size = codes * np.int32(table.sizes[j]) + table.codes[j], size * table.sizes[j]
+            continue
+        if size > 1:
+            yield codes, size
+        codes, size = table.codes[j], table.sizes[j]
+    if size > 1:
+        yield codes, size

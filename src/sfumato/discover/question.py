@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from sfumato.discover.coded import Coded
 from sfumato.discover.partition import Partition, partition
 from sfumato.discover.reading import Reading, Terms
-from sfumato.discover.reduced import without_duplicates
+from sfumato.discover.reduced import Bits, without_duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +65,12 @@ class Question:
             )
         return f"all columns together expose {self.exposed} records, {terms.t} are asked for"
 
-    def named(self, columns: tuple[int, ...]) -> tuple[str, ...]:
-        return tuple(self.table.names[j] for j in columns)
+    def named(self, sets: Bits) -> tuple[tuple[str, ...], ...]:
+        """Sets of columns by name."""
+        which, column = np.nonzero(sets)
+        ends = np.searchsorted(which, np.arange(len(sets) + 1)).tolist()
+        flat = [self.table.names[j] for j in column.tolist()]
+        return tuple(tuple(flat[start:end]) for start, end in pairwise(ends))
 
 
 def _surplus(pairs: Partition | None) -> int:

@@ -99,22 +99,27 @@ def record_risk(table: Coded, *, max_size: int, progress: Progress = silent) -> 
         bounds[:2] = 0, rows
         count = np.zeros(max(table.sizes), np.int32)
         local = np.empty(max(rows, 32), np.int32)
+        order = sorted(range(columns), key=lambda j: -table.sizes[j])
+        codes, sizes = table.codes[order], np.array(table.sizes, np.int64)[order]
+        counted = np.zeros_like(per_column)
         for top in range(columns):
             count_minimal_uniques(
-                table.codes,
+                codes,
+                sizes,
                 top,
                 size,
                 choose,
                 first,
                 unique,
                 per_row,
-                per_column,
+                counted,
                 stack,
                 bounds,
                 count,
                 local,
             )
             progress("columns combined", top + 1, columns)
+        per_column[order] = counted
     return RecordRisk(table.names, size, per_row, per_column)
 
 
@@ -128,9 +133,9 @@ def _ranks(columns: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def _room(sets: int, rows: int) -> NDArray[np.uint64]:
     words = (rows + 63) // 64
-    if 8 * (sets + 1) * words > ROOM:
+    if 8 * sets * words > ROOM:
         raise WrongCall(
             f"{sets} sets of columns over {rows} rows need more than {ROOM >> 30} GiB",
             remedy="Lower max_size, or choose fewer columns.",
         )
-    return np.zeros((sets + 1, words), np.uint64)
+    return np.zeros((max(sets, 1), words), np.uint64)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.discover.coded import Coded, Codes
 from sfumato.discover.partition import partition
+
+Bits = NDArray[np.bool_]
+"""A set of columns per row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +31,30 @@ class Reduced:
     @classmethod
     def of(cls, table: Coded, k: int) -> Reduced:
         """Reduce a table; answers about it come back through `expand`."""
-        marked: list[Codes] = []
+        from sfumato.kernels.partitions import mark_rare  # noqa: PLC0415
+
+        marked = np.empty(table.codes.shape, np.int32)
         members: list[list[int]] = []
         weights: list[tuple[int, int]] = []
         size = 1
         alike: dict[tuple[int, int, int], list[int]] = {}
         for j in range(len(table.names)):
-            counts = np.bincount(table.codes[j], minlength=max(table.sizes[j], 1))
-            if np.count_nonzero(counts) <= 1:
+            here = len(members)
+            used, *shape = mark_rare(table.codes[j], table.sizes[j], k, marked[here])
+            if used <= 1:
                 continue
-            frequent = counts >= k
-            label = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
-            codes = label[table.codes[j]]
-            kept = counts[frequent]
-            groups, rows, pairs = len(kept), int(kept.sum()), int((kept * kept).sum())
-            twin = _twin(codes, groups, (marked[i] for i in alike.get((groups, rows, pairs), [])))
+            groups, rows, pairs = shape
+            rivals = alike.setdefault((groups, rows, pairs), [])
+            twin = _twin(marked[here], groups, (marked[i] for i in rivals))
             if twin is not None:
-                members[alike[groups, rows, pairs][twin]].append(j)
+                members[rivals[twin]].append(j)
                 continue
-            alike.setdefault((groups, rows, pairs), []).append(len(marked))
-            marked.append(codes)
+            rivals.append(here)
             members.append([j])
             weights.append((-pairs, j))
             size = max(size, groups)
-        order = sorted(range(len(marked)), key=weights.__getitem__)
-        reduced = np.empty((len(marked), table.rows), np.int32)
-        for place, j in enumerate(order):
-            reduced[place] = marked[j]
-        return cls(reduced, size, tuple(tuple(members[j]) for j in order))
+        order = sorted(range(len(members)), key=weights.__getitem__)
+        return cls(marked[order], size, tuple(tuple(members[j]) for j in order))
 
     @property
     def rows(self) -> int:
@@ -65,11 +64,35 @@ class Reduced:
     def columns(self) -> int:
         return int(self.codes.shape[0])
 
-    def expand(self, sets: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-        """Sets of reduced columns as sets of the table's columns: every choice among look-alikes."""
-        for chosen in sets:
-            for choice in product(*(self.members[j] for j in chosen)):
-                yield tuple(sorted(choice))
+    def expand(self, sets: Bits, *, width: int, most: int | None = None) -> Bits:
+        """Sets of reduced columns as sets of the table's `width` columns: every choice among look-alikes.
+
+        Smallest sets come first, then by position; no more than `most`, and then the smallest.
+        """
+        chosen = sets[np.argsort(sets.sum(axis=1), kind="stable")]
+        if most is not None:
+            choices = np.cumsum(np.where(chosen, [len(m) for m in self.members], 1).prod(axis=1, dtype=float))
+            chosen = chosen[: 1 + np.searchsorted(choices, most)]
+        found = np.zeros((len(chosen), width), bool)
+        for j, members in enumerate(self.members):
+            found[:, members[0]] = chosen[:, j]
+        for first, *others in self.members:
+            swapped = [found]
+            for other in others:
+                twin = found[found[:, first]]
+                twin[:, first], twin[:, other] = False, True
+                swapped.append(twin)
+            found = np.concatenate(swapped) if others else found
+        return ordered(found)[:most]
+
+
+def ordered(sets: Bits) -> Bits:
+    """Sort sets of columns by size, then by the positions of their columns."""
+    words = -(-sets.shape[1] // 64)
+    padded = np.zeros((len(sets), 64 * words), bool)
+    padded[:, : sets.shape[1]] = sets
+    keys = ~np.packbits(padded, axis=1).view(">u8").astype(np.uint64)
+    return sets[np.lexsort((*keys.T[::-1], sets.sum(axis=1)))]
 
 
 def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:

@@ -62,7 +62,7 @@ def sampling_rate(rows: int, columns: int, *, epsilon: float, delta: float) -> f
     """With which probability each row must be taken for the guarantee to hold.
 
     >>> round(6_000_000 * sampling_rate(6_000_000, 16, epsilon=1e-4, delta=0.01))
-    4582
+    4577
     """
     if not (0 < epsilon < 1 and 0 < delta < 1):
         raise WrongCall("epsilon and delta must lie between 0 and 1")
@@ -109,13 +109,14 @@ def minimal_by_sample(
         progress=progress,
         clock=clock,
     )
+    candidates = found.sets if len(rows) else ((),)
     checked: list[SampledSet] = []
-    for columns in found.sets:
+    for columns in candidates:
         if checked and limits.late:
             break
         measures = measure(whole, columns, k=2)
         checked.append(SampledSet(columns, measures.exposed == whole.rows, measures))
-        progress("sets verified on all rows", len(checked), len(found.sets))
+        progress("sets verified on all rows", len(checked), len(candidates))
     return SampledSets(
         question.terms,
         epsilon,
@@ -123,5 +124,5 @@ def minimal_by_sample(
         len(rows),
         tuple(checked),
         found.complete,
-        len(checked) == len(found.sets),
+        len(checked) == len(candidates),
     )

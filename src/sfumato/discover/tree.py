@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discover.reduced import Reduced
+from sfumato.discover.reduced import Bits, Reduced
 
 if TYPE_CHECKING:
-    from sfumato.kernels.hitting_sets import Stack, Tree
+    from sfumato.kernels.edges import Stack, Tree
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
@@ -29,7 +29,7 @@ class TreeSearch:
     """
 
     def __init__(self, table: Reduced, *, k: int, t: int, max_size: int) -> None:
-        from sfumato.kernels.hitting_sets import Goal, Stack  # noqa: PLC0415
+        from sfumato.kernels.edges import Goal, Stack  # noqa: PLC0415
 
         columns, rows = table.codes.shape
         depths = min(max_size, columns) + 4
@@ -46,6 +46,8 @@ class TreeSearch:
             stack_rows, bounds, at, b_at, clusters, kept, count, np.empty(max(rows, 32), np.int32)
         )
         self.tree = _new_tree(columns, depths)
+        self._looked_at = 0
+        self._smallest: int | None = None
 
     def run(self, keep_going: KeepGoing, *, budget: int = BUDGET) -> bool:
         """Search on until the end (true) or until told to stop (false)."""
@@ -71,10 +73,11 @@ class TreeSearch:
 
     def restart(self, max_size: int) -> None:
         """Begin again with another bound, keeping the edges."""
-        from sfumato.kernels import hitting_sets as kernel  # noqa: PLC0415
+        from sfumato.kernels import edges as kernel  # noqa: PLC0415
 
         columns = self.goal.codes.shape[0]
         self.goal = self.goal._replace(max_size=min(max_size, columns))
+        self._looked_at, self._smallest = 0, None
         edges, sampled = int(self.tree.registers[kernel.EDGES]), int(self.tree.registers[kernel.SAMPLED])
         depths = min(max_size, columns) + 4
         known = self.tree
@@ -92,37 +95,38 @@ class TreeSearch:
 
     @property
     def found(self) -> int:
-        from sfumato.kernels.hitting_sets import RESULTS  # noqa: PLC0415
+        from sfumato.kernels.edges import RESULTS  # noqa: PLC0415
 
         return int(self.tree.registers[RESULTS])
 
     @property
     def edges(self) -> Sets:
         """Column sets that every answer must meet."""
-        from sfumato.kernels.hitting_sets import EDGES  # noqa: PLC0415
+        from sfumato.kernels.edges import EDGES  # noqa: PLC0415
 
         return self.tree.edges[: int(self.tree.registers[EDGES])]
 
-    def sets(self) -> list[tuple[int, ...]]:
-        """What has been found so far, as sets of columns."""
-        return members(self.tree.results[: self.found])
+    @property
+    def smallest(self) -> int | None:
+        """The size of the smallest set found so far."""
+        fresh = self.tree.results[self._looked_at : self.found]
+        self._looked_at += len(fresh)
+        if len(fresh):
+            size = int(np.bitwise_count(fresh).sum(axis=1).min())
+            self._smallest = size if self._smallest is None else min(size, self._smallest)
+        return self._smallest
 
-
-def members(sets: Sets) -> list[tuple[int, ...]]:
-    """Rows of bits as tuples of positions."""
-    if len(sets) == 0:
-        return []
-    bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
-    which, column = np.nonzero(bits)
-    ends = np.searchsorted(which, np.arange(len(sets) + 1))
-    flat = column.tolist()
-    return [tuple(flat[ends[i] : ends[i + 1]]) for i in range(len(sets))]
+    def sets(self) -> Bits:
+        """What has been found so far: a set of columns per row."""
+        found = np.ascontiguousarray(self.tree.results[: self.found])
+        bits = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.goal.codes.shape[0]].astype(bool)
 
 
 def _new_tree(
     columns: int, depths: int, *, edges: Sets | None = None, random: NDArray[np.uint64] | None = None
 ) -> Tree:
-    from sfumato.kernels.hitting_sets import REGISTERS, Tree  # noqa: PLC0415
+    from sfumato.kernels.edges import REGISTERS, Tree  # noqa: PLC0415
 
     words = (columns + 63) // 64
     if edges is None:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.exchange import to_numpy
 from sfumato.engine.gather import Gathered
 from sfumato.engine.names import shown
 from sfumato.engine.text import canonical
@@ -82,7 +83,7 @@ def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
             remedy="Give every row a person, or leave such rows out.",
         )
     values, index = dictionary.settle()
-    order = pc.sort_indices(canonical(values, dictionary.name)).to_numpy()
+    order = to_numpy(pc.sort_indices(canonical(values, dictionary.name)))
     ranks = np.zeros(len(values) + 1, np.int64)
     ranks[order] = np.arange(len(values))
     return ranks[index], len(values)

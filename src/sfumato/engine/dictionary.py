@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.engine.exchange import to_arrow, to_numpy
 from sfumato.engine.text import canonical, plain, published_type
 
 NO_VALUE = 0
@@ -33,7 +34,7 @@ class Dictionary:
         self.name = name
         self.kind = published_type(kind)
         self.missing = 0
-        self._known = pa.array([], self.kind)
+        self._known = pa.nulls(0, self.kind)
         self._more: list[pa.Array] = []
         self._more_count = 0
 
@@ -51,16 +52,14 @@ class Dictionary:
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
         local, indices = coded.dictionary, coded.indices
         empty = len(local)
-        if indices.null_count or indices.type != pa.int32():
-            indices = indices.cast(pa.int32()).fill_null(empty)
-        index = indices.to_numpy(zero_copy_only=False)
+        index = to_numpy(indices, missing=empty)
         used = np.zeros(empty + 1, bool)
         used[index] = True
         numbers = np.zeros(empty + 1, np.int64)
         occurring = np.flatnonzero(used[:empty])
         if len(occurring):
             numbers[occurring] = self._numbers(
-                local if len(occurring) == empty else local.take(pa.array(occurring))
+                local if len(occurring) == empty else local.take(to_arrow(occurring))
             )
         codes: NDArray[np.int64] = numbers.take(index)
         if used[empty] or local.null_count:
@@ -83,8 +82,10 @@ class Dictionary:
                 start = len(self._known) + self._more_count
                 self._more.append(unseen)
                 self._more_count += len(unseen)
-                found = pc.coalesce(found.cast(pa.int64()), pc.add(place.cast(pa.int64()), start))
-        return np.asarray(found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)) + 1
+                more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
+                known = to_numpy(found, missing=-1).astype(np.int64)
+                return np.asarray(np.maximum(known, more) + 1)
+        return to_numpy(found, missing=-1).astype(np.int64) + 1
 
     def settle(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values, and for every number given the index of its value (missing: their count)."""
@@ -93,7 +94,7 @@ class Dictionary:
             return values, np.concatenate(([len(values)], np.arange(len(values))))
         coded = pa.concat_arrays([self._known, *self._more]).dictionary_encode()
         values = coded.dictionary
-        return values, np.concatenate(([len(values)], coded.indices.to_numpy())).astype(np.int64)
+        return values, np.concatenate(([len(values)], to_numpy(coded.indices))).astype(np.int64)
 
     def texts(self, values: pa.Array) -> list[str]:
         """The canonical text of each of these values."""

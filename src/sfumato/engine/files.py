@@ -23,7 +23,7 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 def open_file(path: Path, *, csv: CsvOptions | None = None) -> RowSource:
     """A file as a source, by its ending."""
     if not path.is_file():
-        raise WrongCall("there is no such file", where=str(path), remedy="Check the path.")
+        raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     name = path.name.lower()
     if name.endswith(PARQUET_ENDINGS):
         if csv is not None:

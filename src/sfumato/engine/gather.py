@@ -30,8 +30,18 @@ class Gathered:
     rows: int
     dropped: int
 
-    def repack(self, tables: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> tuple[Packing, Words]:
-        """The keys after replacing every number n of column j by `tables[j][n]`. Uses up the chunks."""
+    def repack(
+        self,
+        tables: Sequence[NDArray[np.integer]],
+        sizes: Sequence[int],
+        *,
+        columns: Sequence[int] | None = None,
+    ) -> tuple[Packing, Words]:
+        """New keys: column i is what `tables[i]` has for the numbers of column `columns[i]` (by default i).
+
+        Uses up the chunks.
+        """
+        columns = range(len(tables)) if columns is None else columns
         packing = Packing(tuple(sizes))
         packed = np.zeros((packing.words, self.rows), np.int64)
         moved = [t.astype(np.int64) << shift for t, (_, shift, _) in zip(tables, packing.places, strict=True)]
@@ -39,7 +49,7 @@ class Gathered:
         while self.chunks:
             before, words = self.chunks.pop()
             start = end - words.shape[1]
-            for j, (table, (word, _, _)) in enumerate(zip(moved, packing.places, strict=True)):
+            for j, table, (word, _, _) in zip(columns, moved, packing.places, strict=True):
                 packed[word, start:end] |= table.take(_numbers(before, words, j))
             end = start
         return packing, packed

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.exchange import text_array, to_arrow, to_numpy
 from sfumato.engine.gather import Gathered
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Codes, Column
@@ -48,8 +49,7 @@ class Published:
             arrays = []
             for j, values in enumerate(self.values):
                 codes = self.codes(j, start, start + rows)
-                missing = codes == len(values)
-                indices = pa.array(codes, mask=missing if missing.any() else None)
+                indices = to_arrow(codes, missing=len(values))
                 arrays.append(pa.DictionaryArray.from_arrays(indices, values))
             yield pa.RecordBatch.from_arrays(arrays, names=list(self.names))
 
@@ -58,8 +58,7 @@ class Published:
         columns = []
         for j, values in enumerate(self.values):
             codes = self.codes(j)
-            missing = codes == len(values)
-            indices = pa.array(codes, mask=missing if missing.any() else None)
+            indices = to_arrow(codes, missing=len(values))
             columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
         return pa.Table.from_arrays(columns, schema=self.schema)
 
@@ -69,6 +68,11 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
 
     `gathered` holds the columns of the planned table, then its person column if it has one, then the other
     columns to be published; `names` are the published columns in order.
+
+    A column that is not generalized publishes the source's own values. A leaf rank does not tell them where
+    values share a leaf: if the taxonomy of a sensitive column holds 90 and more to be one value, promises
+    are judged on that one value, and the published table still says 93. Such a column is packed twice, as
+    ranks to recognize the planned rows and as values to be published.
     """
     if not names:
         raise WrongCall("no column is left to publish")
@@ -83,9 +87,26 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     for found, size in zip(ranks, table.packing.sizes, strict=True):
         if found.max(initial=0) >= size:
             raise _another_table()
+    position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
+    keys = {c.name: j for j, c in enumerate(table.keys)}
+    parts: list[_Part] = []
+    others: list[int] = []
+    for name in names:
+        j = position[name]
+        if name in keys:
+            parts.append(_Part(*_labels(recoding, keys[name])))
+        elif name in recoding.rewritten:
+            parts.append(_rewritten(recoding.rewritten[name]))
+        elif j < planned and (code := _places(orders[j], ranks[j])) is not None:
+            parts.append(_Part(orders[j].values, code, j))
+        else:
+            own = np.arange(len(orders[j].values) + 1)
+            parts.append(_Part(orders[j].values, own, planned + len(others)))
+            others.append(j)
     packing, packed = gathered.repack(
-        [*ranks, *(order.place for order in orders[planned:])],
-        [*table.packing.sizes, *(len(order.values) + 1 for order in orders[planned:])],
+        [*ranks, *(orders[j].place for j in others)],
+        [*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)],
+        columns=[*range(planned), *others],
     )
     packed = sorted_keys(packed)
     class_of = _classes(packing, packed, recoding)
@@ -94,19 +115,6 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
         kept = class_of != SUPPRESSED
         packed, class_of = packed[:, kept], class_of[kept]
         row_of = None if row_of is None else row_of[kept]
-
-    position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
-    keys = {c.name: j for j, c in enumerate(table.keys)}
-    parts: list[_Part] = []
-    for name in names:
-        if name in keys:
-            parts.append(_Part(*_labels(recoding, keys[name])))
-        elif name in recoding.rewritten:
-            parts.append(_rewritten(recoding.rewritten[name]))
-        else:
-            j = position[name]
-            code = _by_rank(orders[j], ranks[j]) if j < planned else np.arange(len(orders[j].values) + 1)
-            parts.append(_Part(orders[j].values, code, j))
     return _assemble(names, parts, packing, packed, class_of, row_of)
 
 
@@ -116,15 +124,16 @@ class _Ordered:
 
     values: pa.Array
     place: NDArray[np.int64]
+    missing: bool
 
     @classmethod
     def of(cls, dictionary: Dictionary) -> _Ordered:
         values, index = dictionary.settle()
         order = pc.sort_indices(values)
         place = np.empty(len(values) + 1, np.int64)
-        place[order.to_numpy()] = np.arange(len(values))
+        place[to_numpy(order)] = np.arange(len(values))
         place[len(values)] = len(values)
-        return cls(values.take(order), place[index])
+        return cls(values.take(order), place[index], dictionary.missing > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +155,13 @@ def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[n
     return np.maximum(ranks, 0)
 
 
-def _by_rank(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of a value by its leaf rank; ranks that do not occur get any place."""
+def _places(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The place of a value by its rank, if every value has a rank of its own; else `None`."""
+    occurring = slice(None if order.missing else 1, None)
+    ranks, place = ranks[occurring], order.place[occurring]
     code = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
-    code[ranks[0]] = order.place[0]
-    code[ranks[1:]] = order.place[1:]
-    return code
+    code[ranks] = place
+    return code if np.array_equal(code[ranks], place) else None
 
 
 def _another_table() -> BadData:
@@ -174,14 +184,11 @@ def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
 
 def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
-    taxonomy = recoding.table.keys[key].taxonomy
-    spans = (recoding.low[:, key].astype(np.int64) << 32) | recoding.high[:, key]
-    distinct = np.unique(spans)
-    texts = [taxonomy.describe(span >> 32, span & 0xFFFFFFFF) for span in distinct.tolist()]
+    texts, which = recoding.texts(key)
     labels = sorted({text for text in texts if text is not None})
     number = {text: i for i, text in enumerate(labels)}
     codes = np.array([len(labels) if text is None else number[text] for text in texts], np.int64)
-    return pa.array(labels, pa.string()), codes.take(np.searchsorted(distinct, spans))
+    return text_array(labels, pa.string()), codes.take(which)
 
 
 def _rewritten(new: Rewriting) -> _Part:
@@ -218,7 +225,7 @@ def _assemble(
         used = np.zeros(len(part.values) + 1, bool)
         used[part.code[seen]] = True
         used[-1] = False
-        values.append(part.values.take(np.flatnonzero(used)))
+        values.append(part.values.take(to_arrow(np.flatnonzero(used))))
         codes.append((np.cumsum(used) - used)[part.code])
     published = Packing(tuple(len(v) + 1 for v in values))
     words = np.zeros((published.words, rows), np.int64)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sfumato.engine.count import microdata
 from sfumato.engine.gather import gather
 from sfumato.engine.names import check_names, shown
+from sfumato.engine.numbering import number_last
 from sfumato.engine.publish import Published, publish
 from sfumato.engine.survey import DISTINCT, Survey
 from sfumato.engine.surveying import survey
@@ -112,29 +113,42 @@ class RowSource:
         drop: Sequence[str] = (),
         overwrite: bool = False,
         formula_safe: bool = False,
+        numbered: Sequence[str] = (),
         progress: Progress = silent,
     ) -> Path:
-        """The published table, as a CSV or Parquet file."""
-        write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe)
-        return write(self.published(recoding, drop=drop, progress=progress), progress)
+        """The published table, as a CSV or Parquet file.
+
+        The columns `numbered` come last, and a number stands for each of their values: it tells which rows
+        are alike in that column, and nothing else. Only its owner may read such a file.
+        """
+        write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe, private=len(numbered) > 0)
+        return write(self.published(recoding, drop=drop, numbered=numbered, progress=progress), progress)
 
     def published(
-        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+        self,
+        recoding: Recoding,
+        *,
+        drop: Sequence[str] = (),
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
     ) -> Published:
         """The published rows, coded and sorted: a second pass over the source."""
         sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
-        found = sets._published(recoding, drop=drop, progress=progress)
+        found = sets._published(recoding, drop=drop, numbered=numbered, progress=progress)
         return sets.reader.written_back(found) if isinstance(sets.reader, SetReader) else found
 
-    def _published(self, recoding: Recoding, *, drop: Sequence[str], progress: Progress) -> Published:
+    def _published(
+        self, recoding: Recoding, *, drop: Sequence[str], numbered: Sequence[str], progress: Progress
+    ) -> Published:
         table = recoding.table
         person = table.person_column
         if table.has_person and person is None:
             raise WrongCall("the planned table does not name its person column")
         planned = [c.name for c in table.columns] + ([person] if person is not None else [])
         gone = set(self._wanted(drop))
-        published = [name for name in self.columns if name not in gone]
-        others = [name for name in published if name not in planned or name == person]
+        last = [name for name in self._wanted(dict.fromkeys(numbered)) if name not in gone]
+        published = [name for name in self.columns if name not in gone and name not in last] + last
+        others = [name for name in published if name not in planned]
         names = [*planned, *others]
         gathered = gather(
             self.reader.batches(self._wanted(dict.fromkeys(names))),
@@ -147,7 +161,8 @@ class RowSource:
         )
         if gathered.dropped != table.dropped:
             raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
-        return publish(gathered, recoding, published)
+        found = publish(gathered, recoding, published)
+        return number_last(found, len(last)) if last else found
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""

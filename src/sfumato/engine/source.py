@@ -59,9 +59,14 @@ class Source(Protocol):
         drop: Sequence[str] = (),
         overwrite: bool = False,
         formula_safe: bool = False,
+        numbered: Sequence[str] = (),
         progress: Progress = silent,
     ) -> Path:
-        """The published table, as a CSV or Parquet file."""
+        """The published table, as a CSV or Parquet file.
+
+        The columns `numbered` come last, and a number stands for each of their values: it tells which rows
+        are alike in that column, and nothing else. Only its owner may read such a file.
+        """
         ...
 
 

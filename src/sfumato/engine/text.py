@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.exchange import text_array
 from sfumato.engine.names import shown
 from sfumato.terms.errors import BadData
 
@@ -85,7 +86,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
             values = values.cast(pa.date32())
         return values.cast(pa.string()).cast(pa.large_string())
     if types.is_timestamp(kind):
-        return pa.array(_times(values), pa.large_string())
+        return text_array(_times(values))
     write = _writer(kind)
     if write is None:
         raise BadData(
@@ -93,7 +94,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
             remedy="Leave it out or turn it into text.",
         )
     cells = values.to_pylist() if not types.is_float32(kind) else _float32s(values)
-    return pa.array([None if cell is None else write(cell) for cell in cells], pa.large_string())
+    return text_array([None if cell is None else write(cell) for cell in cells])
 
 
 def _is_text(kind: pa.DataType) -> bool:

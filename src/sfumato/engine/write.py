@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.engine.delimited import DELIMITERS
+from sfumato.engine.exchange import text_array, to_arrow
 from sfumato.engine.publish import Published
 from sfumato.engine.text import canonical
 from sfumato.terms.errors import BadData, WrongCall
@@ -30,16 +31,24 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def writer(
-    path: Path, *, overwrite: bool = False, formula_safe: bool = False, delimiter: str = ","
+    path: Path,
+    *,
+    overwrite: bool = False,
+    formula_safe: bool = False,
+    delimiter: str = ",",
+    private: bool = False,
 ) -> Callable[[Published, Progress], Path]:
-    """How to write a published table to this path; refuses at once what cannot work."""
+    """How to write a published table to this path; refuses at once what cannot work.
+
+    A `private` file can be read by its owner alone.
+    """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
         raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
     _check_target(path, overwrite)
 
     def write(published: Published, progress: Progress) -> Path:
-        with placed(path, overwrite=overwrite) as file:
+        with placed(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
                 mark = "\t" if suffix == ".tsv" else delimiter
                 _write_csv(published, file, mark, formula_safe, progress)
@@ -64,12 +73,12 @@ def _check_target(path: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def placed(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
     _check_target(path, overwrite)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         raise WrongCall(
             f"the target's folder cannot be written to ({error.strerror})", where=str(path.parent)
@@ -140,7 +149,7 @@ def _write_csv(
     separator = _text(delimiter)
     for start in range(0, published.rows, LINES_AT_A_TIME):
         stop = min(published.rows, start + LINES_AT_A_TIME)
-        columns = [c.take(pa.array(published.codes(j, start, stop))) for j, c in enumerate(cells)]
+        columns = [c.take(to_arrow(published.codes(j, start, stop))) for j, c in enumerate(cells)]
         lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
         ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
         _, offsets, data = ended.buffers()
@@ -150,7 +159,7 @@ def _write_csv(
 
 
 def _text(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
+    return text_array([text])[0]
 
 
 def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
@@ -162,8 +171,8 @@ def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
     if marked.true_count and not number:
         loose = texts.filter(marked).to_pylist()
         quoted = [_quoted(_writable(text), delimiter, formula_safe) for text in loose]
-        texts = pc.replace_with_mask(texts, marked, pa.array(quoted, pa.large_string()))
-    return pa.concat_arrays([texts, pa.array([""], pa.large_string())])
+        texts = pc.replace_with_mask(texts, marked, text_array(quoted))
+    return pa.concat_arrays([texts, text_array([""])])
 
 
 def _writable(text: str) -> str:

@@ -1,8 +1,7 @@
 """All minimal column sets that split rows apart, as minimal hitting sets of edges found on the way.
 
-The rows are split apart by a column set once at least `t` of them lie in clusters of fewer than k rows.
-A column set that falls short is contained in a maximal one; whoever succeeds must have a column outside
-it. Those complements are the *edges*, and the minimal successful sets are their minimal hitting sets.
+Edges are what every successful set must meet (see `edges.py`); the minimal successful sets are the minimal
+hitting sets of all edges, most of which are never looked at.
 
 `walk` is the tree search of Murakami and Uno (MMCS) over the edges known so far: every column of the
 path must be the only one that hits some edge. Where the path hits all known edges, the rows themselves
@@ -15,16 +14,29 @@ The search can be stopped and continued at any time: its whole state is in array
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from sfumato.kernels.bitsets import Words, below, holds, ones, put, take_first
-from sfumato.kernels.partitions import DROPPED, Ints, refine
+from sfumato.kernels.bitsets import below, ones, put, take_first
+from sfumato.kernels.edges import (
+    CHECKS,
+    DEPTH,
+    EDGES,
+    PHASE,
+    READY,
+    RESULTS,
+    SAMPLED,
+    Goal,
+    Stack,
+    Tree,
+    complement,
+    differences,
+    register,
+    step,
+)
+from sfumato.kernels.partitions import DROPPED
 
-Longs = NDArray[np.int64]
+__all__ = ["DONE", "PAUSED", "SHORT_OF_EDGES", "SHORT_OF_RESULTS", "SHORT_OF_ROWS", "walk"]
 
 DONE = 0
 PAUSED = 1
@@ -33,208 +45,36 @@ SHORT_OF_EDGES = 2
 SHORT_OF_RESULTS = 3
 SHORT_OF_ROWS = 4
 
-EDGE_ROOM = 160
+EDGE_ROOM = 64
 """Free places for edges that a single step may need."""
+
+_SAMPLE = 1 << 14
+"""About how many rows the first edges are drawn from."""
 
 _NONE = np.uint64(0)
 _FIRST, _ENTER, _NEXT, _BACK = 0, 1, 2, 3
-# Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made.
-DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS = range(7)
-REGISTERS = 7
-
-
-class Goal(NamedTuple):
-    """What to look for: columns of codes, the floor k, rows that must leave, the largest set."""
-
-    codes: Ints
-    k: int
-    t: int
-    max_size: int
-
-
-class Stack(NamedTuple):
-    """One partition per depth of the path, one above the other, and scratch space for refining them."""
-
-    rows: Ints
-    bounds: Ints
-    at: Longs
-    b_at: Longs
-    clusters: Longs
-    kept: Longs
-    tally: Ints
-    local: Ints
-
-
-class Tree(NamedTuple):
-    """Edges as column sets; per column the edges it is in; per depth what is unhit, hit once, and open."""
-
-    registers: Longs
-    random: Words
-    edges: Words
-    hits: Words
-    unhit: Words
-    once: Words
-    candidates: Words
-    todo: Words
-    path: Ints
-    results: Words
-
-
-@njit(cache=True)
-def _draw(random: Words, bound: int) -> int:
-    x = random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    random[0] = x
-    return int((x >> np.uint64(11)) % np.uint64(bound))
-
-
-@njit(cache=True)
-def _step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
-    """Refine the partition at `depth` by a column into the one above; why it stopped."""
-    top = stack.at[depth] + stack.kept[depth]
-    b_top = stack.b_at[depth] + stack.clusters[depth] + 1
-    target = depth + 1
-    stack.at[target] = top
-    stack.b_at[target] = b_top
-    made, kept, why = refine(
-        stack.rows,
-        stack.at[depth],
-        stack.bounds,
-        stack.b_at[depth],
-        stack.clusters[depth],
-        goal.codes[column],
-        goal.k,
-        drop,
-        keep,
-        stack.tally,
-        stack.local,
-        stack.rows,
-        top,
-        stack.bounds,
-        b_top,
-    )
-    stack.clusters[target] = made
-    stack.kept[target] = kept
-    return why
-
-
-@njit(cache=True)
-def _differences(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, draws: int) -> int:
-    """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
-
-    New edges go to `first` and after; of these only the smallest by inclusion stay.
-    """
-    at, b_at = stack.at[depth], stack.b_at[depth]
-    found = first
-    columns = goal.codes.shape[0]
-    edge = np.zeros(tree.edges.shape[1], np.uint64)
-    for _ in range(draws):
-        place = _draw(tree.random, stack.kept[depth])
-        low, high = 0, stack.clusters[depth]
-        while high - low > 1:
-            middle = (low + high) >> 1
-            if stack.bounds[b_at + middle] <= place:
-                low = middle
-            else:
-                high = middle
-        start = stack.bounds[b_at + low]
-        length = stack.bounds[b_at + low + 1] - start
-        stride = 1 + _draw(tree.random, (length - 1) // (goal.k - 1))
-        begin = at + start + _draw(tree.random, length - stride * (goal.k - 1))
-        edge[:] = _NONE
-        row = stack.rows[begin]
-        for column in range(columns):
-            code = goal.codes[column, row]
-            same = code >= 0
-            for i in range(1, goal.k):
-                if not same:
-                    break
-                same = goal.codes[column, stack.rows[begin + i * stride]] == code
-            if not same:
-                put(edge, column)
-        fresh = True
-        i = first
-        while i < found:
-            if below(tree.edges[i], edge):
-                fresh = False
-                break
-            if below(edge, tree.edges[i]):
-                found -= 1
-                tree.edges[i] = tree.edges[found]
-            else:
-                i += 1
-        if fresh:
-            tree.edges[found] = edge
-            found += 1
-    return found
-
-
-@njit(cache=True)
-def _complement(goal: Goal, stack: Stack, tree: Tree, depth: int, first: int, turn: int) -> int:
-    """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
-
-    Columns are tried in turn, beginning with number `turn`.
-    """
-    columns = goal.codes.shape[0]
-    rows = goal.codes.shape[1]
-    edge = tree.edges[first]
-    edge[:] = _NONE
-    here = depth
-    spare = depth + 1
-    for i in range(columns):
-        column = (turn + i) % columns
-        taken = False
-        for j in range(1, depth + 1):
-            taken |= tree.path[j] == column
-        if taken:
-            continue
-        left = goal.t - (rows - stack.kept[here])
-        why = _step(goal, stack, here, column, left, rows + 1)
-        if why == DROPPED:
-            put(edge, column)
-        elif here == depth:
-            here, spare = depth + 1, depth + 2
-        elif stack.kept[spare] < stack.kept[here] or stack.clusters[spare] > stack.clusters[here]:
-            _overwrite(stack, spare, here)
-    return first + 1
-
-
-@njit(cache=True)
-def _overwrite(stack: Stack, source: int, target: int) -> None:
-    """Put one partition of the stack in the place of the one below it."""
-    for i in range(stack.kept[source]):
-        stack.rows[stack.at[target] + i] = stack.rows[stack.at[source] + i]
-    for i in range(stack.clusters[source] + 1):
-        stack.bounds[stack.b_at[target] + i] = stack.bounds[stack.b_at[source] + i]
-    stack.kept[target] = stack.kept[source]
-    stack.clusters[target] = stack.clusters[source]
-
-
-@njit(cache=True)
-def _register(tree: Tree, depth: int, first: int, last: int) -> None:
-    """Make edges known that no column of the path hits."""
-    for e in range(first, last):
-        for column in range(tree.hits.shape[0]):
-            if holds(tree.edges[e], column):
-                put(tree.hits[column], e)
-        for d in range(depth + 1):
-            put(tree.unhit[d], e)
-    tree.registers[EDGES] = last
 
 
 @njit(cache=True)
 def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
-    """First edges: rows that agree on a column, column by column."""
+    """First edges: rows that agree on a column, column by column, among some of the rows."""
     rows = goal.codes.shape[1]
     known = tree.registers[EDGES]
     column = tree.registers[SAMPLED]
     tree.registers[SAMPLED] += 1
-    _step(goal, stack, 0, column, rows + 1, rows + 1)
-    if stack.kept[1] == 0:
+    stride = 1 + rows // _SAMPLE
+    stack.at[1] = rows
+    stack.b_at[1] = 2
+    stack.clusters[1] = 1
+    stack.kept[1] = (rows + stride - 1) // stride
+    for i in range(stack.kept[1]):
+        stack.rows[rows + i] = i * stride
+    stack.bounds[2] = 0
+    stack.bounds[3] = stack.kept[1]
+    step(goal, stack, 1, column, rows + 1, rows + 1)
+    if stack.kept[2] == 0:
         return
-    last = _differences(goal, stack, tree, 1, known, EDGE_ROOM)
+    last = differences(goal, stack, tree, 2, known, EDGE_ROOM)
     fresh = known
     for e in range(known, last):
         edge = tree.edges[e]
@@ -246,7 +86,7 @@ def _sample(goal: Goal, stack: Stack, tree: Tree) -> None:
         if useful:
             tree.edges[fresh] = edge
             fresh += 1
-    _register(tree, 0, known, fresh)
+    register(tree, 0, known, fresh)
 
 
 @njit(cache=True)
@@ -262,7 +102,7 @@ def _check(goal: Goal, stack: Stack, tree: Tree) -> int:
             return -1
         left = goal.t - (rows - stack.kept[d])
         leaf = every and d + 1 == goal.max_size
-        why = _step(goal, stack, d, tree.path[d + 1], left, 64 if leaf else rows + 1)
+        why = step(goal, stack, d, tree.path[d + 1], left, 64 if leaf else rows + 1)
         if why == DROPPED:
             return 1
         tree.registers[READY] = d + 1
@@ -270,14 +110,14 @@ def _check(goal: Goal, stack: Stack, tree: Tree) -> int:
     tree.registers[CHECKS] += 1
     if every:
         draws = 2 + min(30, int(float(stack.kept[depth]) ** 0.3))
-        last = _differences(goal, stack, tree, depth, first, draws)
+        last = differences(goal, stack, tree, depth, first, draws)
     else:
         d = depth
         needed = stack.at[d] + 4 * stack.kept[d]
         if needed > len(stack.rows) or stack.b_at[d] + 4 * (stack.kept[d] // goal.k + 2) > len(stack.bounds):
             return -1
-        last = _complement(goal, stack, tree, depth, first, 0)
-    _register(tree, depth, first, last)
+        last = complement(goal, stack, tree, depth, first, 0)
+    register(tree, depth, first, last)
     if depth == goal.max_size:
         tree.registers[READY] = depth - 1
     return 0

@@ -118,6 +118,35 @@ def refine(  # noqa: PLR0917
 
 
 @njit(cache=True)
+def mark_rare(codes: Ints, size: int, k: int, out: Ints) -> tuple[int, int, int, int]:
+    """Codes that fewer than k rows hold become -1, the others are numbered anew.
+
+    Returns how many codes occur, how many are frequent, the rows that hold those, and the sum of the squares
+    of their counts.
+    """
+    count = np.zeros(size, np.int32)
+    for i in range(len(codes)):
+        count[codes[i]] += 1
+    used = 0
+    frequent = 0
+    rows = 0
+    squares = 0
+    for code in range(size):
+        c = int(count[code])
+        used += c > 0
+        if c >= k:
+            rows += c
+            squares += c * c
+            count[code] = frequent
+            frequent += 1
+        else:
+            count[code] = -1
+    for i in range(len(codes)):
+        out[i] = count[codes[i]]
+    return used, frequent, rows, squares
+
+
+@njit(cache=True)
 def same_partition(first: Ints, second: Ints, image: Ints) -> bool:
     """Whether equal codes in one column mean equal codes in the other, given as many codes in both.
 

@@ -7,7 +7,7 @@ node of a column by one step shows what refining each of them alone would do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,7 @@ from sfumato.terms.card import Card, figure, several
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.document import plain
-from sfumato.terms.promise import Promises
+from sfumato.terms.promise import Answer, Promises
 from sfumato.terms.recoding import Recoding, classes_under
 from sfumato.terms.taxonomy import Label
 
@@ -38,7 +38,8 @@ class Step:
 
     `of` is what is published today; `promise` the first promise that would break (empty: none), on so many
     `people` in so many `classes`; `cost` counts the rows to suppress for it, beyond those suppressed now;
-    `gain` is the mean loss it would save (for a level: the loss of the plan's own measure).
+    `gain` is the mean loss it would save (for a level: the loss of the plan's own measure). `reason` is what
+    a promise about the table as a whole says against it: no suppressed row would help.
     """
 
     of: Label
@@ -47,6 +48,8 @@ class Step:
     classes: int
     cost: int
     gain: float
+    reason: str = ""
+    node: int = field(default=-1, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Story:
         price = next((step for step in self.steps if step.promise), None)
         if price is None:
             return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
+        if price.reason:
+            return f"{stopped}; {price.reason}"
         change = f"save {figure(price.gain)}" if price.gain >= 0 else f"lose {figure(-price.gain)} more"
         cost = f"{several(price.cost, 'row')} ({several(price.people, 'person', 'people')} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
@@ -122,9 +127,10 @@ def explain(
 ) -> Explanation:
     """Judge, column by column, the steps that the recoding does not take.
 
-    `allowed` is how many rows may be suppressed in all. Class promises are judged; table promises are not.
+    `allowed` is how many rows may be suppressed in all.
     """
     stories = {}
+    doubts = Doubts(recoding, promises)
     for j, column in enumerate(recoding.table.keys):
         if levels is not None:
             shape = shape_of(recoding, j, levels[column.name])
@@ -135,7 +141,8 @@ def explain(
                 if recoding.cuts is not None
                 else halves_of_classes(recoding, j)
             )
-            stories[column.name] = _story(shape_of(recoding, j), recoding, promises, parts)
+            story = _story(shape_of(recoding, j), recoding, promises, parts)
+            stories[column.name] = doubts.add(story, column.name)
     return Explanation(stories, max(0, allowed - recoding.suppressed))
 
 
@@ -192,11 +199,43 @@ def _story(shape: Shape, recoding: Recoding, promises: Promises, parts: Parts) -
         Step(
             parts.labels[s], names[first[s]] if first[s] >= 0 else "", int(people[s]),
             int((where == s).sum()), int(cost[s]), float(gain[s]),
+            node=parts.nodes[s] if parts.nodes else -1,
         )
-        for s in np.lexsort((-gain, cost))[:SHOWN].tolist()
+        for s in np.lexsort((-gain, cost))[: None if promises.of_table else SHOWN].tolist()
     )  # fmt: skip
     blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
     return Story(shape, steps, count, blocked, by_class=recoding.cuts is None)
+
+
+class Doubts:
+    """What promises about the table as a whole say against single steps of a global recoding."""
+
+    def __init__(self, recoding: Recoding, promises: Promises) -> None:
+        self._cuts = recoding.cuts or {}
+        self._watches = [(p, p.watch(recoding.table)) for p in promises.of_table] if self._cuts else []
+        for _, watch in self._watches:
+            watch.ask(self._cuts)
+            watch.accept(self._cuts)
+
+    def add(self, story: Story, column: str) -> Story:
+        """The story with the steps that a table promise stops, the most gainful of them first."""
+        if not self._watches:
+            return story
+        steps = [step if step.promise else self._judged(step, column) for step in story.steps]
+        blocked = dict(story.blocked)
+        for step in steps:
+            if step.reason:
+                blocked[step.promise] = blocked.get(step.promise, 0) + 1
+        steps.sort(key=lambda step: (step.cost, -step.gain))
+        return replace(story, steps=tuple(steps[:SHOWN]), blocked=blocked)
+
+    def _judged(self, step: Step, column: str) -> Step:
+        finer = {**self._cuts, column: self._cuts[column].specialize(step.node)}
+        for promise, watch in self._watches:
+            answer, reason = watch.ask(finer, (column, step.node))
+            if answer is not Answer.YES:
+                return replace(step, promise=str(promise), reason=reason)
+        return step
 
 
 def tally(ids: Ints, weights: Ints, count: int) -> Ints:

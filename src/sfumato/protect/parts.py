@@ -22,7 +22,8 @@ class Parts:
 
     `part_of` is the part of every distinct row (SUPPRESSED: none, or not touched by any step), `step_of` the
     step that makes a part, `narrower` how many leaves fewer a row of it would publish; `labels` says of each
-    step what is published today, `domain` counts the leaves of the column.
+    step what is published today, `domain` counts the leaves of the column; `nodes` are what steps replace,
+    where they replace nodes.
     """
 
     part_of: Ints
@@ -30,6 +31,7 @@ class Parts:
     narrower: Ints
     labels: Sequence[Label]
     domain: int
+    nodes: Sequence[int] = ()
 
 
 def one_step_below(taxonomy: Taxonomy, node_of: Nodes) -> Nodes:
@@ -56,7 +58,7 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
     above, below = node_of[codes[touched]][example], below[example]
     narrower = (taxonomy.leaf_count[above] - taxonomy.leaf_count[below]).astype(np.int64)
     labels = [taxonomy.labels[v] for v in nodes.tolist()]
-    return Parts(part_of, number[above], narrower, labels, leaves_of(taxonomy))
+    return Parts(part_of, number[above], narrower, labels, leaves_of(taxonomy), nodes.tolist())
 
 
 def halves_of_classes(recoding: Recoding, j: int) -> Parts:

@@ -18,7 +18,7 @@ from sfumato.protect.shape import published_nodes, shape_of
 from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases
 from sfumato.terms.card import Card, figure, several, verdict_lines
 from sfumato.terms.document import plain, verdict_document
-from sfumato.terms.errors import Infeasible, SfumatoError
+from sfumato.terms.errors import BadData, Infeasible, SfumatoError
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
@@ -33,8 +33,9 @@ class Plan:
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had them removed; the
-    policy of the plan then holds the prior that beliefs are compared with. What a plan prints names only values that the published table itself shows.
+    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise is kept by removing
+    terms; `policy` then holds the prior that beliefs are compared with. What a plan prints names only values
+    that the published table itself shows.
     """
 
     policy: Policy
@@ -141,6 +142,7 @@ class Plan:
 
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
     """Search as the policy asks, and prove what was found before anybody sees it."""
+    check_people(table, policy.promises)
     aim = _aim(policy)
     policy = bound(policy, table)
     outcome, terms = find_in_two_phases(table, policy, aim, progress=progress)
@@ -161,6 +163,22 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         smallest,
         terms,
     )
+
+
+def check_people(table: Microdata, promises: Promises) -> None:
+    """Raise `BadData` where somebody has two values of a column that a promise protects.
+
+    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
+    yet everybody in it has both.
+    """
+    for name in promises.sensitive:
+        if torn := table.torn(name):
+            raise BadData(
+                f"{several(torn, 'person has', 'people have')} several values of {name}, and what is promised"
+                " of it is sound only where everybody has one.",
+                where=f"column {name}",
+                remedy="Give every person one row, or promise only k-anonymity.",
+            )
 
 
 def _aim(policy: Policy) -> Aim:

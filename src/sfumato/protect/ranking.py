@@ -39,6 +39,7 @@ class Ranking:
         self._factor: list[Fraction] = []
         self._live: list[Counts] = []
         self._aside: list[Step] = []
+        self._moved = False
         for j, (column, tree) in enumerate(zip(classes.table.keys, classes.trees, strict=True)):
             weight = Fraction(weights.get(column.name, 1))
             if self._by_size:
@@ -53,7 +54,17 @@ class Ranking:
         self._best: list[int | None] = [None] * len(self._live)
 
     def best(self) -> Step | None:
-        """The best candidate; `None` if there is none."""
+        """The best candidate; those set aside come last, after another step. `None`: none is left."""
+        step = self._first()
+        if step is None and self._moved and self._aside:
+            for again in self._aside:
+                self._wake(again)
+            self._aside.clear()
+            self._moved, self._best = False, [None] * len(self._best)
+            step = self._first()
+        return step
+
+    def _first(self) -> Step | None:
         chosen, highest = None, Fraction(IDLE)
         for j, live in enumerate(self._live):
             node = self._best[j]
@@ -72,21 +83,19 @@ class Ranking:
         self._best[step.column] = None
 
     def set_aside(self, step: Step) -> None:
-        """No candidate until another step was made."""
+        """No candidate until another step was made and every other candidate was tried."""
         self.drop(step)
         self._aside.append(step)
 
     def follow(self, split: Split) -> None:
-        """A step was made: its children are candidates now, and so are those set aside."""
+        """A step was made: its children are candidates now, and those set aside may come again."""
         if self._by_size:
             self._shift(split)
         self.drop(split.step)
         self._best = [None] * len(self._best)
         for child in split.children.tolist():
             self._wake(Step(split.step.column, child))
-        for step in self._aside:
-            self._wake(step)
-        self._aside.clear()
+        self._moved = True
 
     def score(self, step: Step) -> Fraction:
         return int(self._score[step.column][step.node]) * self._factor[step.column]

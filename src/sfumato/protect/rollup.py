@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 Levels = tuple[int, ...]
 
 HELD = 16_000_000
-"""Entries of rolled-up tables (24 bytes each, and more where keys are wide) held at once."""
+"""Entries of rolled-up tables (16 bytes each, more where keys are wide) held at once."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib import import_module
 from typing import cast
 
+from sfumato.declare.searches import known, offered
 from sfumato.protect.search import Search
 from sfumato.terms.errors import WrongCall
 
-GROUP = "sfumato.searches"
-BUILT_IN = {
+HOMES = {
     "top-down": "sfumato.protect.top_down:top_down",
     "lattice": "sfumato.protect.lattice:lattice",
     "mondrian": "sfumato.protect.mondrian:mondrian",
 }
-
-
-def known() -> tuple[str, ...]:
-    """The names of all searches."""
-    return tuple(dict.fromkeys((*BUILT_IN, *sorted(entry_points(group=GROUP).names))))
 
 
 def find(name: str) -> Search:
@@ -29,8 +24,10 @@ def find(name: str) -> Search:
     ...
     sfumato.terms.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, mondrian.
     """
-    if name in BUILT_IN:
-        return cast(Search, EntryPoint(name, BUILT_IN[name], GROUP).load())
-    for point in entry_points(group=GROUP, name=name):
-        return cast(Search, point.load())
-    raise WrongCall("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
+    search = offered(name)
+    if search is None and name in HOMES:
+        module, _, function = HOMES[name].partition(":")
+        search = getattr(import_module(module), function)
+    if search is None:
+        raise WrongCall("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
+    return cast(Search, search)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import medians
+from sfumato.kernels.layout import HEAVY, Layout, Rows
 from sfumato.terms.microdata import Codes, Column, Counts, Microdata
 from sfumato.terms.taxonomy import Nodes, Taxonomy
 
@@ -88,10 +89,10 @@ class Floor:
         if not _ascending(key):
             row = np.lexsort(key[::-1])
             key = np.ascontiguousarray(key[:, row])
-        weight = np.minimum(table.counts[row], medians.HEAVY)
+        weight = np.minimum(table.counts[row], HEAVY)
         nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
         self._weight = int(weight.sum())
-        self._rows = medians.Rows(
+        self._rows = Rows(
             key=key,
             tag=(row << 32) | weight,
             spare=np.empty((len(key) + 1, table.distinct), np.int64),
@@ -181,11 +182,11 @@ def _ancestors(tree: Taxonomy) -> Nodes:
 
 def _layout(
     keys: tuple[Column, ...], places: Sequence[tuple[int, int, int]], weights: Mapping[str, Fraction]
-) -> medians.Layout:
+) -> Layout:
     trees = [c.taxonomy for c in keys]
     scales = [Fraction(weights.get(c.name, 1)) / max(1, len(c.taxonomy.leaves) - 1) for c in keys]
     tables = [np.zeros((1, 0), np.int32) if t.ordered else _ancestors(t) for t in trees]
-    return medians.Layout(
+    return Layout(
         word=_longs([word for word, _, _ in places]),
         shift=_longs([shift for _, shift, _ in places]),
         mask=_longs([(1 << bits) - 1 for _, _, bits in places]),

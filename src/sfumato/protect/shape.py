@@ -49,14 +49,15 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
     column = recoding.table.keys[j]
     taxonomy = column.taxonomy
     boxes = np.unique(np.stack([recoding.low[:, j], recoding.high[:, j]], axis=1), axis=0)
+    nodes = covering_nodes(recoding, j, boxes)
     depths: dict[int, int] = {}
-    for depth in taxonomy.depth[covering_nodes(recoding, j, boxes)].tolist():
+    for depth in taxonomy.depth[nodes].tolist():
         depths[depth] = depths.get(depth, 0) + 1
     return Shape(
         column.name,
         len(np.unique(recoding.table.codes(column.name))),
         len(boxes),
-        int((boxes[:, 1] - boxes[:, 0] == 1).sum()),
+        int((taxonomy.end[nodes] == nodes + 1).sum()),
         dict(sorted(depths.items())),
         taxonomy.height,
         level,

@@ -17,14 +17,15 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
 
     A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
     promise still holds it is replaced by its children, in all classes; if not, it is dropped for good where
-    no later step can help, and otherwise set aside until the next accepted step (`Judge` says which). The
-    result is minimal: no single further specialization is valid.
+    no later step can help, and otherwise set aside (`Judge` says which). What was set aside is tried again
+    when every other candidate is used up, as long as a step was accepted since. The result is minimal: no
+    single further specialization is valid.
 
     With suppression a recoding is valid if the classes that `suppress.keep` does not keep hold at most the
     allowed number of rows. For hereditary promises (k-anonymity, distinct l-diversity) these rows only become
     more from step to step, so a dropped candidate stays invalid. For others (entropy and recursive
-    l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are tried
-    again after each accepted step.
+    l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
+    set aside.
 
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """

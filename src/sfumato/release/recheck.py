@@ -11,7 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.release import recheck_beliefs, recheck_closeness  # noqa: F401  # they register their judges
+from sfumato.release import (  # noqa: F401  # they register judges
+    recheck_beliefs,
+    recheck_closeness,
+    recheck_freeform,
+)
 from sfumato.release.recheck_judges import distinct_l_diversity, judge_of
 from sfumato.release.recheck_planting import planting
 from sfumato.release.recheck_reading import Plant, SetColumn, Tally, check_witness, header, tally
@@ -19,6 +23,9 @@ from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Role
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Verdict
+
+TEXTUAL = ("freeform",)
+"""Promises that look at the texts of the key columns."""
 
 
 class ColumnRule(Protocol):
@@ -68,9 +75,11 @@ def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = No
         sensitive=_plants(promises, policy),
         person=None if witness is None else policy.person,
         sets=_sets(policy),
+        texts=any(promise.name in TEXTUAL for promise in promises),
     )
     found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
     if policy.person is None or witness is not None:
+        _check_people(counted, where=path.name)
         return tuple(found)
     return tuple(_on_rows(counted, promise, v) for promise, v in zip(promises, found, strict=True))
 
@@ -93,9 +102,10 @@ def _sets(policy: Policy) -> dict[str, SetColumn]:
     found: dict[str, SetColumn] = {}
     for name, rule in policy.columns.items():
         if rule.role is Role.QUASI_SENSITIVE:
-            whole = getattr(rule, "set", None)
+            said = getattr(rule, "options", None)
+            whole = getattr(said, "set", None)
             if whole is None:
-                found[name] = SetColumn(getattr(rule, "separator", None) or ";")
+                found[name] = SetColumn(getattr(said, "separator", None) or ";")
             else:
                 found[whole] = SetColumn(parts=(*(found[whole].parts if whole in found else ()), name))
     return found
@@ -121,20 +131,35 @@ def check_columns(names: Sequence[str], policy: Policy, *, where: str) -> None:
         raise BadData(f"columns are missing: {', '.join(absent)}", where=where, remedy=remedy)
 
 
+def _check_people(counted: Tally, *, where: str) -> None:
+    """Raise where somebody holds two values of a column that a promise is about: it cannot protect them."""
+    for column, spread in counted.spreads.items():
+        if spread.several:
+            raise BadData(
+                f"{spread.several} people hold more than one value of {column};"
+                " what is promised of it does not protect them",
+                where=where,
+                remedy="Publish one row per person, or promise only k-anonymity.",
+            )
+
+
 def _on_rows(counted: Tally, promise: Any, found: Verdict) -> Verdict:
     """What rows prove about people.
 
     A class has at least as many rows as people: too few rows are too few people. The values of a class do
-    not depend on who holds them, so distinct l-diversity is decided either way, and a class with fewer
-    than l values breaks the other kinds too. Everything else stays open.
+    not depend on who holds them, so a class with fewer than l values breaks every kind of l-diversity.
+    Everything else stays open: whether somebody holds two of the values is not to be seen.
     """
-    kind = getattr(promise, "kind", None)
-    if promise.name == "l-diversity" and kind == "distinct":
-        return found
     if promise.name == "l-diversity":
         found = replace(found, holds=distinct_l_diversity(counted, promise).holds)
     if found.holds is False and promise.name in ("k-anonymity", "l-diversity"):
         return replace(found, reason="rows alone show it: there are at most as many people")
     return replace(
-        found, holds=None, people=0, classes=0, reason="counts people, and the person column is not published"
+        found,
+        holds=None,
+        measured=None,
+        worst=None,
+        people=0,
+        classes=0,
+        reason="counts people, and the person column is not published",
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from importlib.metadata import entry_points
 from math import exp, log
 from typing import Any
 
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.release.recheck_exact import greatest, over, sign_of_entropy_margin
 from sfumato.release.recheck_reading import Spread, Tally
-from sfumato.terms.errors import BrokenPromise
+from sfumato.terms.errors import BrokenPromise, WrongCall
+from sfumato.terms.plugins import offers
 from sfumato.terms.verdict import Measure, Verdict
 
 Judge = Callable[[Tally, Any], Verdict]
@@ -33,9 +33,12 @@ UNSURE = 1e-9
 
 
 def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]:
-    """Register the second judge of a promise."""
+    """Register the second judge of a promise; raises `WrongCall` where it has another one already."""
 
     def offer(judge: Judge) -> Judge:
+        there = _judges.get((name, kind), judge)
+        if (there.__module__, there.__qualname__) != (judge.__module__, judge.__qualname__):
+            raise WrongCall(f"{name} has a second judge already", where=judge.__module__)
         _judges[name, kind] = judge
         return judge
 
@@ -45,16 +48,25 @@ def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]
 def judge_of(promise: Any) -> Judge:
     """The second judge of this promise; without one nothing can be confirmed, so nothing is."""
     key = (promise.name, getattr(promise, "kind", None))
-    if key not in _judges:
-        for point in entry_points(group=GROUP):
-            point.load()
+    troubles = [] if key in _judges else _load_plugins()
     judge = _judges.get(key)
     if judge is None:
         raise BrokenPromise(
-            f"no second judge for {promise.name}",
+            "; ".join([f"no second judge for {promise.name}", *troubles]),
             remedy="Register one with sfumato.release.recheck_judges.second_judge.",
         )
     return judge
+
+
+def _load_plugins() -> list[str]:
+    """Let other packages register their judges; what is wrong with those that fail."""
+    troubles = []
+    for offer in offers(GROUP):
+        try:
+            offer.load()
+        except WrongCall as trouble:
+            troubles.append(trouble.message.rstrip("."))
+    return troubles
 
 
 def verdict(

@@ -1,4 +1,9 @@
-"""The taxonomy of a sensitive column, for the second judge: the policy's, or the values in their order."""
+"""The taxonomy of a sensitive column, for the second judge: the policy's, or the values in their order.
+
+A file holds the values of the source. Where the policy's taxonomy holds several to be one (93 and 95 under
+`90+`), they are one value to every judge, as they were to the search. The finer values that are published can
+only raise l-diversity of any kind; t-closeness is promised between leaves, not within one.
+"""
 
 from __future__ import annotations
 

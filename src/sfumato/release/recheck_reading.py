@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import csv
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.release.private import private_folder
 from sfumato.release.recheck_text import label, moment
 from sfumato.terms.errors import BadData
 from sfumato.terms.taxonomy import Label, Taxonomy
@@ -39,21 +39,37 @@ Plant = Callable[[Sequence[Label]], Taxonomy]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """One sensitive column: in entry i, `count[i]` people of class `owner[i]` hold the leaf `value[i]`."""
+    """One sensitive column: in entry i, `count[i]` people of class `owner[i]` hold the leaf `value[i]`.
+
+    `several` people hold more than one value, in whatever classes; it is 0 where rows stand for people.
+    """
 
     owner: Counts
     value: Counts
     count: Counts
     tree: Taxonomy
+    several: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One key column: its texts, and which of them every class shows."""
+
+    texts: tuple[Label, ...]
+    code: Counts
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """A published file, counted: the people of every class, and the spread of every sensitive column."""
+    """A published file, counted: the people of every class, and the spread of every sensitive column.
+
+    `shown` is filled where a promise looks at the texts of the key columns.
+    """
 
     people: Counts
     rows: Counts
     spreads: Mapping[str, Spread]
+    shown: Mapping[str, Shown] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,10 +94,12 @@ def tally(
     sensitive: Mapping[str, Plant],
     person: str | None,
     sets: Mapping[str, SetColumn] | None = None,
+    texts: bool = False,
 ) -> Tally:
     """Group the whole file once by all columns that matter, then count what promises ask about.
 
-    `sets` says which sensitive columns hold term sets; those are compared as one text, terms joined by a mark.
+    `sets` says which sensitive columns hold term sets; those are compared as one text, terms joined by a
+    mark. `texts` asks for the texts of the key columns too.
     """
     names = header(path)
     alias = {name: f"c{i}" for i, name in enumerate(names)}
@@ -109,10 +127,14 @@ def tally(
             f"SELECT {many}::BIGINT, sum(n)::BIGINT FROM numbered GROUP BY class ORDER BY class",  # noqa: S608
         )
         spreads = {
-            name: _spread(db, alias[name], kinds[alias[name]], plant, many)
+            name: replace(
+                _spread(db, alias[name], kinds[alias[name]], plant, many),
+                several=_with_several(db, alias[name], who),
+            )
             for name, plant in sensitive.items()
         }
-        return Tally(people, rows, spreads)
+        shown = {name: _shown(db, alias[name], kinds[alias[name]]) for name in keys} if texts else {}
+        return Tally(people, rows, spreads, shown)
 
     return _strictly(path, ask)
 
@@ -190,6 +212,24 @@ def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, plant: Plant,
     return Spread(owner, value, count, tree)
 
 
+def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> Shown:
+    cells = [cell for (cell,) in db.execute(f"SELECT {column} FROM classes ORDER BY class").fetchall()]  # noqa: S608
+    numbers: dict[object, int] = {}
+    code = [numbers.setdefault(cell, len(numbers)) for cell in cells]
+    return Shown(tuple(_text(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
+
+
+def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:
+    """How many people hold more than one leaf of the column coded last; a missing cell is a leaf too."""
+    if who is None:
+        return 0
+    held = (
+        f"SELECT {who} FROM numbered JOIN coded ON numbered.{column} IS NOT DISTINCT FROM coded.v "  # noqa: S608
+        f"GROUP BY {who} HAVING count(DISTINCT leaf) > 1"
+    )
+    return _number(db, f"SELECT count(*) FROM ({held})")  # noqa: S608
+
+
 def _arrays(db: duckdb.DuckDBPyConnection, query: str) -> list[Counts]:
     return [np.asarray(array, dtype=np.int64) for array in db.execute(query).fetchnumpy().values()]
 
@@ -204,8 +244,8 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory; what does not fit there goes to a folder that is gone afterwards."""
     import duckdb  # noqa: PLC0415  # heavy
 
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        db = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    with private_folder() as folder:
+        db = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
         try:
             yield db
         finally:

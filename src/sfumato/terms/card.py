@@ -90,10 +90,13 @@ def several(count: int, one: str, many: str = "") -> str:
 def verdict_lines(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """One line per verdict, the broken ones first."""
     rank = {False: 0, None: 1, True: 2}
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for v in sorted(verdicts, key=lambda v: rank[v.holds]):
+        if v.holds is None:
+            lines.append((v.promise, v.word, "", "", v.reason))
+            continue
         line = [v.promise, v.word, f"{figure(v.measured)} measured", f"{figure(v.limit)} asked"]
-        if v.holds is False and v.people:
+        if v.holds is False and v.classes:
             line.append(
                 f"{several(v.people, 'person', 'people')} in {several(v.classes, 'class', 'classes')}"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -31,5 +31,17 @@ def plain(value: Any) -> Any:
 
 
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict, JSON-ready, with its margin."""
-    return {**plain(verdict), "margin": plain(verdict.margin)}
+    """A verdict, JSON-ready, with its margin; one that is undecided measured nothing.
+
+    >>> found = verdict_document(Verdict("t-closeness", True, Fraction(1, 8), Fraction(1, 5)))
+    >>> found["measured"], found["margin"], found["decimals"]
+    ('1/8', '3/40', {'measured': 0.125, 'limit': 0.2, 'margin': 0.075})
+    """
+    told = replace(verdict, measured=None, worst=None) if verdict.holds is None else verdict
+    numbers = {"measured": told.measured, "limit": told.limit, "margin": told.margin}
+    return {**plain(told), "margin": plain(told.margin), "decimals": decimals(numbers)}
+
+
+def decimals(numbers: Mapping[str, Any]) -> dict[str, float]:
+    """The fractions among these, as decimals, for readers that do not calculate with text."""
+    return {key: float(value) for key, value in numbers.items() if isinstance(value, Fraction)}

@@ -20,7 +20,7 @@ which nothing prints unless the caller asks (`--show-values`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 
@@ -75,7 +75,22 @@ class NotACut(BadTaxonomy):
 
 
 class BadPolicy(BadInput):
-    """The policy file is wrong; `where` names the key and the line."""
+    """The policy file is wrong; `where` names the key and the line.
+
+    `problems` lists everything that is wrong with it, each as `line`, `key`, `message` and `remedy`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        where: str = "",
+        values: Sequence[str] = (),
+        problems: Sequence[Mapping[str, str | int | None]] = (),
+    ) -> None:
+        super().__init__(message, remedy=remedy, where=where, values=values)
+        self.problems = tuple(problems)
 
 
 class BrokenPromise(SfumatoError):

@@ -74,7 +74,8 @@ class Microdata:
 
     Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays,
     whatever order the source had. `person`, if the policy names such a column, numbers people within
-    the table; classes then count people, not rows. `dropped` counts the rows left out beforehand because
+    the table; classes then count people, not rows, and promises about a sensitive column ask that nobody has
+    two values of it (`torn`). `dropped` counts the rows left out beforehand because
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
     `person_column` is the source's name of the person column, where the table came from a source.
     """
@@ -147,6 +148,18 @@ class Microdata:
         """How many people the table is about."""
         person = self.person
         return self.rows if person is None else len(np.unique(person))
+
+    def torn(self, name: str) -> int:
+        """How many people have several different values in this column.
+
+        Of such a person no class says what the value is, so a promise about the column means nothing to them.
+        """
+        person = self.person
+        if person is None:
+            return 0
+        pairs = np.unique(np.stack((person, self.codes(name))), axis=1)
+        _, values = np.unique(pairs[0], return_counts=True)
+        return int((values > 1).sum())
 
     @property
     def digest(self) -> str:

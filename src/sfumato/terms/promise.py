@@ -7,7 +7,7 @@ opens a `Watch` that a search asks before each step. Both compose with `&` into 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Microdata
+from sfumato.terms.microdata import Codes, Counts, Microdata
+from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
 
 Cuts = Mapping[str, Cut]
@@ -32,6 +33,9 @@ class Promise(Protocol):
     breaks it for good. `hereditary`: if a class breaks it, so does every part of that class; the number of
     rows to suppress then only grows under specialization, and a lattice may be pruned by it.
     `sensitive` names the columns whose histograms it reads.
+
+    Two more may be there: `reads`, every column that it speaks of (else those in `sensitive`), and `files`,
+    the name and digest of every file that it was made from (else none); see `reads_of` and `files_of`.
     """
 
     name: ClassVar[str]
@@ -45,6 +49,18 @@ class Promise(Protocol):
     def sensitive(self) -> tuple[str, ...]: ...
 
     def __str__(self) -> str: ...
+
+
+def reads_of(promise: Promise) -> tuple[str, ...]:
+    """The columns that a promise speaks of."""
+    reads: tuple[str, ...] = getattr(promise, "reads", promise.sensitive)
+    return reads
+
+
+def files_of(promise: Promise) -> tuple[tuple[str, str], ...]:
+    """The files that a promise was made from, each with its digest."""
+    files: tuple[tuple[str, str], ...] = getattr(promise, "files", ())
+    return files
 
 
 @runtime_checkable
@@ -88,6 +104,19 @@ class TablePromise(Promise, Protocol):
     def watch(self, table: Microdata) -> Watch: ...
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict: ...
+
+
+@runtime_checkable
+class LabelPromise(Protocol):
+    """A property of the table as a whole that its published texts decide."""
+
+    def verdict_on_labels(
+        self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
+    ) -> Verdict:
+        """Column -> its texts, and for every distinct row which of them it shows, and how often it occurs.
+
+        Raises `BadData` where a text has no place in its taxonomy."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sfumato.terms.classes import Classes, histogram
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.packing import Packing, sort_and_count
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.terms.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
 
@@ -66,6 +66,19 @@ class Recoding:
     def count(self) -> int:
         """How many classes are published."""
         return len(self.low)
+
+    def texts(self, key: int) -> tuple[list[Label], NDArray[np.intp]]:
+        """The texts that a key column publishes, and which of them each class has.
+
+        A global recoding publishes the nodes of its cut, also where only one leaf is below such a node.
+        """
+        column = self.table.keys[key]
+        tree, low, high = column.taxonomy, self.low[:, key], self.high[:, key]
+        if self.cuts is not None:
+            nodes, which = np.unique(self.cuts[column.name].node_of[low], return_inverse=True)
+            return [tree.labels[v] for v in nodes.tolist()], which
+        spans, which = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
+        return [tree.describe(span >> 32, span & 0xFFFFFFFF) for span in spans.tolist()], which
 
     @cached_property
     def suppressed(self) -> int:

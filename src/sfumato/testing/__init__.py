@@ -1,1 +1,27 @@
-"""Conformance suites for new promises, attacks and engines."""
+"""Conformance suites: what every promise, attack, engine and search must do, whoever wrote it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.testing.attacks import check_attack
+    from sfumato.testing.engines import check_engine
+    from sfumato.testing.promises import check_promise
+    from sfumato.testing.searches import check_search
+
+__all__ = ["check_attack", "check_engine", "check_promise", "check_search"]
+
+_HOMES = {
+    "check_attack": "sfumato.testing.attacks",
+    "check_engine": "sfumato.testing.engines",
+    "check_promise": "sfumato.testing.promises",
+    "check_search": "sfumato.testing.searches",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

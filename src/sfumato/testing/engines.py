@@ -6,8 +6,9 @@ what comes back with plain Python: dictionaries, tuples and sorting, no arrays.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,10 +34,27 @@ def flat(values: Sequence[Label]) -> Taxonomy:
     return Taxonomy.grow(["*", *values], [-1, *[0] * len(values)])
 
 
-def codings(keys: Sequence[str], sensitive: Sequence[str] = ()) -> list[Coding]:
-    """Flat taxonomies for these columns."""
-    return [Coding(name, Role.QUASI, flat) for name in keys] + [
-        Coding(name, Role.SENSITIVE, flat) for name in sensitive
+def by_length(values: Sequence[Label]) -> Taxonomy:
+    """Values of the same length are one leaf, of another name than theirs; a missing cell is as long as none.
+
+    >>> by_length(["a", "b", "", None]).leaf_labels
+    ('0 characters', '1 characters')
+    """
+    lengths = sorted({len(value or "") for value in values})
+    aliases = {value: 1 + lengths.index(len(value or "")) for value in values}
+    labels = ["*", *(f"{length} characters" for length in lengths)]
+    return Taxonomy.grow(labels, [-1, *[0] * len(lengths)], aliases=aliases)
+
+
+def codings(
+    keys: Sequence[str],
+    sensitive: Sequence[str] = (),
+    *,
+    build: Callable[[Sequence[Label]], Taxonomy] = flat,
+) -> list[Coding]:
+    """Flat taxonomies, or others, for these columns."""
+    return [Coding(name, Role.QUASI, build) for name in keys] + [
+        Coding(name, Role.SENSITIVE, build) for name in sensitive
     ]
 
 
@@ -99,7 +117,10 @@ def _shown(
     if name not in keys:
         return cells[name][row]
     j = keys[name]
-    return recoding.table.keys[j].taxonomy.describe(int(recoding.low[found, j]), int(recoding.high[found, j]))
+    tree, low, high = recoding.table.keys[j].taxonomy, recoding.low[found, j], recoding.high[found, j]
+    if recoding.cuts is not None:
+        return tree.labels[int(recoding.cuts[name].node_of[low])]
+    return tree.describe(int(low), int(high))
 
 
 def canonical_order(row: Row) -> tuple[tuple[bool, bytes], ...]:
@@ -138,8 +159,10 @@ def check_engine(
         for person in (None, "p"):
             for missing in (Missing.OWN_VALUE, Missing.SUPPRESS):
                 _check_table(make_source, read or read_back, cells, missing, person)
+            _check_aliases(make_source(cells), read or read_back, cells, person)
         _check_refusals(make_source, cells)
         _check_files(make_source(cells), cells)
+        _check_numbers(make_source(cells), cells)
 
 
 def read_back(native: Any) -> dict[str, list[Label]]:
@@ -160,6 +183,36 @@ def _check_files(source: Source, cells: Cells) -> None:
         for ending in ("csv", "parquet"):
             got = read_back(source.write(recoding, Path(folder) / f"rows.{ending}", drop=["p"]))
             _same(list(zip(*got.values(), strict=True)), published(cells, recoding, ["p"]), f"{ending} rows")
+
+
+def _check_numbers(source: Source, cells: Cells) -> None:
+    """A numbered column tells which rows are alike in it, to the owner of the file alone."""
+    recoding = list(recodings(source.count(codings(["a", "b"], ["s"]), person="p")))[-1]
+    with TemporaryDirectory() as folder:
+        for ending in ("csv", "parquet"):
+            path = source.write(recoding, Path(folder) / f"rows.{ending}", numbered=["p"])
+            got = read_back(path)
+            _same(list(got), ["a", "b", "s", "p"], "columns with numbers")
+            _same(set(got["p"]), {str(i) for i in range(len(set(got["p"])))}, "numbers")
+            _same(_groups(zip(*got.values(), strict=True)), _groups(published(cells, recoding)), "groups")
+            if os.name == "posix":
+                _same(oct(path.stat().st_mode & 0o777), oct(0o600), "mode of a file with numbers")
+
+
+def _groups(rows: Iterable[Row]) -> Counter[tuple[Row, ...]]:
+    """The rows of each value of the last column, without that value."""
+    groups: dict[Label, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[-1], []).append(row[:-1])
+    return Counter(tuple(sorted(group, key=canonical_order)) for group in groups.values())
+
+
+def _check_aliases(source: Source, read: Callable[[Any], Cells], cells: Cells, person: str | None) -> None:
+    """Values that are one leaf are published as they are, unless the column is generalized."""
+    table = source.count(codings(["a", "b"], ["s"], build=by_length), person=person)
+    for recoding in recodings(table):
+        got = read(source.recode(recoding))
+        _same(list(zip(*got.values(), strict=True)), published(cells, recoding), "rows of shared leaves")
 
 
 def _check_table(

@@ -17,6 +17,7 @@ from sfumato.declare.promises.knowledge import KnowledgeFile
 from sfumato.declare.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.declare.promises.prior import Prior, PriorRule, prior_of
 from sfumato.declare.promises.registry import register
+from sfumato.declare.term_rule import SetOptions, options_of
 from sfumato.terms.classes import Classes, Histogram
 from sfumato.terms.microdata import Counts, Role
 from sfumato.terms.promise import Truth
@@ -44,10 +45,17 @@ class _QuasiSensitive(Declared):
     hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.REFERENCE
     roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
+    column_options: ClassVar[type[SetOptions]] = SetOptions
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The knowledge and the stored prior, where they stand in files."""
+        made = [self.knowledge, getattr(self, "prior", None)]
+        return tuple((m.file, m.digest) for m in made if isinstance(m, Knowledge | Prior) and m.file)
 
     def objections(self, policy: Policy) -> list[str]:
         """What it cannot go with."""
@@ -58,7 +66,7 @@ class _QuasiSensitive(Declared):
                 " person into one term set first"
             )
         rule = policy.columns.get(self.of)
-        separator = getattr(rule, "separator", None)
+        separator = options_of(rule).separator if rule else None
         mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
         if mixed:
             found.append(

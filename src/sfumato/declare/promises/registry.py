@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from sfumato.declare.promises.parameters import Schema
-from sfumato.terms.errors import BadPolicy
+from sfumato.terms.errors import BadPolicy, WrongCall
+from sfumato.terms.plugins import offers
 from sfumato.terms.promise import ClassPromise, TablePromise
 
 ENTRY_POINTS = "sfumato.promises"
@@ -23,16 +24,41 @@ class Maker(Protocol):
     def schema(self) -> Schema: ...
 
 
+class ColumnOptions(Protocol):
+    """What a policy may say of a column beyond role and taxonomy, for the promise that its role belongs to.
+
+    A promise that needs it has a class variable `column_options`, and a method `about(columns)` that gives
+    the same promise, told what is declared of the columns.
+    """
+
+    schema: ClassVar[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> Any:
+        """From the keys of one column; raises `BadPolicy` that names the key."""
+        ...
+
+    def words(self) -> dict[str, object]:
+        """As a policy writes it."""
+        ...
+
+
 _makers: dict[str, dict[str | None, Maker]] = {}
 _loaded: set[str] = set()
+_refused: dict[str, WrongCall] = {}
 
 M = TypeVar("M")
 
 
 def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
-    """Offer a promise class under a policy key; of several kinds the first registered is the default."""
+    """Offer a promise class under a policy key; of several kinds the first registered is the default.
+
+    Raises `WrongCall` where another class has that key: nothing replaces a promise in silence.
+    """
 
     def offer(maker: type[M]) -> type[M]:
+        if _taken(name, kind, maker):
+            raise WrongCall(f"there is a promise {name} already", where=".".join(_home(maker)))
         _makers.setdefault(name, {})[kind] = maker  # type: ignore[assignment]  # a class whose class methods are Maker's
         return maker
 
@@ -54,6 +80,8 @@ def make(
     'distinct l-diversity of disease, l = 3'
     """
     kinds = _kinds(name)
+    if trouble := refused(name):
+        raise BadPolicy(trouble.message, where=name, remedy=trouble.remedy)
     if not isinstance(parameters, Mapping):
         raise BadPolicy(f"{name} needs parameters in the form key: value", where=name)
     kind = parameters.get("kind") if None not in kinds else None
@@ -62,6 +90,20 @@ def make(
         raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
     promise: ClassPromise | TablePromise = kinds[chosen].from_parameters(parameters, folder)
     return promise
+
+
+def refused(name: str) -> WrongCall | None:
+    """Why what another package offers under this policy key is not used, if so."""
+    _load_plugins()
+    return _refused.get(name)
+
+
+def column_options(name: str) -> type[ColumnOptions] | None:
+    """The keys that columns get for the sake of a promise, if it asks for any."""
+    if name not in known():
+        return None
+    makers = _makers[name].values()
+    return next((found for m in makers if (found := getattr(m, "column_options", None))), None)
 
 
 def schema() -> Schema:
@@ -103,9 +145,10 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
 
 
 def _kinds(name: str) -> dict[str | None, Maker]:
+    _load_plugins()
     if name not in _makers:
-        _load_plugins()
-    if name not in _makers:
+        if trouble := _refused.get(name):
+            raise BadPolicy(trouble.message, where=str(name), remedy=trouble.remedy)
         near = get_close_matches(str(name), _makers, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_makers))}."
         raise BadPolicy(f"there is no promise {name}", where=str(name), remedy=hint)
@@ -113,12 +156,29 @@ def _kinds(name: str) -> dict[str | None, Maker]:
 
 
 def _load_plugins() -> None:
-    """Load the promises of other packages, once, and only when somebody asks."""
+    """Load the promises of other packages, once, and only when somebody asks; what fails is left aside."""
     if ENTRY_POINTS in _loaded:
         return
     _loaded.add(ENTRY_POINTS)
-    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
+    for offer in offers(ENTRY_POINTS):
+        try:
+            maker = offer.load()
+            kind = getattr(maker, "kind", None)
+            if _taken(offer.name, kind, maker):
+                raise offer.refusal("would replace another promise of this name")
+        except WrongCall as trouble:
+            _refused[offer.name] = trouble
+        else:
+            _makers.setdefault(offer.name, {})[kind] = maker
 
-    for point in entry_points(group=ENTRY_POINTS):
-        maker = point.load()
-        _makers.setdefault(point.name, {}).setdefault(getattr(maker, "kind", None), maker)
+
+def _taken(name: str, kind: str | None, maker: object) -> bool:
+    """Whether another class has this key and kind; a key has one class without a kind, or only kinds."""
+    there = _makers.get(name, {})
+    mixed = bool(there) and (kind is None) != (None in there)
+    return mixed or (kind in there and _home(there[kind]) != _home(maker))
+
+
+def _home(maker: object) -> tuple[str, str]:
+    """Where a class is defined: a module that is loaded twice defines the same one again."""
+    return getattr(maker, "__module__", ""), getattr(maker, "__qualname__", repr(maker))

@@ -36,9 +36,11 @@ class TCloseness(Declared):
     Monotone: yes (the distance to a fixed distribution is convex). Hereditary: no. Evidence: the published
     table, or the published table and the reference.
     Does not promise: anything about who is in a class (combine with k-anonymity), nor a bound on how
-    much more likely a rare value becomes: a small t allows a value of 1 in 1000 to become 1 in 10.
+    much more likely a rare value becomes: a small t allows a value of 1 in 1000 to become 1 in 10. Values are
+    the leaves of the column's taxonomy: what it holds to be one (93 and 95 under `90+`) has distance 0, and
+    classes may differ in it although it is published as it is. (l-diversity only gains from such detail.)
     Where one person has several rows, each counts once per value and class; a union of classes then is no
-    sum, and the claim to be monotone is not covered.
+    sum, and the claim to be monotone is not covered. A person with several values is refused beforehand.
 
     >>> from sfumato.terms.classes import histogram
     >>> from sfumato.terms.taxonomy import Taxonomy
@@ -72,6 +74,13 @@ class TCloseness(Declared):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The reference, if it stands in a file."""
+        if self.reference is None or self.reference.file is None:
+            return ()
+        return ((self.reference.file, self.reference.digest),)
 
     def holds_on(self, classes: Classes) -> Truth:
         full, earth = self._earth(classes)

@@ -1,0 +1,103 @@
+"""`sfumato discover`: which columns single people out?"""
+# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, Data, Overwrite
+from sfumato.cli.terminal import document, progress_bar, say, talk
+
+K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
+Mode = Annotated[
+    str | None, typer.Option("--mode", help="any: one exposed record is enough; all: every one; distinct.")
+]
+Share = Annotated[
+    str | None, typer.Option("--fraction", metavar="P", help="This share of the records, as 5/100 or 0.05.")
+]
+Count = Annotated[int | None, typer.Option("--count", metavar="T", help="This many exposed records.")]
+MaxSize = Annotated[int | None, typer.Option("--max-size", min=0, help="Sets of at most so many columns.")]
+MaxResults = Annotated[int | None, typer.Option("--max-results", min=1, help="Stop after so many sets.")]
+Deadline = Annotated[
+    float | None, typer.Option("--deadline", metavar="S", min=0, help="Stop after S seconds.")
+]
+RecordRisk = Annotated[
+    int | None,
+    typer.Option("--record-risk", metavar="SIZE", min=1, help="Also records unique by up to SIZE columns."),
+]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", metavar="COLUMN", help="Leave a column out; may be repeated.")
+]
+Suggest = Annotated[
+    Path | None, typer.Option("--suggest", metavar="POLICY", help="Write a policy proposed from all this.")
+]
+PresetName = Annotated[
+    str | None, typer.Option("--preset", help="Promises of a known rule for it, such as ema or uk-tre-10.")
+]
+Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
+
+
+def discover(  # noqa: PLR0917  # Typer reads the options from here
+    data: Data,
+    k: K,
+    mode: Mode = None,
+    fraction: Share = None,
+    count: Count = None,
+    max_size: MaxSize = None,
+    max_results: MaxResults = None,
+    deadline: Deadline = None,
+    record_risk: RecordRisk = None,
+    without: Without = None,
+    suggest: Suggest = None,
+    preset: PresetName = None,
+    charts: Charts = None,
+    as_json: AsJson = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Find the columns that single people out.
+
+    Say what that means: exactly one of --mode, --fraction and --count.
+
+    Example:  sfumato discover patients.csv --k 2 --mode any --max-size 3
+    """
+    from sfumato import journey
+    from sfumato.declare.presets import preset as preset_of
+    from sfumato.release.publish import check_target
+    from sfumato.terms.errors import WrongCall
+
+    if preset is not None:
+        preset_of(preset)
+        if suggest is None:
+            raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
+    if suggest is not None:
+        check_target(suggest, source=data, overwrite=overwrite)
+    with progress_bar() as progress:
+        found = journey.discover(
+            data,
+            k=k,
+            mode=mode,
+            fraction=fraction,
+            count=count,
+            max_size=max_size,
+            max_results=max_results,
+            deadline=deadline,
+            record_risk=record_risk,
+            without=without or (),
+            progress=progress,
+        )
+        drawn = journey.draw(found, charts) if charts is not None else ()
+    if suggest is not None:
+        suggest.write_text(found.suggest(preset).to_yaml(), encoding="utf-8")
+    if as_json:
+        document(found.as_dict())
+    else:
+        say(str(found))
+    if suggest is not None:
+        talk(
+            f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"
+        )
+    if drawn:
+        talk(f"drew {', '.join(str(file) for file in drawn)}")

@@ -1,0 +1,209 @@
+"""FF-anonymity: no inference of what cannot be observed from what can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.declare.freeform.board import Board, Inference
+from sfumato.declare.freeform.guard import FreeColumn, Guard
+from sfumato.declare.freeform.options import FreeOptions
+from sfumato.declare.freeform.placing import board_of_labels, grows, written_down
+from sfumato.declare.freeform.sweeping import breach, breach_of_step, worst
+from sfumato.declare.promises.judging import NOTHING
+from sfumato.declare.promises.parameters import Declared, Exact, Parameter
+from sfumato.declare.promises.registry import register
+from sfumato.terms.errors import BadPolicy
+from sfumato.terms.microdata import Codes, Column, Counts, Microdata, Role
+from sfumato.terms.promise import Answer, Cuts
+from sfumato.terms.recoding import classes_under
+from sfumato.terms.taxonomy import Label
+from sfumato.terms.verdict import Evidence, Verdict
+
+ENOUGH = 5
+"""People who must share a combination before its values are named in an explanation."""
+
+
+class Share(Exact):
+    """A fraction that may be left out."""
+
+    required: ClassVar[bool] = False
+
+
+@register("freeform")
+@dataclass(frozen=True)
+class Freeform(Declared):
+    """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.
+
+    There is no line between quasi-identifiers and secrets: every key column takes part, value by value. An
+    attack observes values of any columns at any height and infers one that cannot be observed; its threat
+    is the confidence times the sensitivity of what is inferred. A breach is *more* than `threat`. A value
+    is observable from `observability` on; roots always are, and are never inferred: they say nothing.
+    `columns` says what is declared of the free columns; values of other key columns are observable.
+
+    Source: Wang, Xu, Fu and Wong, *FF-anonymity: when quasi-identifiers are missing*, 2009, with the
+    extended breaches of its Definition 3.4. Monotone: yes (a more general table has fewer breaches).
+    Evidence: the published table.
+    Does not promise: that nobody is recognized (one person with harmless values is no breach: combine with
+    k-anonymity), nor anything about columns that are not part of the key.
+
+    >>> str(Freeform(Fraction(1, 2)))
+    'freeform, threat at most 1/2, observable from 1'
+    """
+
+    threat: Fraction
+    observability: Fraction = Fraction(1)
+    columns: Mapping[str, FreeColumn] = field(default_factory=dict, hash=False)
+
+    name: ClassVar[str] = "freeform"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Exact("threat", Fraction(0), Fraction(1)),
+        Share("observability", Fraction(0), Fraction(1), strict=True),
+    )
+    column_options: ClassVar[type[FreeOptions]] = FreeOptions
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threat == 1:
+            raise BadPolicy(
+                "threat must be below 1: no threat exceeds 1, so nothing would be promised", where="threat"
+            )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it was told about."""
+        return tuple(self.columns)
+
+    def about(self, columns: Mapping[str, Any]) -> Freeform:
+        """The same promise, told what the policy declares of its columns."""
+        told = {}
+        for name, rule in columns.items():
+            if rule.role is Role.FREE:
+                declared = self.columns.get(name) or (rule.options or FreeOptions()).declared(rule.taxonomy)
+                told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
+        return Freeform(self.threat, self.observability, told)
+
+    def objections(self, policy: Any) -> list[str]:
+        """What this promise cannot go with."""
+        said = []
+        if not any(rule.role is Role.FREE for rule in policy.columns.values()):
+            said.append("no column is free, so there is nothing to infer")
+        if policy.person is not None:
+            said.append("it counts rows, so every person must have one row: drop `person`")
+        if policy.protect.suppress > 0:
+            said.append("it is about the table as a whole and is not judged with rows suppressed")
+        said += [
+            f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
+            for name, column in self.columns.items()
+            if column != FreeColumn() and not written_down(column.rule)
+        ]
+        return said
+
+    def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
+        """The key columns with what is declared of them; raises `BadPolicy` where that does not fit."""
+        found = []
+        for c in columns:
+            free = self.columns.get(c.name)
+            guard = Guard.open(c.taxonomy) if free is None else None
+            found.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
+        return tuple(found)
+
+    def board(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> Board:
+        """What is published under these cuts."""
+        class_of, nodes = classes_under(table, cuts)
+        counts = np.zeros(len(nodes), np.int64)
+        np.add.at(counts, class_of, table.counts)
+        return Board(np.ascontiguousarray(nodes.T), counts, guards or self.guards(table.keys))
+
+    def watch(self, table: Microdata) -> FreeformWatch:
+        return FreeformWatch(self, table, self.guards(table.keys))
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        return self.verdict_of(self.board(table, cuts))
+
+    def verdict_on_labels(
+        self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
+    ) -> Verdict:
+        """On the texts of a published table; raises `BadData` where one has no place in its taxonomy."""
+        return self.verdict_of(board_of_labels(self.columns, self.observability, labels, codes, counts))
+
+    def verdict_of(self, board: Board) -> Verdict:
+        """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
+        found = worst(board)
+        broken = [one for one in found if one.threat > self.threat]
+        exposed = np.zeros(len(board.counts), dtype=bool)
+        for one in broken:
+            exposed |= matching(board, one)
+        return Verdict(
+            promise=str(self),
+            holds=not broken,
+            measured=max((one.threat for one in found), default=Fraction(0)),
+            limit=self.threat,
+            people=int(board.counts[exposed].sum()),
+            classes=len(broken),
+            evidence=self.evidence,
+            reason="" if len(board.counts) else NOTHING,
+        )
+
+    def __str__(self) -> str:
+        return f"freeform, threat at most {self.threat}, observable from {self.observability}"
+
+
+def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """The rows that an attack is right about."""
+    wanted = list(one.given)
+    wanted[one.target] = one.node
+    match = np.ones(len(board.counts), dtype=bool)
+    for j, (guard, node) in enumerate(zip(board.guards, wanted, strict=True)):
+        if node:
+            match &= (board.nodes[j] >= node) & (board.nodes[j] < guard.taxonomy.end[node])
+    return match
+
+
+class FreeformWatch:
+    """Asked before every step of a search; a step is judged on what it changes."""
+
+    def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
+        self.promise, self.table, self.guards = promise, table, guards
+        self._index = {c.name: j for j, c in enumerate(table.keys)}
+        self._accepted = False
+
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        found = self.find(cuts, step)
+        if found is None:
+            return Answer.YES, ""
+        return Answer.NEVER, self.tell(found)
+
+    def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
+        """A breach under these cuts, if there is any."""
+        board = self.promise.board(self.table, cuts, self.guards)
+        if step is None or not self._accepted:
+            return breach(board, self.promise.threat)
+        return breach_of_step(board, self.promise.threat, self._index[step[0]], step[1])
+
+    def accept(self, cuts: Cuts) -> None:  # noqa: ARG002  # the seam's; supports are counted anew
+        self._accepted = True
+
+    def tell(self, found: Inference) -> str:
+        """A breach in columns and counts; values where enough people match and the policy writes them."""
+        given = [self._told(j, v, found) for j, v in enumerate(found.given) if v]
+        whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
+        return (
+            f"{whoever} would infer {self._told(found.target, found.node, found)}: right for"
+            f" {found.held} of {found.support} rows, threat {found.threat}"
+        )
+
+    def _told(self, column: int, node: int, found: Inference) -> str:
+        name, tree = self.table.keys[column].name, self.guards[column].taxonomy
+        free = self.promise.columns.get(name)
+        if found.support < ENOUGH or free is None or grows(free.rule):
+            return name
+        return f"{name} = {tree.labels[node]}"

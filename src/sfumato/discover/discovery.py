@@ -1,0 +1,179 @@
+"""A discovery: which columns single people out, how strongly, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sfumato.declare.evidence import Evidence
+from sfumato.declare.policy import Policy
+from sfumato.discover.coded import NULL_RULE, Coded
+from sfumato.discover.enumeration import MinimalSets
+from sfumato.discover.identifiers import Identifier
+from sfumato.discover.measures import Measures, measure
+from sfumato.discover.record_risk import RecordRisk, record_risk
+from sfumato.discover.smallest import Smallest
+from sfumato.terms.card import Card
+from sfumato.terms.chart import Chart
+from sfumato.terms.progress import Progress, silent
+
+MEASURED = 1000
+"""At most so many minimal sets are measured, the smallest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """What `sf.discover` found. Numbers are exact, names are those of columns, no cell value is shown.
+
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"zip": ["1", "1", "2", "2"], "sex": ["f", "m", "f", "m"], "alive": [True] * 4})
+    >>> scan = sf.discover(people, k=2, mode="any")
+    >>> scan.minimal, scan.minimum, scan.proved, scan.exposed
+    ([('zip', 'sex')], ('zip', 'sex'), True, 4)
+    """
+
+    whole: Measures
+    found: MinimalSets
+    smallest: Smallest
+    identifiers: tuple[Identifier, ...]
+    risk: RecordRisk | None = None
+    table: Coded = field(repr=False, kw_only=True)
+    survey: Evidence = field(repr=False, kw_only=True)
+
+    @property
+    def rows(self) -> int:
+        return self.whole.rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were searched."""
+        return self.table.names
+
+    @property
+    def k(self) -> int:
+        return self.found.terms.k
+
+    @property
+    def t(self) -> int:
+        """So many exposed records make a set of columns a quasi-identifier."""
+        return self.found.terms.t
+
+    @property
+    def reading(self) -> str:
+        return self.found.terms.reading
+
+    @property
+    def null_rule(self) -> str:
+        """How missing cells compare: `equal` to each other, different from all else."""
+        return NULL_RULE
+
+    @property
+    def k_anonymous(self) -> bool:
+        """Whether nobody is exposed under all columns, and hence under any."""
+        return self.whole.k_anonymous
+
+    @property
+    def exposed(self) -> int:
+        """How many records share all their values with fewer than k, themselves included."""
+        return self.whole.exposed
+
+    @property
+    def minimal(self) -> list[tuple[str, ...]]:
+        """The minimal quasi-identifiers, smallest first; all up to `max_size` if `complete`."""
+        return list(self.found.sets)
+
+    @property
+    def complete(self) -> bool:
+        return self.found.complete
+
+    @property
+    def max_size(self) -> int | None:
+        return self.found.max_size
+
+    @property
+    def minimum(self) -> tuple[str, ...] | None:
+        """The smallest quasi-identifier, or the smallest known if not `proved`; `None` if there is none."""
+        return self.smallest.columns
+
+    @property
+    def proved(self) -> bool:
+        return self.smallest.proved
+
+    @property
+    def lower_bound(self) -> int:
+        """No quasi-identifier has fewer columns."""
+        return self.smallest.lower_bound
+
+    @property
+    def reason(self) -> str:
+        """Why there is no quasi-identifier, or why the empty set is one; else empty."""
+        return self.found.reason
+
+    @property
+    def duplicates(self) -> int:
+        """How many rows repeat another one, where that matters to the reading."""
+        return self.found.duplicates
+
+    @cached_property
+    def sets(self) -> tuple[Measures, ...]:
+        """How strong each minimal set is, on all rows; the first thousand sets, if there are more."""
+        return tuple(measure(self.table, columns, k=self.k) for columns in self.found.sets[:MEASURED])
+
+    @cached_property
+    def alone(self) -> dict[str, int]:
+        """How many records each column exposes by itself."""
+        return {name: measure(self.table, [name], k=self.k).exposed for name in self.columns}
+
+    @property
+    def contribution(self) -> dict[str, Fraction]:
+        """How much each column has to do with it, largest first.
+
+        With record risk: its share of the total score. Else the share of the minimal sets it is in.
+        """
+        if self.risk is not None:
+            shares = self.risk.contribution
+        else:
+            sets = self.found.sets
+            within = {name: sum(name in columns for columns in sets) for name in self.columns}
+            shares = {name: Fraction(count, len(sets) or 1) for name, count in within.items()}
+        return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+    def record_risk(self, max_size: int, *, progress: Progress = silent) -> RecordRisk:
+        """Which records stand out by how few of their values, up to so many."""
+        return record_risk(self.table, max_size=max_size, progress=progress)
+
+    def suggest(self, preset: str | None = None) -> Policy:
+        """A policy from all this evidence, each role with its reason; to be read before it is used."""
+        from sfumato.discover.suggest import suggest  # noqa: PLC0415
+
+        return suggest(self, preset=preset)
+
+    def charts(self) -> tuple[Chart, ...]:
+        """What can be drawn: the exposed share by the size of the set, the contribution of each column."""
+        from sfumato.discover.drawing import charts  # noqa: PLC0415
+
+        return charts(self)
+
+    def card(self) -> Card:
+        """The discovery in a few lines."""
+        from sfumato.discover.telling import card  # noqa: PLC0415
+
+        return card(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The discovery as JSON: the same names, fractions exact as text, no cell values."""
+        from sfumato.discover.telling import document  # noqa: PLC0415
+
+        return document(self)
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def __repr__(self) -> str:
+        size = f"{self.rows} rows, {len(self.columns)} columns"
+        return f"Discovery({size}, k={self.k}, {self.reading}, {len(self.found.sets)} sets)"
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()

@@ -1,0 +1,55 @@
+"""What sensitivities and observabilities must do: run these on yours before others rely on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.declare.freeform.observability import Observability, check_observability
+from sfumato.declare.freeform.sensitivity import Leaves, Sensitivity, check_sensitivity
+from sfumato.terms.errors import BadPolicy
+from sfumato.terms.taxonomy import Taxonomy
+
+
+def check_sensitivity_model(model: Sensitivity, *, trees: int = 200, seed: int = 0) -> None:
+    """Hold a sensitivity to the Sensitivity principle on random trees; raise `AssertionError` naming a node.
+
+    >>> from sfumato.declare.freeform.sensitivity import aggregate
+    >>> check_sensitivity_model(aggregate, trees=20)
+    """
+    for tree, sensitive in _trees(np.random.default_rng(seed), trees):
+        values = [Fraction(value) for value in model(tree, sensitive.copy())]
+        try:
+            check_sensitivity(tree, sensitive, values, column="x")
+        except BadPolicy as wrong:
+            raise AssertionError(f"{wrong.message}: {wrong.remedy}") from None
+        if values != [Fraction(value) for value in model(tree, sensitive.copy())]:
+            raise AssertionError("asked again, it answers differently")
+
+
+def check_observability_model(model: Observability, *, trees: int = 200, seed: int = 0) -> None:
+    """Hold an observability to the Observability principle on random trees.
+
+    >>> from sfumato.declare.freeform.observability import unless_sensitive
+    >>> check_observability_model(unless_sensitive, trees=20)
+    """
+    for tree, sensitive in _trees(np.random.default_rng(seed), trees):
+        values = [Fraction(value) for value in model(tree, sensitive.copy())]
+        try:
+            check_observability(tree, values, column="x")
+        except BadPolicy as wrong:
+            raise AssertionError(f"{wrong.message}: {wrong.remedy}") from None
+        if values != [Fraction(value) for value in model(tree, sensitive.copy())]:
+            raise AssertionError("asked again, it answers differently")
+
+
+def _trees(rng: np.random.Generator, count: int) -> Iterator[tuple[Taxonomy, Leaves]]:
+    """Random trees, some of whose leaves are sensitive: none, all, and in between."""
+    for turn in range(count):
+        size = int(rng.integers(2, 12))
+        parent = [-1, *(int(rng.integers(0, v)) for v in range(1, size))]
+        tree = Taxonomy.grow(["*", *(f"v{i}" for i in range(1, size))], parent)
+        share = (0.0, 1.0, 0.4)[turn % 3]
+        yield tree, rng.random(len(tree.leaves)) < share

@@ -1,0 +1,282 @@
+"""What every search must do: run `check_search` on yours before others rely on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.declare.searches import LOSSES, Ability
+from sfumato.protect.loss import measure
+from sfumato.protect.search import Aim, Outcome, Search
+from sfumato.terms.classes import Classes
+from sfumato.terms.cut import Cut
+from sfumato.terms.errors import Infeasible
+from sfumato.terms.microdata import Codes, Column, Microdata, Role
+from sfumato.terms.promise import Answer, Cuts, Promises, Truth
+from sfumato.terms.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.terms.taxonomy import Taxonomy
+from sfumato.terms.verdict import Evidence, Verdict
+
+SHARE = Fraction(1, 4)
+"""The share of rows that may be suppressed, where the search makes use of one."""
+
+
+def check_search(search: Search, *, ability: Ability | None = None, tables: int = 40, seed: int = 0) -> None:
+    """Hold a search to the seam on small random tables; raise `AssertionError` with a sentence if it fails.
+
+    Every result publishes each row in one class or not at all, as something that covers it; the classes that
+    a reader of the published table sees keep every promise; no more rows are suppressed than allowed; the
+    loss it tells is the loss of its recoding; the same rows give the same result, in whatever order; and
+    `Infeasible` is raised where even the fully generalized table breaks a promise, and only where nothing
+    keeps them all. `ability` is the search's own unless given.
+
+    >>> from sfumato.declare.searches import BUILT_IN
+    >>> from sfumato.protect.mondrian import mondrian
+    >>> check_search(mondrian, ability=BUILT_IN["mondrian"], tables=3)
+    """
+    able = ability if ability is not None else getattr(search, "ability", None)
+    if not isinstance(able, Ability):
+        raise AssertionError("it does not say what it can do: give it an attribute `ability`, an Ability")
+    _check_words(able)
+    rng = np.random.default_rng(seed)
+    for _ in range(tables):
+        table, again = _tables(rng)
+        for promises, aim in _requests(able, table, rng):
+            before = _bytes(table)
+            outcome = _found(search, table, promises, aim)
+            _say(_bytes(table) == before, "it changes the table it is given")
+            if outcome is None:
+                sure = _root_keeps(table, promises, aim)
+                _say(not sure, f"it finds nothing, and the roots keep {_told(promises)}")
+                continue
+            _check_recoding(outcome.recoding, table)
+            _check_promises(outcome, promises, aim)
+            _check_words_of(outcome, aim)
+            _check_same(outcome, _found(search, again, promises, aim))
+        _check_infeasible(search, table)
+
+
+def _check_words(able: Ability) -> None:
+    _say(bool(able.losses) and set(able.losses) <= set(LOSSES), f"its losses are some of {', '.join(LOSSES)}")
+
+
+def _tables(rng: np.random.Generator) -> tuple[Microdata, Microdata]:
+    """A random table, and the same rows counted from another order; nobody has two sensitive values."""
+    rows = int(rng.integers(1, 25))
+    columns = [Column(f"q{j}", Role.QUASI, _tree(rng)) for j in range(int(rng.integers(1, 4)))]
+    codes = [rng.integers(0, len(c.taxonomy.leaves), rows).astype(np.int32) for c in columns]
+    columns.append(Column("s", Role.SENSITIVE, Taxonomy.flat(["x", "y", "z"], ordered=True)))
+    people = rng.integers(0, rows, rows).astype(np.int32) if rng.random() < 0.3 else None
+    held = rng.integers(0, 3, rows).astype(np.int32)
+    codes.append(held if people is None else held[people])
+    order, dropped = rng.permutation(rows), int(rng.integers(0, 2))
+    one = Microdata.of_codes(columns, codes, person=people, dropped=dropped)
+    other = [code[order] for code in codes]
+    moved = None if people is None else people[order]
+    return one, Microdata.of_codes(columns, other, person=moved, dropped=dropped)
+
+
+def _tree(rng: np.random.Generator) -> Taxonomy:
+    """At most six leaves, in groups of unlike depth, ordered or not."""
+    leaves, ordered = int(rng.integers(1, 7)), bool(rng.integers(0, 2))
+    labels, split = [f"v{i}" for i in range(leaves)], int(rng.integers(0, leaves + 1))
+    if split in (0, leaves):
+        return Taxonomy.flat(labels, ordered=ordered)
+    parent = [-1, 0, *(1 if i < split else 0 for i in range(leaves))]
+    return Taxonomy.grow(["*", "group", *labels], parent, ordered=ordered)
+
+
+def _requests(able: Ability, table: Microdata, rng: np.random.Generator) -> Iterator[tuple[Promises, Aim]]:
+    """What the search says it can do: every loss, and each kind of promise."""
+    made = [
+        Promises((KAnonymity(2),)),
+        Promises((KAnonymity(2), DistinctLDiversity("s", 2))),
+        Promises((KAnonymity(1), TCloseness("s", Fraction(1, 3), "ordered"))),
+    ]
+    if able.any_promise:
+        made.append(Promises((_NotThree(),)))
+    for i, loss in enumerate(able.losses):
+        aim = Aim(
+            suppress=SHARE if able.suppresses and rng.random() < 0.5 else _dropped(table),
+            loss=loss,
+            weights={"q0": Fraction(2)} if rng.random() < 0.5 else {},
+            relaxed=able.relaxes and rng.random() < 0.5,
+        )
+        yield made[(i + int(rng.integers(0, len(made)))) % len(made)], aim
+    if able.whole_table and not table.dropped:
+        yield Promises((KAnonymity(2), _Coarse())), Aim(loss=able.losses[0])
+
+
+def _dropped(table: Microdata) -> Fraction:
+    """Just as much as the rows with empty key cells need."""
+    return Fraction(table.dropped, table.rows + table.dropped)
+
+
+def _found(search: Search, table: Microdata, promises: Promises, aim: Aim) -> Outcome | None:
+    try:
+        outcome = search(table, promises, aim, progress=lambda *_: None)
+    except Infeasible as refused:
+        _say(bool(refused.message and refused.remedy), "Infeasible says what is wrong and what would help")
+        return None
+    _say(isinstance(outcome, Outcome), "it returns no Outcome")
+    return outcome
+
+
+def _check_recoding(recoding: Recoding, table: Microdata) -> None:
+    _say(recoding.table is table, "the recoding is about another table")
+    owner, count = recoding.class_of, len(recoding.low)
+    _say(owner.shape == (table.distinct,), "every distinct row has one class, or is suppressed")
+    _say(bool(((owner >= SUPPRESSED) & (owner < count)).all()), "a row is in a class that is not there")
+    _say(set(range(count)) <= set(owner.tolist()), "a class has no rows")
+    shape = (count, len(table.keys))
+    _say(recoding.low.shape == recoding.high.shape == shape, "every class has an interval per key column")
+    kept = owner != SUPPRESSED
+    for j, column in enumerate(table.keys):
+        low, high = recoding.low[:, j], recoding.high[:, j]
+        _say(
+            bool(((low >= 0) & (high <= len(column.taxonomy.leaves))).all()),
+            "an interval leaves the taxonomy",
+        )
+        codes = table.codes(column.name)[kept]
+        inside = (low[owner[kept]] <= codes) & (codes < high[owner[kept]])
+        _say(bool(inside.all()), "a row is published as something that does not cover its value")
+    if recoding.cuts is not None:
+        _check_cuts(recoding, recoding.cuts)
+
+
+def _check_cuts(recoding: Recoding, cuts: Cuts) -> None:
+    class_of, nodes = classes_under(recoding.table, cuts)
+    for j, column in enumerate(recoding.table.keys):
+        kept = recoding.class_of != SUPPRESSED
+        node, owner = nodes[class_of[kept], j], recoding.class_of[kept]
+        same = (column.taxonomy.low[node] == recoding.low[owner, j]) & (
+            column.taxonomy.high[node] == recoding.high[owner, j]
+        )
+        _say(bool(same.all()), "its classes publish other values than its cuts")
+
+
+def _seen(recoding: Recoding) -> Codes:
+    """The class that a reader sees every row in: all that publish the same."""
+    both = np.hstack([recoding.low, recoding.high])
+    _, number = np.unique(both, axis=0, return_inverse=True)
+    return np.append(number.ravel(), SUPPRESSED).astype(np.int32)[recoding.class_of]
+
+
+def _check_promises(outcome: Outcome, promises: Promises, aim: Aim) -> None:
+    recoding = outcome.recoding
+    lost, allowed = recoding.suppressed, aim.allowed(recoding.table)
+    _say(lost <= allowed, f"it suppresses {lost} rows where {allowed} are allowed")
+    classes = Classes.of(recoding.table, _seen(recoding), sensitive=promises.sensitive)
+    broken = [v.promise for v in promises.verdicts(classes) if v.holds is not True]
+    for promise in promises.of_table:
+        _say(recoding.cuts is not None, "a promise about the whole table needs a recoding with cuts")
+        if recoding.cuts is not None and not promise.verdict_on(recoding.table, recoding.cuts).holds:
+            broken.append(str(promise))
+    _say(not broken, f"the published classes break {', '.join(broken)}")
+
+
+def _check_words_of(outcome: Outcome, aim: Aim) -> None:
+    recoding, levels = outcome.recoding, outcome.levels
+    if levels is not None:
+        trees = {c.name: c.taxonomy for c in recoding.table.keys}
+        _say(set(levels) == set(trees), "levels name every key column")
+        of_levels = {name: Cut.level(trees[name], level) for name, level in levels.items()}
+        same = recoding.cuts is not None and all(
+            np.array_equal(recoding.cuts[name].node_of, cut.node_of) for name, cut in of_levels.items()
+        )
+        _say(same, "its levels are not what its cuts are")
+    _say(outcome.checked > 0, "it counts no recoding as judged")
+    if levels is None and aim.loss == "height":
+        return
+    told, true = outcome.loss, measure(aim.loss, recoding, levels, aim.weights)
+    _say(bool(np.isclose(told, true, rtol=1e-9, atol=1e-12)), f"it tells another {aim.loss} than it has")
+
+
+def _check_same(one: Outcome, other: Outcome | None) -> None:
+    parts = ("class_of", "low", "high")
+    same = other is not None and all(
+        np.array_equal(getattr(one.recoding, part), getattr(other.recoding, part)) for part in parts
+    )
+    _say(same and other is not None and one.levels == other.levels, "the same rows give another result")
+
+
+def _check_infeasible(search: Search, table: Microdata) -> None:
+    asked = Promises((KAnonymity(table.rows + 1),))
+    aim = Aim(suppress=_dropped(table), loss="loss")
+    _say(_found(search, table, asked, aim) is None, "it publishes what even the roots cannot keep")
+    if table.dropped:
+        aim = Aim(suppress=Fraction(0), loss="loss")
+        nothing = _found(search, table, Promises((KAnonymity(1),)), aim) is None
+        _say(nothing, "rows with empty key cells are suppressed rows, and none is allowed")
+
+
+def _root_keeps(table: Microdata, promises: Promises, aim: Aim) -> bool:
+    everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=promises.sensitive)
+    return table.dropped <= aim.allowed(table) and bool(promises.holds_on(everything).all())
+
+
+def _bytes(table: Microdata) -> bytes:
+    return table.words.tobytes() + table.counts.tobytes()
+
+
+def _told(promises: Promises) -> str:
+    return " and ".join(str(promise) for promise in promises)
+
+
+def _say(truth: bool, sentence: str) -> None:
+    if not truth:
+        raise AssertionError(sentence)
+
+
+@dataclass(frozen=True)
+class _NotThree:
+    """No class of exactly three people: a promise that is neither monotone nor hereditary."""
+
+    name: ClassVar[str] = "not three"
+    monotone: ClassVar[bool] = False
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+
+    def holds_on(self, classes: Classes) -> Truth:
+        truth: Truth = classes.people != 3
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        return Verdict(str(self), bool(self.holds_on(classes).all()), None, 3)
+
+    def __str__(self) -> str:
+        return "no class of three"
+
+
+@dataclass(frozen=True)
+class _Coarse:
+    """The first key column is published as its root or the nodes right below: a promise about the table."""
+
+    name: ClassVar[str] = "coarse"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+
+    def watch(self, table: Microdata) -> _Coarse:  # noqa: ARG002  # it looks at cuts alone
+        return self
+
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:  # noqa: ARG002
+        first = next(iter(cuts.values()))
+        deep = first.taxonomy.depth[first.node_of] > 1
+        return (Answer.NEVER, "too fine") if deep.any() else (Answer.YES, "")
+
+    def accept(self, cuts: Cuts) -> None:
+        """Nothing to remember."""
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:  # noqa: ARG002
+        return Verdict(str(self), self.ask(cuts)[0] is Answer.YES, None, 1)
+
+    def __str__(self) -> str:
+        return "a coarse first column"
