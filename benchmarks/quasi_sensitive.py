@@ -96,8 +96,13 @@ def end_to_end(folder: Path) -> dict[str, float]:
 
 
 def methods(
-    *, rows: int = 10, classes: int = 40, l: int = 10, c: Fraction = Fraction(1, 2), each: float = 1.0
-):  # type: ignore[no-untyped-def]  # noqa: E741
+    *,
+    rows: int = 10,
+    classes: int = 40,
+    l: int = 10,  # noqa: E741
+    c: Fraction = Fraction(1, 2),
+    each: float = 1.0,
+) -> dict[str, dict[str, float]]:
     """Mean cost of the three methods on classes that break the promise, with equal time for each class."""
     from sfumato.declare.knowledge import Knowledge
     from sfumato.declare.promises import QuasiSensitiveDiversity

@@ -1,4 +1,4 @@
-"""Links, beliefs and the cheapest removal, written down as the definitions read: sets, fractions, all cases."""
+"""Links, beliefs and the cheapest removal, as the definitions read: sets, fractions, all cases."""
 
 from __future__ import annotations
 
@@ -35,14 +35,16 @@ def prior(known, table, rule="mean"):
     return {label: Fraction(n, sum(counts.values())) for label, n in counts.items()}
 
 
-def diverse(known, rows, c, l):
+def diverse(known, rows, c, l):  # noqa: E741
     falling = sorted((p for p in posterior(known, rows).values() if p), reverse=True)
     return not falling or (len(falling) >= l and falling[0] <= c * sum(falling[l - 1 :]))
 
 
 def widest(known, rows, c):
     """l*: the largest l for which the rows are (c, l)-diverse."""
-    return max((l for l in range(1, len(labels_of(known)) + 1) if diverse(known, rows, c, l)), default=0)
+    return max(
+        (few for few in range(1, len(labels_of(known)) + 1) if diverse(known, rows, c, few)), default=0
+    )
 
 
 def squared_distance(known, rows, before):
@@ -66,7 +68,7 @@ def subsets(terms):
     return list(chain.from_iterable(combinations(terms, n) for n in range(len(terms) + 1)))
 
 
-def cheapest(known, rows, holds, kind="inverse"):
+def cheapest(rows, holds, kind="inverse"):
     """The least T over all removals after which `holds` is true, None if there is none."""
     costs = [cost(rows, kept, kind) for kept in product(*(subsets(row) for row in rows)) if holds(list(kept))]
     return min(costs, default=None)

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import plain_beliefs as plain
 import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import plain_beliefs as plain
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.knowledge_doctor import SetsHeld, examine_knowledge, examine_sets
 from sfumato.declare.knowledge_file import load, save

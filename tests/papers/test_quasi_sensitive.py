@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import plain_beliefs as plain
 import pytest
 
+import plain_beliefs as plain
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.declare.promises.prior import Prior
@@ -40,7 +40,7 @@ def classes(*groups, column="symptoms"):
     return Classes(held.totals, held.totals, {column: held})
 
 
-def diverse(rows, c, l, known=KNOWN):
+def diverse(rows, c, l, known=KNOWN):  # noqa: E741
     return bool(QuasiSensitiveDiversity("symptoms", known, l=l, c=c).holds_on(classes(rows))[0])
 
 
@@ -64,8 +64,8 @@ def test_without_fever_in_one_row():
 @pytest.mark.parametrize(
     ("c", "l", "least"), [(3, 2, F(1, 10)), (1, 2, F(1, 4)), (1, 3, F(7, 10)), (1, 4, F(1))]
 )
-def test_cheapest_removals(method, c, l, least):
-    assert plain.cheapest(E, GROUP, lambda kept: plain.diverse(E, kept, c, l)) == least
+def test_cheapest_removals(method, c, l, least):  # noqa: E741
+    assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, c, l)) == least
     limit, tariff = Limit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=l, c=F(c))), Tariff("inverse", 3)
     answer = solve_class(GROUP, limit, tariff, Effort(method))
     assert answer.found and answer.proved
@@ -75,7 +75,7 @@ def test_cheapest_removals(method, c, l, least):
 
 def test_five_of_four_labels_cannot_be():
     assert not QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)).reachable
-    assert plain.cheapest(E, GROUP, lambda kept: plain.diverse(E, kept, 1, 5)) is None
+    assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, 1, 5)) is None
     limit = Limit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)))
     answer = solve_class(GROUP, limit, Tariff("inverse", 3), Effort())
     assert not answer.found and answer.proved
@@ -108,7 +108,7 @@ def test_removing_more_may_break_what_held():
 def test_closeness_out_of_reach():
     promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1, 10), prior=Prior.of(MEAN))
     rows = [("sneeze", "rash")]
-    assert plain.cheapest(E, rows, lambda kept: plain.squared_distance(E, kept, MEAN) <= F(1, 100)) is None
+    assert plain.cheapest(rows, lambda kept: plain.squared_distance(E, kept, MEAN) <= F(1, 100)) is None
     for method in ("plain", "adaptive", "exact"):
         answer = solve_class(rows, Limit.of(promise), Tariff("inverse", 2), Effort(method))
         assert not answer.found and answer.proved

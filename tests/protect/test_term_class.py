@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import plain_beliefs as plain
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import plain_beliefs as plain
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.declare.promises.prior import Prior
@@ -26,9 +26,9 @@ RATIOS = st.sampled_from([Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(
 COSTS = st.sampled_from(["inverse", "count"])
 
 
-def check(rows, known, promise, holds, kind):
+def check(rows, promise, holds, kind):
     """The answer of every method is valid; complete searches find the least cost there is."""
-    least = plain.cheapest(known, rows, holds, kind)
+    least = plain.cheapest(rows, holds, kind)
     tariff, widths = Tariff(kind, 4), [len(row) for row in rows]
     for method in METHODS:
         answer = solve_class(rows, Limit.of(promise), tariff, Effort(method))
@@ -42,9 +42,9 @@ def check(rows, known, promise, holds, kind):
 
 
 @given(ROWS, KNOWN, RATIOS, st.integers(1, 5), COSTS)
-def test_diversity_at_the_least_cost(rows, known, c, l, kind):
+def test_diversity_at_the_least_cost(rows, known, c, l, kind):  # noqa: E741
     promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=l, c=c)
-    check(rows, known, promise, lambda kept: plain.diverse(known, kept, c, l), kind)
+    check(rows, promise, lambda kept: plain.diverse(known, kept, c, l), kind)
 
 
 @given(
@@ -53,13 +53,13 @@ def test_diversity_at_the_least_cost(rows, known, c, l, kind):
 def test_closeness_at_the_least_cost(rows, known, others, t, kind):
     before = plain.prior(known, [*rows, *others])
     promise = QuasiSensitiveCloseness("s", Knowledge.of(known), t=t, prior=Prior.of(before))
-    check(rows, known, promise, lambda kept: plain.squared_distance(known, kept, before) <= t * t, kind)
+    check(rows, promise, lambda kept: plain.squared_distance(known, kept, before) <= t * t, kind)
 
 
 @given(ROWS, KNOWN, st.integers(1, 4), st.integers(0, 40), st.sampled_from(METHODS))
-def test_a_search_cut_short_is_never_wrong(rows, known, l, nodes, method):
+def test_a_search_cut_short_is_never_wrong(rows, known, l, nodes, method):  # noqa: E741
     promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=l, c=Fraction(1))
-    least = plain.cheapest(known, rows, lambda kept: plain.diverse(known, kept, 1, l))
+    least = plain.cheapest(rows, lambda kept: plain.diverse(known, kept, 1, l))
     tariff, widths = Tariff("inverse", 4), [len(row) for row in rows]
     answer = solve_class(rows, Limit.of(promise), tariff, Effort(method, rounds=2, nodes=nodes))
     if answer.found:

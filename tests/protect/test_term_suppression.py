@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import plain_beliefs as plain
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import plain_beliefs as plain
 import sfumato as sf
 from sfumato.journey import protect_file
 from sfumato.protect.term_suppression import STATUS
@@ -88,7 +88,7 @@ def test_classes_out_of_reach_are_merged():
 
 
 def test_classes_out_of_reach_of_one_recoding_for_all_are_refused():
-    with pytest.raises(Infeasible, match="rows in . classes"):
+    with pytest.raises(Infeasible, match=r"rows in . classes"):
         sf.protect(pl.DataFrame(PEOPLE), policy(search="top-down", kind="closeness", t="1/10"))
 
 

@@ -32,8 +32,8 @@ QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
 class IndirectLabel:
     """Whoever finds the class of a person believes in a label as its rows link to it.
 
-    A row's terms link to every label that has all of them; the belief is the mean, over the rows of the class, of
-    one over the number of labels that a row links to. Before, the belief was that of the prior: the one
+    A row's terms link to every label that has all of them; the belief is the mean, over the rows of a class,
+    of one over the number of labels that a row links to. Before, the belief was that of the prior: the one
     that the promise holds, else the mean over the table at hand. A class that breaks the promise is a breach.
 
     Source: quasi-sensitive attributes (indirect attribute disclosure).
@@ -143,8 +143,8 @@ class IndirectLabel:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """Per label: the largest belief that any class gives, to how many people, in which class first, and whether
-    it is the most believed one of a class that breaks the promise."""
+    """Per label: the largest belief that any class gives, to how many people, in which class first, and
+    whether it is the most believed one of a class that breaks the promise."""
 
     most: NDArray[np.float64]
     people: NDArray[np.int64]

@@ -45,7 +45,8 @@ def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
 
 def examine_held(policy: Policy, sets: Mapping[str, SetsHeld]) -> list[Ailment]:
     """What the term sets of a table, by the name that promises use, lack in the policy's knowledge."""
-    return [a for name, known in _known(policy) if name in sets for a in examine_sets(name, known, sets[name])]
+    known = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
+    return [ailment for name, what in known for ailment in examine_sets(name, what, sets[name])]
 
 
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:

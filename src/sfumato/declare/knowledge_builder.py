@@ -13,7 +13,7 @@ from sfumato.terms.errors import BadData
 def propose(
     records: Iterable[tuple[str, Sequence[str], int]], *, support: int = 2, share: Fraction = Fraction(0)
 ) -> Knowledge:
-    """One row per label: the terms that occur in at least `support` of its records, and in this share of them.
+    """One row per label: the terms that occur in `support` of its records or more, and in this share of them.
 
     A record is a label, its terms, and how often it occurs. Labels without such a term are left out.
 

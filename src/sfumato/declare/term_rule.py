@@ -67,8 +67,8 @@ def schema() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """How a quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the column
-    stands for one term of the `set` that it names."""
+    """How a quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the
+    column stands for one term of the `set` that it names."""
 
     separator: str | None = None
     set: str | None = None

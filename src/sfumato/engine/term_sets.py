@@ -27,7 +27,7 @@ YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")
 
 @dataclass(frozen=True, eq=False)
 class SetReader:
-    """A reader that shows term sets as text; several 0/1 columns appear as one, where the first of them was."""
+    """A reader that shows term sets as text; several 0/1 columns appear as one, where the first one is."""
 
     reader: Reader
     forms: Mapping[str, SetForm]

@@ -71,16 +71,16 @@ def _common(value: Ints, number: Longs) -> int:
 
 @njit(cache=True, nogil=True)
 def heads_and_tails(
-    start: Longs, value: Ints, count: Longs, bits: Words, number: Longs, groups: int, l: int
+    start: Longs, value: Ints, count: Longs, bits: Words, number: Longs, groups: int, skip: int
 ) -> tuple[Floats, Floats, Longs]:
-    """Per class: its largest share, the sum of all shares but the l-1 largest, and the number they are in.
+    """Per class: its largest share, the sum of all shares but the `skip` largest, and the number they are in.
 
     Shares are whole multiples of 1 / denominator, exact in floating point; where no small common denominator
     exists it is 0 and the shares are rounded.
     """
     classes = len(start) - 1
     head, tail, common = np.zeros(classes), np.zeros(classes), np.zeros(classes, np.int64)
-    mass, best = np.empty(groups), np.empty(max(1, min(l, groups)))
+    mass, best = np.empty(groups), np.empty(max(1, min(skip, groups)))
     for i in range(classes):
         some = value[start[i] : start[i + 1]]
         whole = _common(some, number)
@@ -92,8 +92,8 @@ def heads_and_tails(
                 _spread(bits[value[e]], share, mass)
         head[i] = mass.max()
         total = mass.sum()
-        top = largest(mass, min(l - 1, groups), best)
-        tail[i] = total - top if l - 1 < groups else 0.0
+        top = largest(mass, min(skip, groups), best)
+        tail[i] = total - top if skip < groups else 0.0
         common[i] = whole
         if total >= 2.0**52:
             common[i] = 0

@@ -43,7 +43,7 @@ class Query(NamedTuple):
 
 
 class Holders(NamedTuple):
-    """Reference rows: term t is held by `rows[first[t]:first[t+1]]`; row r belongs to `group[r]`, ascending."""
+    """Reference rows: `rows[first[t]:first[t+1]]` hold the term t; row r belongs to `group[r]`, ascending."""
 
     first: Longs
     rows: Ints

@@ -33,9 +33,9 @@ class Plan:
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise is kept by removing
-    terms; `policy` then holds the prior that beliefs are compared with. What a plan prints names only values
-    that the published table itself shows.
+    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
+    removed; `policy` then holds the prior that beliefs are compared with. What a plan prints names only
+    values that the published table itself shows.
     """
 
     policy: Policy

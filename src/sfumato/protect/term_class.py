@@ -20,8 +20,8 @@ Terms = tuple[str, ...]
 QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
 
 METHODS = ("plain", "adaptive", "exact")
-"""plain: depth-first over removed cells; adaptive: the same with the most promising cells first; exact: branch
-and bound over closed term sets."""
+"""plain: depth-first over removed cells; adaptive: the same, most promising cells first; exact: branch and
+bound over closed term sets."""
 
 ATOMS = 12
 """Terms of a row that are removed one by one; of more, the commonest go together or not at all."""
@@ -54,7 +54,7 @@ class Limit:
         return cls(promise, promise.knowledge, False, 1.0, 1, target, float(promise.t * promise.t))
 
     def compiled(self, *, strict: bool) -> Any:
-        """The same as arrays and numbers; `strict` leaves ties that rounding may have made on the far side."""
+        """The same as arrays and numbers; `strict` gives ties that rounding may have made no benefit."""
         from sfumato.kernels import term_limits  # noqa: PLC0415  # compiled
 
         kind = term_limits.RATIO if self.ratio else term_limits.DISTANCE

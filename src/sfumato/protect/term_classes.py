@@ -36,9 +36,9 @@ def solve_classes(
 ) -> dict[int, Answer]:
     """An answer for every class. `each` gives every class the same time instead of a share of the whole.
 
-    Classes are independent of each other. The exact method works in two passes: the first does the same work for
-    every class, the second spends what is left of the time on classes whose answer is not proved. If time does
-    not run out, the result depends on nothing but the classes.
+    Classes are independent of each other. The exact method works in two passes: the first does the same work
+    for every class, the second spends what is left of the time on classes whose answer is not proved. If time
+    does not run out, the result depends on nothing but the classes.
     """
     deadline = time.monotonic() + seconds
     workers = max(1, os.cpu_count() or 1)

@@ -16,10 +16,10 @@ TRIES = 4
 
 
 def with_margin(phase: Phase, gone: Mapping[int, Terms], *, seed: int | None = None) -> dict[int, Terms]:
-    """Remove each remaining term with the probability that the policy names, wherever the promise still holds.
+    """Remove each remaining term with the probability that the policy names, where the promise still holds.
 
     Every class takes part, also those that needed no removal, so that a removal alone says nothing. A class
-    that would break the promise is dealt with anew, a few times; if it still would, it gets no margin. Without a
+    that would break the promise is dealt with anew, a few times; if it still would, it gets none. Without a
     `seed` chance comes from the system: it must not be repeatable by outsiders.
     """
     rng = np.random.default_rng(seed)
@@ -39,9 +39,8 @@ def with_margin(phase: Phase, gone: Mapping[int, Terms], *, seed: int | None = N
             if more - lost:
                 tried[row] = tuple(t for t in terms if t in more | lost)
         holds = phase.judged(tried)
-        for row, terms in tried.items():
-            if waiting[owner[row]] and holds[owner[row]]:
-                found[row] = terms
+        settled = waiting & holds
+        found |= {row: terms for row, terms in tried.items() if settled[owner[row]]}
         waiting &= ~holds
         if not waiting.any():
             break

@@ -30,9 +30,9 @@ STATUS = SATISFIED, SUPPRESSED_TERMS, MERGED = "satisfied", "suppressed", "merge
 class TermReport:
     """What became of every class's terms.
 
-    `status` of a class is satisfied (nothing had to go), suppressed, or merged (with the classes nearest to it,
-    with or without terms removed). `cost` is T per class, 0 where nothing is gone and 1 where everything is;
-    `bound` a cost below which there is none; `proved` says that they meet. `total` is T of the whole table.
+    `status` of a class is satisfied (nothing had to go), suppressed, or merged (with the classes nearest to
+    it, with or without terms removed). `cost` is T per class, 0 where nothing is gone and 1 where all is;
+    `bound` a cost below which none is; `proved` says that they meet. `total` is T of the whole table.
     `removed` of `terms` terms are gone.
     """
 
@@ -171,9 +171,9 @@ def suppress_terms(
 ) -> tuple[Recoding, TermReport]:
     """A recoding in which every class keeps the promise, with as few terms removed as the method finds.
 
-    A class that no removal can help is merged with its nearest class where classes are recoded one by one, its
-    rows starting again with all their terms; under one recoding for all classes its rows are suppressed if
-    `allowed` more rows may be. If neither helps, `Infeasible` is raised: what breaks the promise is never
+    A class that no removal can help is merged with its nearest class where classes are recoded one by one,
+    its rows starting again with all their terms; under one recoding for all classes its rows are suppressed
+    if `allowed` more rows may be. If neither helps, `Infeasible` is raised: what breaks the promise is never
     returned. `promise` must know its prior.
     """
     sets = Sets(recoding.table, promise.of)

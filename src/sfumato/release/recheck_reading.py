@@ -143,8 +143,8 @@ def _set_cell(name: str, form: SetColumn, alias: Mapping[str, str], kinds: Mappi
     """A term set as one text."""
     if form.parts:
         held = [
-            f"CASE WHEN {alias[part]}::VARCHAR IN ('1', 'true', '1.0') THEN {_quoted(part)} || chr(31) ELSE '' END"
-            for part in form.parts
+            f"CASE WHEN {alias[p]}::VARCHAR IN ('1', 'true', '1.0') THEN {_quoted(p)} || chr(31) ELSE '' END"
+            for p in form.parts
         ]
         return " || ".join(held)
     column = alias[name]

@@ -40,9 +40,9 @@ def posterior(links: Links, held: Histogram, index: int) -> tuple[list[int], NDA
     linked = links.matrix(sets)
     if len(sets) <= NARROW:
         pattern = (linked.astype(np.int64) << np.arange(len(sets))[:, None]).sum(axis=0)
-        kinds, example, kind = np.unique(pattern, return_index=True, return_inverse=True)
+        _, example, kind = np.unique(pattern, return_index=True, return_inverse=True)
     else:
-        kinds, example, kind = np.unique(linked.T, axis=0, return_index=True, return_inverse=True)
+        _, example, kind = np.unique(linked.T, axis=0, return_index=True, return_inverse=True)
     shares = [
         sum(w for w, has in zip(weights, linked[:, place].tolist(), strict=True) if has)
         for place in example.tolist()

@@ -92,8 +92,8 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
 
     The belief in a label is the mean, over the rows of the class, of one over the number of labels that the
     row links to (0 where it does not link to this one). A class whose rows link to fewer than l labels breaks
-    it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict measures
-    p1 / (pl + ... + pm), which may be at most c.
+    it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict
+    measures p1 / (pl + ... + pm), which may be at most c.
     Source: *quasi-sensitive attributes* (QS (c, l)-diversity). The rule for beliefs is the simplest one under
     which the beliefs of linked rows add up to 1.
     Monotone: yes (the condition is convex in the beliefs, and those of a union are a mean). Hereditary: no.
@@ -183,7 +183,7 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
             links.bits,
             links.number,
             links.labels,
-            min(self.l, links.labels + 1),
+            min(self.l - 1, links.labels),
         )
         return found
 
@@ -215,8 +215,8 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     Beliefs are those of `QuasiSensitiveDiversity`. The prior is made from the original table, never from the
     published one: `mean` (what its rows say on average), `count` (how often labels are linked to) or
-    `uniform`; or it is given, as the prior that a plan stored. The distance is the Euclidean one over all labels
-    of the knowledge; the verdict measures its square, which may be at most the square of t.
+    `uniform`; or it is given, as the prior that a plan stored. The distance is the Euclidean one over all
+    labels of the knowledge; the verdict measures its square, which may be at most the square of t.
     Source: *quasi-sensitive attributes* (QS t-closeness).
     Monotone: yes (the distance to a fixed prior is convex). Hereditary: no. Evidence: the published table,
     the knowledge and the prior.
@@ -236,6 +236,11 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "t": Exact("t").write(self.t)}
+
+    @property
+    def unbound(self) -> bool:
+        """Whether the prior has yet to be made from the original table."""
+        return self.prior in ("mean", "count")
 
     def bound(self, classes: Classes) -> Self:
         """The same promise with the prior that these classes, those of the original table, give."""
