@@ -34,7 +34,8 @@ def solve_classes(
     strict: bool = False,
     progress: Progress = silent,
 ) -> dict[int, Answer]:
-    """An answer for every class. `each` gives every class the same time instead of a share of the whole.
+    """An answer for every class. `each` gives every class the same seconds of work, whatever else the machine
+    is busy with, instead of a share of the time.
 
     Classes are independent of each other. The exact method works in two passes: the first does the same work
     for every class, the second spends what is left of the time on classes whose answer is not proved. If time
@@ -46,7 +47,7 @@ def solve_classes(
     with Clock() as clock, ThreadPoolExecutor(workers) as pool:
 
         def one(index: int, effort: Effort, until: Callable[[], float]) -> tuple[int, Answer]:
-            stop = clock.flag(until())
+            stop = clock.flag(until=until(), work=each)
             try:
                 tried = replace(effort, method=method, strict=strict, stop=stop)
                 return index, solve_class(classes[index], limit, tariff, tried)
@@ -58,8 +59,6 @@ def solve_classes(
 
             def until() -> float:
                 now = time.monotonic()
-                if each is not None:
-                    return now + each
                 if method == "exact":
                     return deadline
                 return now + max(0.0, deadline - now) * workers / max(1, left[0])

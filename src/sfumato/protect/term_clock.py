@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 import numpy as np
@@ -17,7 +19,7 @@ class Clock:
     """Watches deadlines from a thread of its own while it is open."""
 
     def __init__(self) -> None:
-        self._watched: dict[int, tuple[float, Flag]] = {}
+        self._watched: dict[int, tuple[Callable[[], float], float, Flag]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sfumato-clock", daemon=True)
 
@@ -31,10 +33,17 @@ class Clock:
         self._over.set()
         self._thread.join()
 
-    def flag(self, deadline: float) -> Flag:
-        """A flag that goes up at this time (`time.monotonic`)."""
+    def flag(self, *, until: float = float("inf"), work: float | None = None) -> Flag:
+        """A flag that goes up at this time (`time.monotonic`), or after so many seconds of work.
+
+        Work is what the calling thread does from now on, whatever else the machine is busy with.
+        """
+        now: Callable[[], float] = time.monotonic
+        if work is not None:
+            now = _thread_clock()
+            until = now() + work
         flag = np.zeros(1, np.int32)
-        self._watched[id(flag)] = (deadline, flag)
+        self._watched[id(flag)] = (now, until, flag)
         return flag
 
     def forget(self, flag: Flag) -> None:
@@ -43,7 +52,16 @@ class Clock:
 
     def _run(self) -> None:
         while not self._over.wait(TICK):
-            now = time.monotonic()
-            for deadline, flag in list(self._watched.values()):
-                if now >= deadline:
-                    flag[0] = 1
+            for now, until, flag in list(self._watched.values()):
+                with suppress(OSError):  # the thread of a forgotten flag may be gone
+                    if now() >= until:
+                        flag[0] = 1
+
+
+def _thread_clock() -> Callable[[], float]:
+    """A clock of the calling thread's work that other threads can read; wall time where there is none."""
+    ask = getattr(time, "pthread_getcpuclockid", None)
+    if ask is None:
+        return time.monotonic
+    clock = ask(threading.get_ident())
+    return lambda: time.clock_gettime(clock)
