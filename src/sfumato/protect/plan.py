@@ -14,6 +14,7 @@ from sfumato.engine import open_source
 from sfumato.protect.boxes import boxes_of
 from sfumato.protect.explain import Explanation, explain
 from sfumato.protect.search import Aim, Outcome
+from sfumato.protect.searches import find
 from sfumato.protect.shape import published_nodes, shape_of
 from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases
 from sfumato.terms.card import Card, figure, several, verdict_lines
@@ -145,7 +146,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
     check_people(table, policy.promises)
     aim = _aim(policy)
     policy = bound(policy, table)
-    outcome, terms = find_in_two_phases(table, policy, aim, progress=progress)
+    outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(

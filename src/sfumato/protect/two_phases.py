@@ -9,8 +9,7 @@ import numpy as np
 from sfumato.declare.policy import Policy
 from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness
 from sfumato.protect.loss import measure
-from sfumato.protect.search import Aim, Outcome
-from sfumato.protect.searches import find
+from sfumato.protect.search import Aim, Outcome, Search
 from sfumato.protect.term_suppression import TermReport, suppress_terms
 from sfumato.terms.classes import Classes
 from sfumato.terms.microdata import Microdata
@@ -36,10 +35,10 @@ def bound(policy: Policy, table: Microdata) -> Policy:
 
 
 def find_in_two_phases(
-    table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
+    search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
 ) -> tuple[Outcome, TermReport | None]:
-    """What the search of the policy finds, and what phase two made of it, if there was one."""
-    rule, search = policy.protect.terms, find(policy.protect.search)
+    """What a search finds, and what phase two made of it, if there was one."""
+    rule = policy.protect.terms
     asked = [p for p in policy.promises if p.name == QUASI_SENSITIVE]
     if not asked or rule.method == "keep":
         return search(table, policy.promises, aim, progress=progress), None
