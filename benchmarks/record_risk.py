@@ -1,6 +1,7 @@
 """Risk per record beside the `suda` package, on a made-up table of people.
 
-`suda` scores every combination that is unique, minimal or not; the number of unique records is compared.
+Both sides get codes, and the least CPU time of three runs counts. `suda` scores every combination that is
+unique, minimal or not; the number of unique records is compared.
 """
 
 from __future__ import annotations
@@ -39,10 +40,13 @@ warnings.simplefilter("ignore")
 request = json.load(sys.stdin)
 codes = numpy.load(request["file"])
 frame = pandas.DataFrame(codes.T, columns=request["names"])
-before = time.process_time()
-found = suda.suda(frame, max_msu=request["size"])
-seconds = time.process_time() - before
-json.dump({"seconds": seconds, "unique": int((found["suda"] > 0).sum())}, sys.stdout)
+times = []
+for _ in range(3):
+    copy = frame.copy()
+    before = time.process_time()
+    found = suda.suda(copy, max_msu=request["size"])
+    times.append(time.process_time() - before)
+json.dump({"seconds": min(times), "unique": int((found["suda"] > 0).sum())}, sys.stdout)
 """
 
 

@@ -26,7 +26,7 @@ from sfumato.declare.freeform.sweeping import breach, breaches, worst
 from sfumato.declare.promises import Freeform
 from sfumato.engine import open_source
 from sfumato.protect.freeform import compare, withholding
-from sfumato.protect.freeform_optimum import mean_loss
+from sfumato.protect.optimum import mean_loss
 from sfumato.protect.plan import make_plan
 from sfumato.report.threats import threat_chart
 from sfumato.terms.cut import Cut

@@ -104,6 +104,7 @@ WORKS = {
     "top-down": {"loss", "discernibility"},
     "lattice": set(LOSSES),
     "mondrian": {"loss", "discernibility"},
+    "optimum": {"loss"},
 }
 
 

@@ -13,7 +13,7 @@ from freeform.boards import random_case
 from sfumato.declare.promises import DistinctLDiversity, KAnonymity
 from sfumato.protect.explain import explain
 from sfumato.protect.freeform import blanking, compare, withholding
-from sfumato.protect.freeform_optimum import mean_loss, optimum
+from sfumato.protect.optimum import mean_loss, optimum
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
 from sfumato.terms.classes import Classes
@@ -138,6 +138,22 @@ def test_an_explanation_names_what_stops_each_step():
                 assert step.reason in story.sentence or step is not story.steps[0]
                 named += 1
     assert named > 20
+
+
+def test_values_of_an_explanation_are_for_those_who_ask():
+    import sfumato as sf
+    from freeform.boards import Freeform
+    from papers.test_wang_2009 import POLICY, T1
+
+    told = sf.protect(T1, POLICY).explain()
+    shown = str(told) + str(told.as_dict()) + repr(told) + told._repr_html_()
+    assert "AIDS" not in shown and "High" not in shown
+    assert told.values() == [
+        "Disease: whoever sees Sex = M and Income = High would infer Disease = AIDS: right for 2 of 2 rows,"
+        " threat 1"
+    ]
+    many = sf.protect(T1.loc[T1.index.repeat(5)], POLICY).explain()
+    assert "Income = High" in str(many) and Freeform.name in str(many)
 
 
 def test_with_l_diversity_in_one_run():

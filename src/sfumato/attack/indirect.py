@@ -36,7 +36,7 @@ class IndirectLabel:
     of one over the number of labels that a row links to. Before, the belief was that of the prior: the one
     that the promise holds, else the mean over the table at hand. A class that breaks the promise is a breach.
 
-    Source: quasi-sensitive attributes (indirect attribute disclosure).
+    Source: Shi, Xiong, Fung, Anonymizing data with quasi-sensitive attribute values, 2010.
     Silent on: better knowledge than the policy's, and labels that are likelier than others to begin with.
     """
 

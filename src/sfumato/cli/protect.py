@@ -24,7 +24,7 @@ def protect(
         bool, typer.Option("--explain", help="Say what kept each column from being finer.")
     ] = False,
     overwrite: Overwrite = False,
-    show_values: ShowValues = False,  # noqa: ARG001  # the error handler looks for it
+    show_values: ShowValues = False,
 ) -> None:
     """Make a table safe: generalize and suppress just enough.
 
@@ -50,4 +50,6 @@ def protect(
     say(str(plan))
     if explain:
         say(str(plan.explain()))
+        if show_values:
+            talk("\n".join(plan.explain().values()))
     talk(f"published {published}" if published else "nothing was written")

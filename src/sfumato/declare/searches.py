@@ -55,6 +55,13 @@ BUILT_IN: Mapping[str, Ability] = {
         relaxes=True,
         why_not="Mondrian recodes each class by itself, so a column has no level to measure",
     ),
+    "optimum": Ability(
+        losses=("loss",),
+        suppresses=False,
+        any_promise=False,
+        whole_table=True,
+        why_not="the exact search adds up what each column loses, which only loss can tell",
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +21,10 @@ from sfumato.terms.chart import Chart
 from sfumato.terms.progress import Progress, silent
 
 MEASURED = 1000
-"""At most so many minimal sets are measured, the smallest first."""
+FEWEST = 50
+CELLS = 300_000_000
+"""At most a thousand minimal sets are measured, the smallest first; fewer, but at least fifty, where so many
+cells would have to be grouped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +122,18 @@ class Discovery:
 
     @cached_property
     def sets(self) -> tuple[Measures, ...]:
-        """How strong each minimal set is, on all rows; the first thousand sets, if there are more."""
-        return tuple(measure(self.table, columns, k=self.k) for columns in self.found.sets[:MEASURED])
+        """How strong each minimal set is, on all rows; of very many, or in a very long table, the first."""
+        most = min(MEASURED, max(FEWEST, CELLS // max(self.rows, 1)))
+        return self.measured(most)
+
+    def measured(self, most: int) -> tuple[Measures, ...]:
+        """How strong each of the first sets is."""
+        return tuple(measure(self.table, columns, k=self.k) for columns in self.found.sets[:most])
+
+    @cached_property
+    def within(self) -> Counter[str]:
+        """In how many minimal sets each column is."""
+        return Counter(name for columns in self.found.sets for name in columns)
 
     @cached_property
     def alone(self) -> dict[str, int]:
@@ -135,9 +149,8 @@ class Discovery:
         if self.risk is not None:
             shares = self.risk.contribution
         else:
-            sets = self.found.sets
-            within = {name: sum(name in columns for columns in sets) for name in self.columns}
-            shares = {name: Fraction(count, len(sets) or 1) for name, count in within.items()}
+            total = len(self.found.sets) or 1
+            shares = {name: Fraction(self.within[name], total) for name in self.columns}
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
     def record_risk(self, max_size: int, *, progress: Progress = silent) -> RecordRisk:

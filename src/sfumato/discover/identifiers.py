@@ -15,8 +15,6 @@ from sfumato.discover.seen import Seen
 
 Confidence = Literal["certain", "likely", "possible"]
 
-SCREEN = 1000
-"""So many different cells decide whether all are worth a look."""
 MOST = Fraction(9, 10)
 HALF = Fraction(1, 2)
 SOME = Fraction(1, 5)
@@ -83,12 +81,11 @@ def _seen(name: str, column: ColumnEvidence, survey: Evidence, glance: Evidence 
 def _cells(name: str, seen: Seen) -> Iterator[Identifier]:
     """The first kind that the cells have the shape of."""
     known = words(name)
-    few = seen.spread(SCREEN)
     for kind in KINDS:
         named = bool(known & kind.named)
         if kind.needs_name and not named:
             continue
-        if sum(map(kind.test, few)) * 5 < len(few):
+        if not seen.worth_a_look(kind.test, least=SOME):
             continue
         share, different = seen.share(kind.test)
         confidence = _confidence(kind, share, different, named)
@@ -112,7 +109,7 @@ def _cells_and_parts(name: str, seen: Seen) -> Iterator[Identifier]:
     """What whole cells are; else what stands in some of them: a few are enough to name somebody."""
     known = list(_cells(name, seen))
     yield from known
-    for hidden in HIDDEN:
+    for hidden in HIDDEN if seen.kind == "text" else ():
         if any(found.kind == hidden.name for found in known):
             continue
         share, different = seen.share(hidden.within)

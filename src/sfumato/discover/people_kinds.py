@@ -14,6 +14,7 @@ from sfumato.discover.seen import Seen
 
 SAMPLE = 5000
 """So many different cells are enough for averages."""
+HALF = Fraction(1, 2)
 MANY = 20
 LIFETIME = 50
 
@@ -66,7 +67,7 @@ _LONGITUDE = _set("lon lng long longitude")
 
 def names(called: Collection[str], seen: Seen) -> Sign | None:
     """Words of letters with capitals; given names among them, a telling title, or many different ones."""
-    if seen.kind != "text":
+    if seen.kind != "text" or not seen.worth_a_look(_like_a_name, least=HALF):
         return None
     share, different = seen.share(_like_a_name)
     if share < Fraction(4, 5) or different < 2:
@@ -115,9 +116,8 @@ def free_text(called: Collection[str], seen: Seen) -> Sign | None:
 def birth_dates(called: Collection[str], seen: Seen) -> Sign | None:
     """Dates, or years, that are called births; or dates that span most of a lifetime."""
     titled = bool(_BIRTH & set(called))
-    share, _ = seen.share(lambda text: day(text) is not None)
-    if titled and share < Fraction(9, 10):
-        share, _ = seen.share(lambda text: re.fullmatch(r"(18|19|20)\d\d", text, re.ASCII) is not None)
+    test = next((t for t in (_is_day, _is_year)[: 1 + titled] if seen.worth_a_look(t, least=HALF)), None)
+    share, _ = seen.share(test) if test else (Fraction(0), 0)
     if share < Fraction(9, 10):
         return None
     if titled:
@@ -127,6 +127,14 @@ def birth_dates(called: Collection[str], seen: Seen) -> Sign | None:
     if span < LIFETIME or min(years) < 1850:
         return None
     return Sign(share, "possible", f"{seen.spoken(share)} dates over {span} years: perhaps of birth")
+
+
+def _is_day(text: str) -> bool:
+    return day(text) is not None
+
+
+def _is_year(text: str) -> bool:
+    return re.fullmatch(r"(18|19|20)\d\d", text, re.ASCII) is not None
 
 
 def coordinates(called: Collection[str], seen: Seen) -> Sign | None:

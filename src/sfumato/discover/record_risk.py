@@ -97,7 +97,7 @@ def record_risk(table: Coded, *, max_size: int, progress: Progress = silent) -> 
         stack[:rows] = np.arange(rows, dtype=np.int32)
         bounds = np.empty(2 + (size + 1) * (rows // 2 + 2), np.int32)
         bounds[:2] = 0, rows
-        count = np.zeros(max(table.sizes), np.int32)
+        count = np.zeros(4 * max(table.sizes), np.int32)
         local = np.empty(max(rows, 32), np.int32)
         order = sorted(range(columns), key=lambda j: -table.sizes[j])
         codes, sizes = table.codes[order], np.array(table.sizes, np.int64)[order]

@@ -8,6 +8,9 @@ from fractions import Fraction
 
 from sfumato.declare.evidence import ColumnEvidence
 
+SCREEN = 1000
+"""So many different cells decide whether all are worth a look."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -38,6 +41,11 @@ class Seen:
     def spread(self, most: int) -> tuple[str, ...]:
         """At most so many of the different cells, evenly spread over their order."""
         return self.texts[:: max(1, -(-len(self.texts) // most))]
+
+    def worth_a_look(self, test: Callable[[str], bool], *, least: Fraction) -> bool:
+        """Whether enough of some different cells pass for all to be tested."""
+        few = self.spread(SCREEN)
+        return sum(map(test, few)) >= least * len(few)
 
     def share(self, test: Callable[[str], bool]) -> tuple[Fraction, int]:
         """The share of the cells that pass, and how many different ones do."""

@@ -48,9 +48,8 @@ def _strength(scan: Discovery, name: str) -> list[str]:
     said = []
     if alone := scan.alone[name]:
         said.append(f"alone it exposes {alone:,} of {several(scan.rows, 'record')}")
-    sets = scan.found.sets
-    if within := sum(name in columns for columns in sets):
-        said.append(f"in {within:,} of {several(len(sets), 'minimal set')}")
+    if within := scan.within[name]:
+        said.append(f"in {within:,} of {several(len(scan.found.sets), 'minimal set')}")
     elif scan.complete and scan.max_size is None:
         said.append("in no minimal set")
     return said

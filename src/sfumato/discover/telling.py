@@ -39,10 +39,10 @@ def _answers(scan: Discovery) -> Lines:
 
 def _sets(scan: Discovery) -> Lines:
     lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
-    for m in scan.sets[:SHOWN]:
+    for m in scan.measured(SHOWN):
         apart = "–" if m.separation is None else percent(m.separation)
         lines.append((_named(m.columns), figure(m.exposed), percent(m.share), figure(m.groups), apart))
-    return lines if scan.sets else []
+    return lines if scan.found.sets else []
 
 
 def _identifiers(scan: Discovery) -> Lines:

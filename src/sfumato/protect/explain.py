@@ -39,7 +39,8 @@ class Step:
     `of` is what is published today; `promise` the first promise that would break (empty: none), on so many
     `people` in so many `classes`; `cost` counts the rows to suppress for it, beyond those suppressed now;
     `gain` is the mean loss it would save (for a level: the loss of the plan's own measure). `reason` is what
-    a promise about the table as a whole says against it: no suppressed row would help.
+    a promise about the table as a whole says against it: no suppressed row would help; `in_full` is the same
+    with the values that are at stake, for those who ask to see them.
     """
 
     of: Label
@@ -50,6 +51,7 @@ class Step:
     gain: float
     reason: str = ""
     node: int = field(default=-1, repr=False, compare=False)
+    in_full: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,15 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready, under the names of the attributes."""
         return {"columns": plain(self.columns), "spare": self.spare}
+
+    def values(self) -> list[str]:
+        """What stops steps, with the values at stake: for somebody who asked to see them, never on a card."""
+        return [
+            f"{name}: {step.in_full}"
+            for name, story in self.columns.items()
+            for step in story.steps
+            if step.in_full
+        ]
 
     def __getitem__(self, column: str) -> Story:
         return self.columns[column]
@@ -234,7 +245,8 @@ class Doubts:
         for promise, watch in self._watches:
             answer, reason = watch.ask(finer, (column, step.node))
             if answer is not Answer.YES:
-                return replace(step, promise=str(promise), reason=reason)
+                full = getattr(watch, "in_full", "")
+                return replace(step, promise=str(promise), reason=reason, in_full=full)
         return step
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.declare.freeform.sensitivity import guarded
 from sfumato.declare.promises.freeform import Freeform
-from sfumato.protect.freeform_optimum import Optimum, mean_loss, optimum
+from sfumato.protect.optimum import Optimum, mean_loss, optimum
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
 from sfumato.terms.card import Card, figure, several

@@ -1,4 +1,4 @@
-"""The searches by name: three built in, more through the entry-point group `sfumato.searches`."""
+"""The searches by name: those built in, more through the entry-point group `sfumato.searches`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ HOMES = {
     "top-down": "sfumato.protect.top_down:top_down",
     "lattice": "sfumato.protect.lattice:lattice",
     "mondrian": "sfumato.protect.mondrian:mondrian",
+    "optimum": "sfumato.protect.optimum:search",
 }
 
 
 def find(name: str) -> Search:
     """The search with this name; its module is loaded now.
 
-    >>> find("sideways")
+    >>> find("sideways")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    sfumato.terms.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, mondrian.
+    sfumato.terms.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, ...
     """
     search = offered(name)
     if search is None and name in HOMES:

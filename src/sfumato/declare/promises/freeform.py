@@ -12,20 +12,17 @@ import numpy as np
 from sfumato.declare.freeform.board import Board, Inference
 from sfumato.declare.freeform.guard import FreeColumn, Guard
 from sfumato.declare.freeform.options import FreeOptions
-from sfumato.declare.freeform.placing import board_of_labels, grows, written_down
-from sfumato.declare.freeform.sweeping import breach, breach_of_step, worst
+from sfumato.declare.freeform.placing import board_of_labels, written_down
+from sfumato.declare.freeform.sweeping import worst
+from sfumato.declare.freeform.watch import FreeformWatch, Shown
 from sfumato.declare.promises.judging import NOTHING
 from sfumato.declare.promises.parameters import Declared, Exact, Parameter
 from sfumato.declare.promises.registry import register
 from sfumato.terms.errors import BadPolicy
 from sfumato.terms.microdata import Codes, Column, Counts, Microdata, Role
-from sfumato.terms.promise import Answer, Cuts
-from sfumato.terms.recoding import classes_under
+from sfumato.terms.promise import Cuts
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Evidence, Verdict
-
-ENOUGH = 5
-"""People who must share a combination before its values are named in an explanation."""
 
 
 class Share(Exact):
@@ -118,10 +115,8 @@ class Freeform(Declared):
 
     def board(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> Board:
         """What is published under these cuts."""
-        class_of, nodes = classes_under(table, cuts)
-        counts = np.zeros(len(nodes), np.int64)
-        np.add.at(counts, class_of, table.counts)
-        return Board(np.ascontiguousarray(nodes.T), counts, guards or self.guards(table.keys))
+        shown = Shown.under(table, cuts)
+        return Board(shown.nodes, shown.counts, guards or self.guards(table.keys))
 
     def watch(self, table: Microdata) -> FreeformWatch:
         return FreeformWatch(self, table, self.guards(table.keys))
@@ -166,44 +161,3 @@ def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np
         if node:
             match &= (board.nodes[j] >= node) & (board.nodes[j] < guard.taxonomy.end[node])
     return match
-
-
-class FreeformWatch:
-    """Asked before every step of a search; a step is judged on what it changes."""
-
-    def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
-        self.promise, self.table, self.guards = promise, table, guards
-        self._index = {c.name: j for j, c in enumerate(table.keys)}
-        self._accepted = False
-
-    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        found = self.find(cuts, step)
-        if found is None:
-            return Answer.YES, ""
-        return Answer.NEVER, self.tell(found)
-
-    def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
-        """A breach under these cuts, if there is any."""
-        board = self.promise.board(self.table, cuts, self.guards)
-        if step is None or not self._accepted:
-            return breach(board, self.promise.threat)
-        return breach_of_step(board, self.promise.threat, self._index[step[0]], step[1])
-
-    def accept(self, cuts: Cuts) -> None:  # noqa: ARG002  # the seam's; supports are counted anew
-        self._accepted = True
-
-    def tell(self, found: Inference) -> str:
-        """A breach in columns and counts; values where enough people match and the policy writes them."""
-        given = [self._told(j, v, found) for j, v in enumerate(found.given) if v]
-        whoever = f"whoever sees {' and '.join(given)}" if given else "anybody"
-        return (
-            f"{whoever} would infer {self._told(found.target, found.node, found)}: right for"
-            f" {found.held} of {found.support} rows, threat {found.threat}"
-        )
-
-    def _told(self, column: int, node: int, found: Inference) -> str:
-        name, tree = self.table.keys[column].name, self.guards[column].taxonomy
-        free = self.promise.columns.get(name)
-        if found.support < ENOUGH or free is None or grows(free.rule):
-            return name
-        return f"{name} = {tree.labels[node]}"

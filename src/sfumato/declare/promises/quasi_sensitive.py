@@ -94,8 +94,7 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
     row links to (0 where it does not link to this one). A class whose rows link to fewer than l labels breaks
     it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict
     measures p1 / (pl + ... + pm), which may be at most c.
-    Source: *quasi-sensitive attributes* (QS (c, l)-diversity). The rule for beliefs is the simplest one under
-    which the beliefs of linked rows add up to 1.
+    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010. The rule for beliefs is the simplest one under which the beliefs of linked rows add up to 1.
     Monotone: yes (the condition is convex in the beliefs, and those of a union are a mean). Hereditary: no.
     Evidence: the published table and the knowledge.
     Does not promise: anything against outsiders with better knowledge than the one that is named.
@@ -217,7 +216,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
     published one: `mean` (what its rows say on average), `count` (how often labels are linked to) or
     `uniform`; or it is given, as the prior that a plan stored. The distance is the Euclidean one over all
     labels of the knowledge; the verdict measures its square, which may be at most the square of t.
-    Source: *quasi-sensitive attributes* (QS t-closeness).
+    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010.
     Monotone: yes (the distance to a fixed prior is convex). Hereditary: no. Evidence: the published table,
     the knowledge and the prior.
     Does not promise: a bound on how much likelier a rare label becomes.

@@ -1,0 +1,54 @@
+"""docs/commands.md names every command, every option and every key of every document."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+SECTIONS = dict(zip(*[iter(re.split(r"^## (.*)\n", PAGE, flags=re.MULTILINE)[1:])] * 2, strict=True))
+EVERYWHERE = {"--help", "--json", "--show-values"}
+
+
+def named(section):
+    return set(re.findall(r"`([^`\s]+)`", SECTIONS[section]))
+
+
+VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_is_told(sfumato, verb):
+    section = next(title for title in SECTIONS if title.startswith(verb))
+    options = set(re.findall(r"(--[a-z-]+)", sfumato(*verb.split(), "--help").out)) - EVERYWHERE
+    assert {option for option in options if option not in SECTIONS[section]} == set()
+
+
+def test_every_key_is_told(sfumato, hospital, tmp_path):
+    data, policy, safe = hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "safe.csv"
+    calls = {
+        "discover": ("discover", data, "--k", "2", "--mode", "any", "--max-size", "1"),
+        "declare": ("declare", data),
+        "policy check, policy schema": ("policy", "check", policy, data),
+        "protect": ("protect", data, "-p", policy, "-o", safe, "--explain"),
+        "audit": ("audit", safe, "-p", policy),
+        "attack": ("attack", "linkage", safe, "-p", policy),
+    }
+    for section, call in calls.items():
+        document = sfumato(*call, "--json").document
+        assert set(document) <= named(section), section
+        for entry in document.get("verdicts", []):
+            assert set(entry) <= named("protect")
+        for entry in document.get("findings", []):
+            assert set(entry) <= named("audit")
+
+
+def test_every_exit_code_is_told():
+    from sfumato.terms import errors
+
+    codes = {e.exit_code for e in vars(errors).values() if isinstance(e, type) and hasattr(e, "exit_code")}
+    told = {int(code) for code in re.findall(r"^\| (\d+) \|", SECTIONS["Exit codes"], flags=re.MULTILINE)}
+    later = {4, 5}
+    assert told == (codes - later) | {0}
