@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import plain_beliefs as plain
 from hypothesis import given
 from hypothesis import strategies as st
 
+import plain_beliefs as plain
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.declare.promises.prior import Prior

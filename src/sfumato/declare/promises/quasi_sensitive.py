@@ -94,7 +94,8 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
     row links to (0 where it does not link to this one). A class whose rows link to fewer than l labels breaks
     it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict
     measures p1 / (pl + ... + pm), which may be at most c.
-    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010. The rule for beliefs is the simplest one under which the beliefs of linked rows add up to 1.
+    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010. The
+    rule for beliefs is the simplest one under which the beliefs of linked rows add up to 1.
     Monotone: yes (the condition is convex in the beliefs, and those of a union are a mean). Hereditary: no.
     Evidence: the published table and the knowledge.
     Does not promise: anything against outsiders with better knowledge than the one that is named.
