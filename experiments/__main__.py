@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-NEEDS = {"freeform": "adult"}
+NEEDS = {"freeform": "adult", "quasi_sensitive": "symptoms"}
 """Experiment -> the folder of the data it reads."""
 
 

@@ -77,6 +77,7 @@ def test_what_a_promise_may_be_about(made, role):
             Role.FREE: "a promise of its own",
             Role.IDENTIFIER: "never published",
             Role.INSENSITIVE: "unchanged",
+            Role.QUASI_SENSITIVE: "quasi-sensitive",
         }
         assert reason[role] in said and "must be sensitive" in said
 

@@ -240,7 +240,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD.replace("quasi}", "quasi-sensitive}") + TAIL,
             "line 3, columns.age.role",
-            "not available in this version",
+            "means nothing without",
         ),
         (HEAD.replace("role: quasi", "rolle: quasi") + TAIL, "line 3, columns.age", "Did you mean role?"),
         (HEAD.replace("{role: quasi}", "7") + TAIL, "line 3, columns.age", "must be a mapping"),

@@ -13,6 +13,8 @@ from sfumato.declare.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    QuasiSensitiveCloseness,
+    QuasiSensitiveDiversity,
     RecursiveLDiversity,
     TCloseness,
 )
@@ -21,7 +23,13 @@ from sfumato.declare.promises.parameters import Declared, Parameter, Whole
 from sfumato.terms.verdict import Evidence
 from sfumato.testing.promises import check_promise
 
+KNOWN = {"A": ["v0", "v1"], "B": ["v1", "v2", "v3"], "C": ["v3", "v4"], "D": ["v0", "v5"], "E": ["v6"]}
+
 OURS = [
+    QuasiSensitiveDiversity("s", KNOWN, l=2, c=1),
+    QuasiSensitiveDiversity("s", KNOWN, l=3, c=Fraction(3, 2)),
+    QuasiSensitiveCloseness("s", KNOWN, t=Fraction(1, 2), prior="uniform"),
+    QuasiSensitiveCloseness("s", KNOWN, t=Fraction(1, 4), prior={"A": "1/2", "B": "1/4"}),
     KAnonymity(1),
     KAnonymity(3),
     DistinctLDiversity("s", 3),

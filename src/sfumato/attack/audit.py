@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,6 +14,7 @@ from sfumato.attack.published import Published
 from sfumato.attack.registry import make, make_all
 from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
+from sfumato.declare.term_rule import forms_of
 from sfumato.engine.source import open_source
 from sfumato.terms.card import Card, several, verdict_lines
 from sfumato.terms.document import decimals, plain, verdict_document
@@ -101,9 +102,17 @@ def audit(
             remedy="Has the file a header? Is it the right policy?",
         )
     adversaries, idle = make_all() if attacks is None else (_named(attacks), ())
+    adversaries = tuple(_informed(attack, policy) for attack in adversaries)
     placing = Placing(policy)
     roles = {name: rule.role for name, rule in policy.columns.items()}
-    published = Published.read(opened, roles, person=policy.person, builds=placing.builds, progress=progress)
+    published = Published.read(
+        opened,
+        roles,
+        person=policy.person,
+        builds=placing.builds,
+        forms=forms_of(policy),
+        progress=progress,
+    )
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
@@ -117,6 +126,12 @@ def audit(
         published.rows,
         published.columns,
     )
+
+
+def _informed(attack: Attack, policy: Policy) -> Attack:
+    """The attack with what the policy says its adversary knows, if it asks for that."""
+    ask: Callable[[Policy], Attack] | None = getattr(attack, "informed", None)
+    return ask(policy) if ask else attack
 
 
 def _named(attacks: Sequence[str | Attack]) -> tuple[Attack, ...]:

@@ -70,8 +70,9 @@ def _judge(
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
     placeless = [column for column in promise.sensitive if column in unplaced]
-    if placeless:
-        return _open(promise, f"values of {', '.join(placeless)} are not in its taxonomy")
+    if placeless or getattr(promise, "unbound", False):
+        lost = f"values of {', '.join(placeless)} are not in its taxonomy"
+        return _open(promise, lost if placeless else "it compares with the original table; store the prior")
     found = _on_people(promise, published, promise.verdict(published.classes))
     return _on_rows(promise, published, found) if by_rows else found
 

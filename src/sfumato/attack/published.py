@@ -17,6 +17,7 @@ from sfumato.terms.microdata import Codes, Coding, Counts, Microdata, Missing, R
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.term_sets import SetForm
 
 if TYPE_CHECKING:
     from sfumato.engine.source import Source
@@ -45,11 +46,13 @@ class Published:
         *,
         person: str | None = None,
         builds: Mapping[str, Callable[[Sequence[Label]], Taxonomy]] | None = None,
+        forms: Mapping[str, SetForm] | None = None,
         progress: Progress = silent,
     ) -> Published:
         """Code what a source holds; columns without a role, or absent from the source, are left out.
 
         `builds` gives the taxonomy of a column whose values promises compare; such a column is always read.
+        `forms` says which columns hold term sets.
         """
         builds = builds or {}
         codings = [
@@ -57,6 +60,9 @@ class Published:
             for name in source.columns
             if roles.get(name) in JUDGED or (name in builds and name in roles)
         ]
+        for name, form in (forms or {}).items():
+            if set(form.parts or (name,)) <= set(source.columns):
+                codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
         known = person if person in source.columns else None
         table = source.count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
         return cls(table, tuple(source.columns))
@@ -69,6 +75,12 @@ class Published:
     def keys(self) -> tuple[str, ...]:
         """The columns by which a person may be recognized."""
         return tuple(c.name for c in self.table.keys)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The columns that promises are about: sensitive ones, and sets of terms."""
+        secret = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
+        return tuple(c.name for c in self.table.columns if c.role in secret)
 
     @property
     def sensitive(self) -> tuple[str, ...]:

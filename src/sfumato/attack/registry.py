@@ -19,6 +19,7 @@ BUILT_IN = {
     "freeform": "sfumato.attack.freeform:FreeformAttack",
     "homogeneity": "sfumato.attack.homogeneity:Homogeneity",
     "linkage": "sfumato.attack.linkage:Linkage",
+    "quasi-sensitive": "sfumato.attack.indirect:IndirectLabel",
     "skewness": "sfumato.attack.skewness:Skewness",
 }
 

@@ -14,6 +14,7 @@ from sfumato.declare import promises, searches
 from sfumato.declare.problems import Place, Problem, did_you_mean, short
 from sfumato.declare.promises.registry import ColumnOptions
 from sfumato.declare.searches import LOSSES, Ability
+from sfumato.declare.term_rule import set_objections
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, TablePromise, reads_of
@@ -73,7 +74,7 @@ def _protected_columns(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         fit: tuple[Role, ...] = getattr(promise, "roles", (Role.SENSITIVE,))
         for name in promise.sensitive:
-            rule = policy.columns.get(name)
+            rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
                 yield Problem((*place, "of"), f"there is no column {short(name)}.", near)
@@ -239,8 +240,8 @@ def _told_roles(policy: Policy) -> Iterator[Problem]:
     spoken = {(promise.name, column) for promise in policy.promises for column in reads_of(promise)}
     known = roles()
     for name, rule in policy.columns.items():
-        needed = TOLD_BY.get(rule.role)
-        if needed is None or rule.role not in known or (needed, name) in spoken:
+        needed, whole = TOLD_BY.get(rule.role), getattr(rule.options, "set", None) or name
+        if needed is None or rule.role not in known or (needed, whole) in spoken:
             continue
         yield Problem(
             ("columns", name, "role"),
@@ -273,5 +274,6 @@ ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
+    set_objections,
     _own_rows,
 ]

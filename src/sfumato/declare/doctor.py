@@ -12,6 +12,8 @@ from sfumato.declare.builders.arx import as_line
 from sfumato.declare.builders.rows import Rows, paths
 from sfumato.declare.evidence import ColumnEvidence, Evidence, folded, nearly_unique, texts, twins
 from sfumato.declare.hierarchy_doctor import examine_file, examine_hierarchy
+from sfumato.declare.knowledge import Knowledge
+from sfumato.declare.knowledge_doctor import SetsHeld, examine_knowledge, examine_sets
 from sfumato.declare.policy import ColumnRule, Policy
 from sfumato.declare.problems import did_you_mean, short
 from sfumato.declare.yaml import read
@@ -22,12 +24,14 @@ from sfumato.terms.taxonomy import ANY, Taxonomy
 COMPARISONS = 200_000
 """Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
 
-__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_path"]
+__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_held", "examine_path"]
 
 
 def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
     """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
     found = list(_hierarchies(policy))
+    for _, knowledge in _known(policy):
+        found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
     if survey is not None:
         found += _columns(policy, survey)
         found += _few_people(policy, survey)
@@ -37,6 +41,20 @@ def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
                     found += check(name, rule, survey.columns[name], policy, survey.rows)
     worst = list(Gravity)
     return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+
+
+def examine_held(policy: Policy, sets: Mapping[str, SetsHeld]) -> list[Ailment]:
+    """What the term sets of a table, by the name that promises use, lack in the policy's knowledge."""
+    known = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
+    return [ailment for name, what in known for ailment in examine_sets(name, what, sets[name])]
+
+
+def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
+    """The columns of term sets, and the knowledge that a promise brings for each."""
+    for promise in policy.promises:
+        knowledge = getattr(promise, "knowledge", None)
+        if isinstance(knowledge, Knowledge):
+            yield promise.sensitive[0], knowledge
 
 
 def examine_path(path: str | Path, survey: Evidence | None = None) -> list[Ailment]:
@@ -180,7 +198,7 @@ def _like_an_identifier(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Ailment]:
     del policy
-    if rule.role is Role.IDENTIFIER or not nearly_unique(column, rows):
+    if rule.role in (Role.IDENTIFIER, Role.QUASI_SENSITIVE) or not nearly_unique(column, rows):
         return
     fate = {
         Role.INSENSITIVE: "published unchanged, it would tell nearly everybody apart",

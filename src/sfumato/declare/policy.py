@@ -14,10 +14,12 @@ from typing import Any
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
 from sfumato.declare.problems import Origin, did_you_mean, refuse, short
+from sfumato.declare.term_rule import TermRule, forms_of
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import Promises, files_of, reads_of
 from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.term_sets import SetForm
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -44,6 +46,7 @@ class ProtectRule:
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
+    terms: TermRule = field(default_factory=TermRule)
 
 
 @dataclass(frozen=True)
@@ -113,11 +116,21 @@ class Policy:
         """How the columns that promises look at are to be coded, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
         read |= {name for promise in self.promises for name in also_coded(promise, self)}
-        return tuple(
+        plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
-            if rule.role.is_key or rule.role is Role.SENSITIVE or name in read
+            if rule.role is not Role.QUASI_SENSITIVE
+            and (rule.role.is_key or rule.role is Role.SENSITIVE or name in read)
         )
+        sets = tuple(
+            Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
+        )
+        return plain + sets
+
+    def rule_of(self, name: str) -> ColumnRule | None:
+        """What the policy says of a column, or of a set of 0/1 columns."""
+        parts = (self.columns[p] for p in forms_of(self).get(name, SetForm()).parts)
+        return self.columns.get(name) or next(parts, None)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -210,6 +223,8 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
     found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
     if rule.weights:
         found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    if words := rule.terms.words:
+        found["terms"] = words
     return {**found, "relaxed": True} if rule.relaxed else found
 
 

@@ -14,6 +14,7 @@ from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
 from sfumato.declare.problems import Origin, Place, Problem, refuse
+from sfumato.declare.term_rule import TermRule
 from sfumato.terms.errors import BadInput
 from sfumato.terms.microdata import Missing, Role
 from sfumato.terms.promise import ClassPromise, Promises, TablePromise
@@ -78,7 +79,10 @@ class _Reader:
             for name, w in words.pop("weights", {}).items()
         }
         suppress = self._fraction(words.pop("suppress", 0), ("protect", "suppress"))
-        return ProtectRule(suppress=suppress, weights=weights, **words)
+        asked = dict(words.pop("terms", {}))
+        margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
+        terms = TermRule(margin=margin, **asked)
+        return ProtectRule(suppress=suppress, weights=weights, terms=terms, **words)
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):

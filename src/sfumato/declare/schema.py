@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.declare import promises, searches
 from sfumato.declare.allowed import options_of, roles
 from sfumato.declare.builders import BUILDERS
+from sfumato.declare.term_rule import schema as term_rule
 from sfumato.terms.microdata import Missing, Role
 
 VERSION = 1
@@ -92,7 +93,8 @@ def column() -> Schema:
                 "enum": [r.value for r in roles()],
                 "description": (
                     "identifier: never published; quasi: generalized; sensitive: what promises protect; "
-                    "free: generalized, sensitive value by value; insensitive: published unchanged."
+                    "free: generalized, sensitive value by value; quasi-sensitive: sets of terms that say "
+                    "something together; insensitive: published unchanged."
                 ),
             },
             "taxonomy": taxonomy(),
@@ -130,6 +132,7 @@ def _protect() -> Schema:
                 "description": "How dear each key column is; 1 unless said otherwise.",
             },
             "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
+            "terms": term_rule(),
         },
         "additionalProperties": False,
     }

@@ -37,7 +37,7 @@ def microdata(
                 remedy="Fill them, or set missing to own-value or suppress.",
             )
         taxonomy, table = _code(coding, dictionary)
-        columns.append(Column(coding.name, coding.role, taxonomy))
+        columns.append(Column(coding.name, coding.role, taxonomy, coding.form))
         tables.append(table)
     sizes = [max(1, len(c.taxonomy.leaves)) for c in columns]
     if person is not None:

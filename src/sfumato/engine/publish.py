@@ -17,7 +17,7 @@ from sfumato.engine.gather import Gathered
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Codes, Column
 from sfumato.terms.packing import BLOCK, Packing, Words, sorted_keys
-from sfumato.terms.recoding import SUPPRESSED, Recoding
+from sfumato.terms.recoding import SUPPRESSED, Recoding, Rewriting
 
 ROWS_AT_A_TIME = 1 << 20
 
@@ -95,6 +95,8 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
         j = position[name]
         if name in keys:
             parts.append(_Part(*_labels(recoding, keys[name])))
+        elif name in recoding.rewritten:
+            parts.append(_rewritten(recoding.rewritten[name]))
         elif j < planned and (code := _places(orders[j], ranks[j])) is not None:
             parts.append(_Part(orders[j].values, code, j))
         else:
@@ -108,9 +110,12 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     )
     packed = sorted_keys(packed)
     class_of = _classes(packing, packed, recoding)
+    row_of = np.arange(len(class_of)) if recoding.rewritten else None
     if (class_of == SUPPRESSED).any():
-        packed, class_of = packed[:, class_of != SUPPRESSED], class_of[class_of != SUPPRESSED]
-    return _assemble(names, parts, packing, packed, class_of)
+        kept = class_of != SUPPRESSED
+        packed, class_of = packed[:, kept], class_of[kept]
+        row_of = None if row_of is None else row_of[kept]
+    return _assemble(names, parts, packing, packed, class_of, row_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +138,13 @@ class _Ordered:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One published column: its values, and the code of every class, or of every code of column `column`."""
+    """One published column: its values, and the code of every class, or of every code of column `column`, or
+    of every row."""
 
     values: pa.Array
     code: NDArray[np.int64]
     column: int | None = None
+    by_row: bool = False
 
 
 def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
@@ -184,14 +191,30 @@ def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     return text_array(labels, pa.string()), codes.take(which)
 
 
+def _rewritten(new: Rewriting) -> _Part:
+    """Published texts, sorted, and which of them each row has (missing: last)."""
+    labels = new.taxonomy.leaf_labels
+    texts = sorted(label for label in labels if label is not None)
+    number = {text: i for i, text in enumerate(texts)}
+    place = np.array([len(texts) if x is None else number[x] for x in labels], np.int64)
+    return _Part(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)
+
+
 def _assemble(
-    names: Sequence[str], parts: Sequence[_Part], packing: Packing, packed: Words, class_of: Codes
+    names: Sequence[str],
+    parts: Sequence[_Part],
+    packing: Packing,
+    packed: Words,
+    class_of: Codes,
+    row_of: NDArray[np.int64] | None,
 ) -> Published:
     """Pack the published codes of all columns and sort the rows by them; values of suppressed rows go."""
     rows = len(class_of)
 
     def index(part: _Part, start: int) -> NDArray[np.integer]:
         span = slice(start, start + BLOCK)
+        if part.by_row and row_of is not None:
+            return row_of[span]
         return class_of[span] if part.column is None else packing.unpack(packed[:, span], part.column)
 
     values, codes = [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -18,11 +18,13 @@ from sfumato.engine.numbering import number_last
 from sfumato.engine.publish import Published, publish
 from sfumato.engine.survey import DISTINCT, Survey
 from sfumato.engine.surveying import survey
+from sfumato.engine.term_sets import SetReader
 from sfumato.engine.write import writer
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Coding, Microdata, Missing
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import Recoding
+from sfumato.terms.term_sets import SetForm
 
 
 class Reader(Protocol):
@@ -85,11 +87,12 @@ class RowSource:
         progress: Progress = silent,
     ) -> Microdata:
         """All rows as leaf ranks, equal rows once; one pass."""
+        source = self._with_sets({c.name: c.form for c in codings if c.form})
         names = [c.name for c in codings] + ([] if person is None else [person])
         keys = [c.name for c in codings if c.role.is_key]
         gathered = gather(
-            self.reader.batches(self._wanted(dict.fromkeys(names))),
-            self.reader.schema,
+            source.reader.batches(source._wanted(dict.fromkeys(names))),
+            source.reader.schema,
             names,
             whole=keys if missing is Missing.SUPPRESS else (),
             phase="counting",
@@ -130,6 +133,13 @@ class RowSource:
         progress: Progress = silent,
     ) -> Published:
         """The published rows, coded and sorted: a second pass over the source."""
+        sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
+        found = sets._published(recoding, drop=drop, numbered=numbered, progress=progress)
+        return sets.reader.written_back(found) if isinstance(sets.reader, SetReader) else found
+
+    def _published(
+        self, recoding: Recoding, *, drop: Sequence[str], numbered: Sequence[str], progress: Progress
+    ) -> Published:
         table = recoding.table
         person = table.person_column
         if table.has_person and person is None:
@@ -153,6 +163,13 @@ class RowSource:
             raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
         found = publish(gathered, recoding, published)
         return number_last(found, len(last)) if last else found
+
+    def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
+        """This source with term sets as text."""
+        if not forms:
+            return self
+        self._wanted([part for form in forms.values() for part in form.parts])
+        return RowSource(SetReader(self.reader, forms))
 
     def _wanted(self, names: Sequence[str] | dict[str, None]) -> list[str]:
         """These names, if the table has all of them."""

@@ -11,16 +11,17 @@ import numpy as np
 
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
+from sfumato.protect.boxes import boxes_of
 from sfumato.protect.explain import Explanation, explain
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.searches import find
 from sfumato.protect.shape import published_nodes, shape_of
+from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases
 from sfumato.terms.card import Card, figure, several, verdict_lines
-from sfumato.terms.classes import Classes
 from sfumato.terms.document import plain, verdict_document
 from sfumato.terms.errors import BadData, Infeasible, SfumatoError
 from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Codes, Microdata
+from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
 from sfumato.terms.recoding import SUPPRESSED, Recoding
@@ -34,7 +35,9 @@ class Plan:
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    What a plan prints names only values that the published table itself shows.
+    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
+    removed; `policy` then holds the prior that beliefs are compared with. What a plan prints names only
+    values that the published table itself shows.
     """
 
     policy: Policy
@@ -45,6 +48,7 @@ class Plan:
     optimal: bool = False
     checked: int = 0
     smallest: int = 0
+    terms: TermReport | None = None
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -66,7 +70,7 @@ class Plan:
     @cached_property
     def classes(self) -> int:
         """How many classes are published."""
-        return len(_boxes(self.recoding)[0])
+        return len(boxes_of(self.recoding)[0])
 
     @cached_property
     def imprint(self) -> Imprint:
@@ -118,6 +122,7 @@ class Plan:
             "levels": plain(self.levels),
             "cuts": published,
             "verdicts": [verdict_document(v) for v in self.verdicts],
+            **({} if self.terms is None else {"terms": self.terms.as_dict()}),
         }
 
     def card(self) -> Card:
@@ -131,6 +136,7 @@ class Plan:
             f"{several(self.classes, 'class', 'classes')}, the smallest of {figure(self.smallest)} people",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+            *(() if self.terms is None else self.terms.lines()),
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self.policy.protect.search}", lines, notes)
@@ -149,7 +155,8 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
     """Search as the policy asks, and prove what was found before anybody sees it."""
     check_people(table, policy.promises)
     aim = _aim(policy)
-    outcome = find(policy.protect.search)(table, policy.promises, aim, progress=progress)
+    policy = bound(policy, table)
+    outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(
@@ -165,6 +172,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.optimal,
         outcome.checked,
         smallest,
+        terms,
     )
 
 
@@ -200,8 +208,8 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
     if not _covers(recoding):
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
-    _, class_of = _boxes(recoding)
-    classes = Classes.of(recoding.table, class_of, sensitive=promises.sensitive)
+    _, class_of = boxes_of(recoding)
+    classes = recoding.classes(class_of, promises.sensitive)
     verdicts = list(promises.verdicts(classes))
     for promise in promises.of_table:
         if recoding.cuts is None:
@@ -221,13 +229,3 @@ def _covers(recoding: Recoding) -> bool:
         if np.any((codes < recoding.low[owner, j]) | (codes >= recoding.high[owner, j])):
             return False
     return True
-
-
-def _boxes(recoding: Recoding) -> tuple[Codes, Codes]:
-    """What is published, each combination once, and the combination of every distinct row (or SUPPRESSED)."""
-    if recoding.cuts is not None:
-        return recoding.low, recoding.class_of
-    both = np.hstack([recoding.low, recoding.high])
-    boxes, number = np.unique(both, axis=0, return_inverse=True)
-    of_class = np.append(number.ravel(), SUPPRESSED).astype(np.int32)
-    return boxes, of_class[recoding.class_of]

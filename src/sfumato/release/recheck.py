@@ -11,10 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.release import recheck_closeness, recheck_freeform  # noqa: F401  # they register judges
+from sfumato.release import (  # noqa: F401  # they register judges
+    recheck_beliefs,
+    recheck_closeness,
+    recheck_freeform,
+)
 from sfumato.release.recheck_judges import distinct_l_diversity, judge_of
 from sfumato.release.recheck_planting import planting
-from sfumato.release.recheck_reading import Plant, Tally, check_witness, header, tally
+from sfumato.release.recheck_reading import Plant, SetColumn, Tally, check_witness, header, tally
 from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Role
 from sfumato.terms.taxonomy import Label
@@ -70,6 +74,7 @@ def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = No
         keys=[name for name in names if policy.columns[name].role.is_key],
         sensitive=_plants(promises, policy),
         person=None if witness is None else policy.person,
+        sets=_sets(policy),
         texts=any(promise.name in TEXTUAL for promise in promises),
     )
     found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
@@ -87,8 +92,23 @@ def _plants(promises: Sequence[Any], policy: Policy) -> dict[str, Plant]:
         if reference is not None:
             spoken[promise.of] += [label for label, _ in reference.counts]
     return {
-        column: planting(policy.columns[column].taxonomy, column, more) for column, more in spoken.items()
+        column: planting(getattr(policy.columns.get(column), "taxonomy", None), column, more)
+        for column, more in spoken.items()
     }
+
+
+def _sets(policy: Policy) -> dict[str, SetColumn]:
+    """The columns of term sets, by the name that promises use."""
+    found: dict[str, SetColumn] = {}
+    for name, rule in policy.columns.items():
+        if rule.role is Role.QUASI_SENSITIVE:
+            said = getattr(rule, "options", None)
+            whole = getattr(said, "set", None)
+            if whole is None:
+                found[name] = SetColumn(getattr(said, "separator", None) or ";")
+            else:
+                found[whole] = SetColumn(parts=(*(found[whole].parts if whole in found else ()), name))
+    return found
 
 
 def check_columns(names: Sequence[str], policy: Policy, *, where: str) -> None:

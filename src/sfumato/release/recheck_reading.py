@@ -72,6 +72,14 @@ class Tally:
     shown: Mapping[str, Shown] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class SetColumn:
+    """How term sets are written: text with a separator, lists, or one 0/1 column per term (`parts`)."""
+
+    separator: str = ";"
+    parts: tuple[str, ...] = ()
+
+
 def header(path: Path) -> tuple[str, ...]:
     """The columns of the file, as they stand in it."""
     if not path.is_file():
@@ -91,19 +99,28 @@ def tally(
     keys: Sequence[str],
     sensitive: Mapping[str, Plant],
     person: str | None,
+    sets: Mapping[str, SetColumn] | None = None,
     texts: bool = False,
 ) -> Tally:
     """Group the whole file once by all columns that matter, then count what promises ask about.
 
-    `texts` asks for the texts of the key columns too.
+    `sets` says which sensitive columns hold term sets; those are compared as one text, terms joined by a
+    mark. `texts` asks for the texts of the key columns too.
     """
     names = header(path)
     alias = {name: f"c{i}" for i, name in enumerate(names)}
+    apart = sets or {}
+    alias_of = dict(alias)
+    alias |= {name: f"s{i}" for i, name in enumerate(apart)}
     wanted = list(dict.fromkeys([*keys, *sensitive, *([person] if person else [])]))
 
     def ask(db: duckdb.DuckDBPyConnection) -> Tally:
         kinds = _kinds(db, path, names)
-        cells = [f"{_cell(alias[name], kinds[alias[name]])} AS {alias[name]}" for name in wanted]
+        said = {name: _set_cell(name, form, alias_of, kinds) for name, form in apart.items()}
+        kinds |= {alias[name]: "VARCHAR" for name in apart}
+        cells = [
+            f"{said.get(name) or _cell(alias[name], kinds[alias[name]])} AS {alias[name]}" for name in wanted
+        ]
         grouped = ", ".join([*cells, "count(*)::BIGINT AS n"])
         db.execute(f"CREATE TEMP TABLE held AS SELECT {grouped} FROM {_file(path, names)} {_by(wanted)}")  # noqa: S608
         who = alias[person] if person else None
@@ -126,6 +143,24 @@ def tally(
         return Tally(people, rows, spreads, shown)
 
     return _strictly(path, ask)
+
+
+def _set_cell(name: str, form: SetColumn, alias: Mapping[str, str], kinds: Mapping[str, str]) -> str:
+    """A term set as one text."""
+    if form.parts:
+        held = [
+            f"CASE WHEN {alias[p]}::VARCHAR IN ('1', 'true', '1.0') THEN {_quoted(p)} || chr(31) ELSE '' END"
+            for p in form.parts
+        ]
+        return " || ".join(held)
+    column = alias[name]
+    if kinds[column].endswith("[]"):
+        return f"array_to_string({column}, chr(31))"
+    return f"replace({column}::VARCHAR, {_quoted(form.separator)}, chr(31))"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def check_witness(path: Path, witness: Path, names: Sequence[str], person: str) -> None:

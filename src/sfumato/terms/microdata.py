@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.terms.packing import Packing, Words, sort_and_count
 from sfumato.terms.taxonomy import Label, Taxonomy
+from sfumato.terms.term_sets import SetForm
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -46,11 +47,15 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True)
 class Coding:
-    """How a column is to be coded: `build` makes its taxonomy from the values that occur (`None`: empty)."""
+    """How a column is to be coded: `build` makes its taxonomy from the values that occur (`None`: empty).
+
+    `form` is set for a column of term sets; it may stand for several columns of the source.
+    """
 
     name: str
     role: Role
     build: Callable[[Sequence[Label]], Taxonomy]
+    form: SetForm | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Column:
     name: str
     role: Role
     taxonomy: Taxonomy
+    form: SetForm | None = None
 
 
 @dataclass(frozen=True, eq=False)

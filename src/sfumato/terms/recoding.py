@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.terms.classes import Classes, histogram
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.packing import Packing, sort_and_count
-from sfumato.terms.taxonomy import Label
+from sfumato.terms.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Rewriting:
+    """What the rows of a table publish in a column that is no key, where it is not what they hold.
+
+    `codes` has one leaf rank of `taxonomy` for every row, not every distinct row: rows are taken in the order
+    of the distinct rows, and copies of a distinct row one after the other.
+    """
+
+    taxonomy: Taxonomy
+    codes: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +37,7 @@ class Recoding:
     `class_of[i]` is the class of distinct row i of `table`, or SUPPRESSED: that row is not published.
     Class c publishes in key column j the leaf ranks `low[c, j] .. high[c, j]-1`. `cuts` is set when every
     value of a column becomes the same thing in all classes (global recoding): the engine may then recode
-    column by column.
+    column by column. `rewritten` holds the columns, other than keys, that do not publish what they hold.
     """
 
     table: Microdata
@@ -32,6 +45,7 @@ class Recoding:
     low: Codes
     high: Codes
     cuts: Mapping[str, Cut] | None = None
+    rewritten: Mapping[str, Rewriting] = field(default_factory=dict)
 
     @classmethod
     def of_cuts(
@@ -78,6 +92,22 @@ class Recoding:
         sums = np.zeros(self.count, dtype=np.int64)
         np.add.at(sums, self.class_of[kept], self.table.counts[kept])
         return sums
+
+    def classes(self, class_of: NDArray[np.integer], sensitive: Sequence[str]) -> Classes:
+        """What is published, counted in the classes that `class_of` gives to the distinct rows."""
+        plain = [name for name in sensitive if name not in self.rewritten]
+        found = Classes.of(self.table, class_of, sensitive=plain)
+        if len(plain) == len(sensitive):
+            return found
+        owner = np.repeat(class_of, self.table.counts)
+        kept = owner >= 0
+        ones = np.ones(int(kept.sum()), np.int64)
+        histograms = dict(found.histograms)
+        for name in sensitive:
+            if name in self.rewritten:
+                new = self.rewritten[name]
+                histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(found))
+        return Classes(found.people, found.rows, histograms)
 
 
 def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Codes]:

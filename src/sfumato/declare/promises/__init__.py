@@ -7,6 +7,7 @@ from sfumato.declare.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.declare.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.declare.promises.freeform import Freeform
 from sfumato.declare.promises.k_anonymity import KAnonymity
+from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.declare.promises.recursive_l_diversity import RecursiveLDiversity
 from sfumato.declare.promises.reference import Reference
 from sfumato.declare.promises.registry import column_options, known, make, refused, register, schema
@@ -18,6 +19,8 @@ __all__ = [
     "EntropyLDiversity",
     "Freeform",
     "KAnonymity",
+    "QuasiSensitiveCloseness",
+    "QuasiSensitiveDiversity",
     "RecursiveLDiversity",
     "Reference",
     "TCloseness",

@@ -1,0 +1,59 @@
+"""Two phases: first the keys are generalized, then terms are removed where a class still says too much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.declare.policy import Policy
+from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness
+from sfumato.protect.loss import measure
+from sfumato.protect.search import Aim, Outcome, Search
+from sfumato.protect.term_suppression import TermReport, suppress_terms
+from sfumato.terms.classes import Classes
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import ClassPromise, Promises, TablePromise
+
+__all__ = ["TermReport", "bound", "find_in_two_phases"]
+
+QUASI_SENSITIVE = "quasi-sensitive"
+
+
+def bound(policy: Policy, table: Microdata) -> Policy:
+    """The policy with the priors that this table, the original one, gives."""
+    made: list[ClassPromise | TablePromise] = []
+    for promise in policy.promises:
+        if isinstance(promise, QuasiSensitiveCloseness):
+            everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=promise.sensitive)
+            made.append(promise.bound(everything))
+        else:
+            made.append(promise)
+    same = all(new is old for new, old in zip(made, policy.promises, strict=True))
+    return policy if same else replace(policy, promises=Promises(tuple(made)))
+
+
+def find_in_two_phases(
+    search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
+) -> tuple[Outcome, TermReport | None]:
+    """What a search finds, and what phase two made of it, if there was one."""
+    rule = policy.protect.terms
+    asked = [p for p in policy.promises if p.name == QUASI_SENSITIVE]
+    if not asked or rule.method == "keep":
+        return search(table, policy.promises, aim, progress=progress), None
+    first = Promises(tuple(p for p in policy.promises if p.name != QUASI_SENSITIVE))
+    outcome = search(table, first, aim, progress=progress)
+    left = aim.allowed(table) - outcome.recoding.suppressed
+    recoding, report = suppress_terms(
+        outcome.recoding,
+        asked[0],  # type: ignore[arg-type]  # the only promises of this name
+        rule,
+        allowed=left,
+        progress=progress,
+    )
+    loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal
+    if recoding.count != outcome.recoding.count or recoding.cuts is None:
+        loss = measure(aim.loss, recoding, levels=levels if recoding.cuts else None, weights=aim.weights)
+        optimal = optimal and recoding.count == outcome.recoding.count
+    return Outcome(recoding, loss, levels if recoding.cuts else None, optimal, outcome.checked), report

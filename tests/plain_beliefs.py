@@ -1,0 +1,74 @@
+"""Links, beliefs and the cheapest removal, as the definitions read: sets, fractions, all cases."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, combinations, product
+
+
+def labels_of(known):
+    return sorted({label for label, _ in known})
+
+
+def linked(known, terms):
+    """K: the labels one of whose rows holds all the terms."""
+    return {label for label, held in known if set(terms) <= set(held)}
+
+
+def posterior(known, rows):
+    """The belief in every label."""
+    found = dict.fromkeys(labels_of(known), Fraction(0))
+    for terms in rows:
+        links = linked(known, terms)
+        for label in links:
+            found[label] += Fraction(1, len(links) * len(rows))
+    return found
+
+
+def prior(known, table, rule="mean"):
+    labels = labels_of(known)
+    if rule == "uniform":
+        return dict.fromkeys(labels, Fraction(1, len(labels)))
+    if rule == "mean":
+        return posterior(known, table)
+    counts = {label: sum(label in linked(known, terms) for terms in table) for label in labels}
+    return {label: Fraction(n, sum(counts.values())) for label, n in counts.items()}
+
+
+def diverse(known, rows, c, l):  # noqa: E741
+    falling = sorted((p for p in posterior(known, rows).values() if p), reverse=True)
+    return not falling or (len(falling) >= l and falling[0] <= c * sum(falling[l - 1 :]))
+
+
+def widest(known, rows, c):
+    """l*: the largest l for which the rows are (c, l)-diverse."""
+    return max(
+        (few for few in range(1, len(labels_of(known)) + 1) if diverse(known, rows, c, few)), default=0
+    )
+
+
+def squared_distance(known, rows, before):
+    after = posterior(known, rows)
+    return sum(((after[label] - before.get(label, 0)) ** 2 for label in after), Fraction(0))
+
+
+def harmonic(n):
+    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
+
+
+def cost(rows, kept, kind="inverse"):
+    """T."""
+    price = harmonic if kind == "inverse" else Fraction
+    whole = sum((price(len(r)) for r in rows), Fraction(0))
+    spent = sum((price(len(r)) - price(len(k)) for r, k in zip(rows, kept, strict=True)), Fraction(0))
+    return spent / whole if whole else Fraction(0)
+
+
+def subsets(terms):
+    return list(chain.from_iterable(combinations(terms, n) for n in range(len(terms) + 1)))
+
+
+def cheapest(rows, holds, kind="inverse"):
+    """The least T over all removals after which `holds` is true, None if there is none."""
+    costs = [cost(rows, kept, kind) for kept in product(*(subsets(row) for row in rows)) if holds(list(kept))]
+    return min(costs, default=None)
