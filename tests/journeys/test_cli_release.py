@@ -31,10 +31,10 @@ def test_the_whole_journey(sfumato, home):
         "data.csv",
         "manifest.json",
     ]
-    document = sfumato(*RELEASE, "two", "--to", "lab", "--json").document
-    assert (document["sequence"], document["recipient"], document["figures"]["rows"]) == (2, "lab", 12)
+    document = sfumato(*RELEASE, "two", "--to", "lab", "--chain", "others", "--json").document
+    assert (document["sequence"], document["recipient"], document["figures"]["rows"]) == (1, "lab", 12)
     history = sfumato("history", "--json").document["releases"]
-    assert [entry["sequence"] for entry in history] == [1, 2]
+    assert [(entry["chain"], entry["sequence"]) for entry in history] == [("main", 1), ("others", 1)]
     assert sfumato("history").out.splitlines()[1].split() == [
         "chain", "release", "when", "to", "rows", "k", "FA", "BA", "loss",
     ]  # fmt: skip
@@ -100,24 +100,18 @@ def test_dry_run_touches_nothing(sfumato, home):
     assert sorted(path.name for path in home.iterdir()) == before
 
 
-def test_from_python_with_something_to_remember(home):
-    """What is remembered of each release comes back to the checks of the next."""
+def test_from_python_with_a_check_of_ones_own(home):
     met = []
 
-    def check(history, _):
-        met.append([record.memory for record in history])
-        if len(history) == 1:
-            raise RefusedByHistory("one is enough")
+    def check(history, record):
+        met.append((len(history), record.chain))
+        if record.chain == "refused":
+            raise RefusedByHistory("not this one")
 
     def go(name, **more):
+        url = f"sqlite:///{home}/ledger.db"
         return sf.release(
-            home / "data.csv",
-            home / "policy.yaml",
-            ledger=f"sqlite:///{home}/ledger.db",
-            into=home / name,
-            checks=[check],
-            remember=lambda plan: {"classes": plan.classes},
-            **more,
+            home / "data.csv", home / "policy.yaml", ledger=url, into=home / name, checks=[check], **more
         )
 
     receipt = go("one", to="lab")
@@ -125,10 +119,11 @@ def test_from_python_with_something_to_remember(home):
     assert receipt.record.cuts == {"zip": receipt.record.cuts["zip"]}
     assert all(isinstance(node, int) for node in receipt.record.cuts["zip"])
     with pytest.raises(RefusedByHistory):
-        go("two", dry_run=True)
+        go("two", chain="refused", dry_run=True)
     with pytest.raises(RefusedByHistory):
-        go("two")
-    assert met == [[], [b'{"classes":6}'], [b'{"classes":6}']]
+        go("two", chain="refused")
+    assert not (home / "two").exists()
+    assert set(met) == {(0, "main"), (0, "refused")}
     assert str(receipt).startswith("release 1 of chain main")
     assert "<div>" in receipt._repr_html_()
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -27,6 +27,7 @@ from sfumato.discover.reading import Reading
 from sfumato.discover.scan import scan
 from sfumato.engine import open_source
 from sfumato.engine.source import Source
+from sfumato.journey.chain import beside_history, imprints, looks_back, memory_of
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
@@ -195,16 +196,15 @@ def release(
     chain: str = "main",
     format: str | None = None,
     checks: Sequence[Check] = (),
-    remember: Callable[[Plan], bytes | Mapping[str, Any]] | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Receipt:
     """Publish a table to a new folder and enter it in the ledger: both, or neither.
 
-    `chain` names the series of releases that this one continues; `checks` hold it against the earlier ones.
-    What `remember` makes of the plan is given back to later checks. The folder holds the table, a manifest
-    and a signed certificate; it appears whole, after the bytes were read again and judged. With `dry_run`
-    nothing is written, and `into` is not needed.
+    `chain` names the series of releases about the same people that this one continues: it is planned and
+    checked beside all of them, from what the ledger remembers (more `checks` may be given). The folder holds
+    the table, a manifest and a signed certificate; it appears whole, after the bytes were read again and
+    judged. With `dry_run` nothing is written, and `into` is not needed.
     """
     from sfumato.release.issue import issue, rehearse
     from sfumato.release.ledger.ledger import Ledger
@@ -215,9 +215,12 @@ def release(
     if not chain:
         raise WrongCall("a chain needs a name")
 
-    def prepare(history: Sequence[Record]) -> Prepared:  # noqa: ARG001  # no promise looks back yet
-        plan = protect(data, meant, progress=told)
-        return _prepared(plan, data, remembered(remember(plan) if remember else None), progress=told)
+    checks = (beside_history(meant), *checks)
+
+    def prepare(history: Sequence[Record]) -> Prepared:
+        earlier = imprints(history) if looks_back(meant) else ()
+        plan = protect(data, meant, earlier=earlier, progress=told)
+        return _prepared(plan, data, remembered(memory_of(plan)), progress=told)
 
     if dry_run:
         earlier = _history(ledger, chain)

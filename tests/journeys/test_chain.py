@@ -1,0 +1,81 @@
+"""A chain of releases in a ledger: each is planned and checked beside all earlier ones."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.terms.errors import RefusedByHistory
+
+POLICY = {
+    "columns": {
+        "quarter": {"role": "identifier"},
+        "place": {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}},
+        "job": {"role": "quasi", "taxonomy": {"tree": {"Professional": ["Lawyer", "Doctor"]}}},
+        "disease": {"role": "sensitive"},
+    },
+    "promises": [{"continuous": {"k": 4, "since": "quarter"}}],
+    "protect": {"loss": "discernibility"},
+}
+ALONE = {**POLICY, "promises": [{"k-anonymity": {"k": 4}}]}
+ROWS = (
+    [("Q1", "UK", "Lawyer", "Flu")] * 3
+    + [("Q1", "France", "Lawyer", "HIV")] * 2
+    + [("Q2", "France", "Lawyer", "HIV")]
+    + [("Q2", "France", "Doctor", "Flu")] * 2
+    + [("Q2", "UK", "Doctor", "HIV"), ("Q2", "UK", "Lawyer", "HIV")]
+)
+PEOPLE = pl.DataFrame(ROWS, schema=list(POLICY["columns"]), orient="row")
+FIRST = PEOPLE.filter(pl.col("quarter") == "Q1")
+
+
+@pytest.fixture
+def go(tmp_path):
+    """Release into a folder of this name."""
+
+    def release(people, policy, name, **more):
+        return sf.release(people, policy, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / name, **more)
+
+    return release
+
+
+def test_the_second_release_is_safe_beside_the_first(go, tmp_path):
+    one = go(FIRST, POLICY, "one")
+    two = go(PEOPLE, POLICY, "two")
+    assert (one.record.sequence, two.record.sequence) == (1, 2)
+    assert two.record.figures["FA"] >= 4 and two.record.figures["BA"] >= 4
+    alone = sf.protect(PEOPLE, ALONE)
+    first = sf.protect(FIRST, POLICY)
+    both = sf.attack.correspondence([first.imprint, sf.protect(PEOPLE, POLICY).imprint], POLICY)
+    assert (
+        both.holds is not True or alone.classes >= sf.protect(PEOPLE, POLICY, earlier=[first.imprint]).classes
+    )
+    stored = (tmp_path / "l.db").read_bytes()
+    assert b"Lawyer" not in stored and b"HIV" not in stored
+
+
+def test_the_ledger_remembers_what_the_plan_left(go):
+    go(FIRST, POLICY, "one")
+    two = go(PEOPLE, POLICY, "two")
+    planned = sf.protect(PEOPLE, POLICY, earlier=[sf.protect(FIRST, POLICY).imprint])
+    assert json.loads(two.record.memory) == planned.imprint.as_dict()
+
+
+def test_a_policy_that_does_not_look_back_is_refused(go, tmp_path):
+    go(FIRST, ALONE, "one")
+    with pytest.raises(RefusedByHistory, match="no promise of the policy is about them"):
+        go(PEOPLE, ALONE, "two")
+    with pytest.raises(RefusedByHistory, match="left no imprint"):
+        go(PEOPLE, POLICY, "two")
+    assert not (tmp_path / "two").exists()
+    assert go(PEOPLE, ALONE, "two", chain="other people").record.sequence == 1
+
+
+def test_people_who_vanish_are_refused(go, tmp_path):
+    go(FIRST, POLICY, "one")
+    with pytest.raises(RefusedByHistory):
+        go(PEOPLE.filter(pl.col("quarter") == "Q2"), POLICY, "two")
+    assert not (tmp_path / "two").exists()
