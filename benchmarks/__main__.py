@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon")
-GENERATED = ("rows", "splitting", "freeform")
+GENERATED = ("rows", "splitting", "continuous", "freeform")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "start")
 
 
