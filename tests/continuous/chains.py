@@ -88,6 +88,8 @@ def all_worlds(trees, published, value):
                 yield {}
             return
         time, classes = kinds[i]
+        if any(+c for c in left[:time]):  # whoever is in a release came with it or before
+            return
         most = min(left[time + j][q] for j, q in enumerate(classes))
         for amount in range(most + 1):
             rest = [Counter(c) for c in left]

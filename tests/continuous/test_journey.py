@@ -128,3 +128,22 @@ def test_the_policy_writes_itself():
     assert policy.to_dict()["promises"] == words["promises"]
     first = sf.protect(upto("2026-01"), policy)
     assert first.policy.digest == policy.digest
+
+
+def test_a_first_release_is_published_and_judged_again(tmp_path):
+    from sfumato.journey import protect_file
+
+    _, verdicts = protect_file(upto("2026-01"), WORDS, tmp_path / "first.csv")
+    assert [v.holds for v in verdicts] == [True]
+
+
+def test_a_later_release_is_not_decided_by_its_file_alone(tmp_path):
+    from sfumato.journey import beside
+    from sfumato.release.recheck import recheck
+
+    first = sf.protect(upto("2026-01"), WORDS).imprint
+    plan = sf.protect(upto("2026-02"), WORDS, earlier=[first])
+    file = tmp_path / "second.csv"
+    plan.apply(upto("2026-02")).write_csv(file)
+    [verdict] = recheck(file, beside(Policy.from_dict(WORDS), [first]))
+    assert verdict.holds is None and "earlier releases" in verdict.reason

@@ -46,4 +46,8 @@ print(list(inspect.signature(sf.protect).parameters))
 import sfumato.protect.plan as module
 print(module.Plan is sf.Plan, sf.protect.plan is module)
 """
-    assert python(code).splitlines() == ["True True True", "['data', 'policy', 'progress']", "True True"]
+    assert python(code).splitlines() == [
+        "True True True",
+        "['data', 'policy', 'earlier', 'progress']",
+        "True True",
+    ]

@@ -7,6 +7,7 @@ published: `second_judge` is the door for new ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, log
 from typing import Any
@@ -95,6 +96,16 @@ def k_anonymity(tally: Tally, promise: Any) -> Verdict:
     """No class of fewer than k people."""
     smallest = int(tally.people.min()) if len(tally.people) else None
     return verdict(promise, tally, tally.people < promise.k, measured=smallest, limit=promise.k)
+
+
+@second_judge("continuous")
+def continuous(tally: Tally, promise: Any) -> Verdict:
+    """The first release of a chain: no class of fewer than k people; a later one needs more than its file."""
+    alone = k_anonymity(tally, promise)
+    if not promise.earlier or alone.holds is False:
+        return alone
+    beside = f"not decidable from this file: {len(promise.earlier)} earlier releases count, too"
+    return replace(alone, holds=None, measured=None, reason=beside)
 
 
 @second_judge("l-diversity", "distinct")
