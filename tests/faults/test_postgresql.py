@@ -87,7 +87,8 @@ def test_opening_while_somebody_else_releases(place, monkeypatch):
     def meanwhile(self, connection, known):
         connection.execute(text("SELECT 1"))  # from here on the view stands
         if not met:
-            met.append(release(other, out / "one"))
+            met.append(True)
+            release(other, out / "one")
         return real(self, connection, known)
 
     with monkeypatch.context() as patched:
