@@ -55,6 +55,7 @@ def child(work):
         code = work() or 0
     except SfumatoError as error:
         code = error.exit_code
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
     except KeyboardInterrupt:
         code = 130
     except OSError:

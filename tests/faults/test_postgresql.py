@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from sqlalchemy import text
 
 from faults.made_up import check_all, release
 from faults.postgresql import Wire
@@ -75,6 +76,25 @@ def test_the_answer_to_the_commit_is_lost(place, cluster):
         receipt = release(ledger, out / "one", at=arm)
     assert wire.cuts == 1
     assert receipt.record.sequence == 1
+    assert check_all(url, key, out) == 1
+
+
+def test_opening_while_somebody_else_releases(place, monkeypatch):
+    """The head noted beside the key may be newer than the view of the database: nothing was rolled back."""
+    url, key, out, _ = place
+    other, real, met = Ledger(url, key=key), Ledger._current, []
+
+    def meanwhile(self, connection, known):
+        connection.execute(text("SELECT 1"))  # from here on the view stands
+        if not met:
+            met.append(True)
+            release(other, out / "one")
+        return real(self, connection, known)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "_current", meanwhile)
+        Ledger(url, key=key)
+    assert met
     assert check_all(url, key, out) == 1
 
 

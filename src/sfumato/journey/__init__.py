@@ -169,15 +169,16 @@ def protect_file(
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         with private_folder() as private:
-            return _judged(staged, data, plan, private=private, progress=told)
+            return _judged(staged, data, plan, meant, private=private, progress=told)
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 
 
-def _judged(staged: Path, data: Any, plan: Plan, *, private: Path, progress: Progress) -> tuple[Verdict, ...]:
+def _judged(
+    staged: Path, data: Any, plan: Plan, policy: Policy, *, private: Path, progress: Progress
+) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes; `private` is a folder for the witness."""
     progress("recheck", 0)
-    policy = plan.policy
     if policy.person is None or policy.person in policy.published:
         return agreed(recheck(staged, policy))
     witness = private / f"witness{staged.suffix}"
@@ -220,7 +221,7 @@ def release(
     def prepare(history: Sequence[Record]) -> Prepared:
         earlier = imprints(history) if looks_back(meant) else ()
         plan = protect(data, meant, earlier=earlier, progress=told)
-        return _prepared(plan, data, remembered(memory_of(plan)), progress=told)
+        return _prepared(plan, data, meant, remembered(memory_of(plan)), progress=told)
 
     if dry_run:
         earlier = _history(ledger, chain)
@@ -257,16 +258,15 @@ def _history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
     return Ledger(ledger, readonly=True).history(chain) if Database(ledger).exists else ()
 
 
-def _prepared(plan: Plan, data: Any, memory: bytes, *, progress: Progress) -> Prepared:
+def _prepared(plan: Plan, data: Any, policy: Policy, memory: bytes, *, progress: Progress) -> Prepared:
     """What the ledger is told of a plan: numbers of nodes, digests and counts, never a value."""
     from sfumato.release.issue import Prepared
 
-    policy, recoding = plan.policy, plan.recoding
-    cuts = recoding.cuts
+    recoding, cuts = plan.recoding, plan.recoding.cuts
     return Prepared(
         policy=policy.digest,
         write=lambda path: open_source(data).write(recoding, path, drop=policy.dropped, progress=progress),
-        judge=lambda path, private: _judged(path, data, plan, private=private, progress=progress),
+        judge=lambda path, private: _judged(path, data, plan, policy, private=private, progress=progress),
         verdicts=plan.verdicts,
         taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
         cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},

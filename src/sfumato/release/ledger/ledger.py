@@ -106,9 +106,10 @@ class Ledger:
         key = Key.load(path) if begun or path.exists() else Key.make(path)
         if not begun:
             self.write(lambda connection: self._begin(connection, key))
+        before = seen.last_seen(self.key_path)  # first: meanwhile others may go on
         with self.database.reading() as connection:
             key = self._current(connection, key)
-            self._check_head(connection, key.public)
+            self._check_head(connection, key.public, before)
         return key
 
     def _begin(self, connection: Connection, key: Key) -> None:
@@ -139,7 +140,7 @@ class Ledger:
                 return new
         raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
 
-    def _check_head(self, connection: Connection, public: str) -> Head:
+    def _check_head(self, connection: Connection, public: str, before: Head | None = None) -> Head:
         """The head, if it is signed, is the last entry, and is not older than one seen before."""
         found = entries.head(connection)
         last = entries.last(connection)
@@ -150,7 +151,6 @@ class Ledger:
             raise BadLedger("the head of the ledger is not signed by its key", remedy=remedy)
         if wrong := last.fault(last.signer):
             raise BadLedger(f"entry {last.number}: {wrong}", remedy=remedy)
-        before = seen.last_seen(self.key_path)
         if before and not entries.holds(connection, before):
             raise BadLedger("the ledger is older than it was: entries are gone", remedy=remedy)
         return Head(found.number, found.hash)
@@ -224,7 +224,7 @@ class Ledger:
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
             self._key = self._current(connection, self._key)
-            head = self._check_head(connection, self._key.public)
+            head = self._check_head(connection, self._key.public, seen.last_seen(self.key_path))
             entry = record.entry(
                 number=head.number + 1,
                 sequence=last.sequence + 1 if last else 1,
@@ -263,7 +263,7 @@ class Ledger:
 
         def work(connection: Connection) -> Entry:
             self._key = self._current(connection, self._key)
-            head = self._check_head(connection, self._key.public)
+            head = self._check_head(connection, self._key.public, seen.last_seen(self.key_path))
             last = entries.last(connection, "")
             body = canonical({"at": self.clock().isoformat(), "public_key": new.public})
             sequence = last.sequence + 1 if last else 1

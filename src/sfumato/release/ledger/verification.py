@@ -79,6 +79,7 @@ def verify(
     `key` is the public key that is known from elsewhere, of any time: without it whoever writes a whole new
     ledger with a new key is believed. `certificates` show a ledger that was rolled back.
     """
+    before = seen.last_seen(ledger.key_path)  # first: meanwhile others may go on
     faults: list[Fault] = []
     keys: list[str] = []
     hashes: list[str] = []
@@ -95,7 +96,6 @@ def verify(
         if isinstance(error, LedgerConflict):
             raise
         faults.append(Fault(len(hashes) + 1, "it cannot be read"))
-    before = seen.last_seen(ledger.key_path)
     if before and hashes[before.number - 1 : before.number] != [before.hash]:
         faults.append(
             Fault(before.number, "it was here before: an older state was put back, or it was replaced")
