@@ -26,6 +26,7 @@ import pyarrow.csv as pacsv
 from benchmarks.quasi_sensitive import knowledge as drawn_knowledge
 
 import sfumato as sf
+from experiments.lines import lines
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises import QuasiSensitiveDiversity
 from sfumato.declare.term_rule import TermRule
@@ -61,8 +62,30 @@ def main(data: Path, out: Path) -> list[Row]:
         writer = csv.DictWriter(file, keys)
         writer.writeheader()
         writer.writerows(rows)
-    print(f"  written: {out / 'quasi_sensitive.csv'}")
+    for name, picture in pictures(rows):
+        (out / f"quasi_sensitive-{name}.svg").write_text(picture, encoding="utf-8")
+    print(f"  written: {out / 'quasi_sensitive.csv'} and its pictures")
     return rows
+
+
+def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
+    """Cost against l and c, cost and loss against the square of t."""
+    for name in ("drawn", "real"):
+        mine = [row for row in rows if row.get("knowledge") == name]
+        removed = [row for row in mine if row["figure"] == "removal"]
+        for axis, fixed in (("l", ("c", "1")), ("c", ("l", 6))):
+            some = [row for row in removed if row[fixed[0]] == fixed[1]]
+            series = {m: [(float(Fraction(row[axis])), row[f"cost {m}"]) for row in some] for m in METHODS}
+            title = f"Cost of removal against {axis} ({name} knowledge)"
+            yield f"{name}-{axis}", lines(title, axis, "T", series)
+        for measure in ("cost", "loss"):
+            ways: dict[str, list[tuple[float, float]]] = {}
+            for row in mine:
+                if row["figure"] == "phases":
+                    way = row["way"] if row["way"] != "both" else f"k = {row['k']}"
+                    ways.setdefault(way, []).append((row["t squared"], row[measure]))
+            title = f"{measure.capitalize()} against the square of t ({name} knowledge)"
+            yield f"{name}-{measure}", lines(title, "t squared", measure, ways)
 
 
 def drawn() -> Knowledge:

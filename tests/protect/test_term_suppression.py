@@ -92,6 +92,22 @@ def test_classes_out_of_reach_of_one_recoding_for_all_are_refused():
         sf.protect(pl.DataFrame(PEOPLE), policy(search="top-down", kind="closeness", t="1/10"))
 
 
+def test_classes_out_of_reach_may_be_left_out_if_the_policy_allows_it():
+    sets = ["fever;cough", "fever;cough", "sneeze", "sneeze;rash"]
+    people = pl.DataFrame({**PEOPLE, "age": [22, 22, 31, 31], "symptoms": sets})
+    words = policy(search="top-down", kind="closeness", t="3/10", prior={"Flu": "9/10", "Allergy": "1/10"})
+    with pytest.raises(Infeasible):
+        sf.protect(people, words)
+    words["protect"]["suppress"] = "1/2"
+    plan = sf.protect(people, words)
+    assert plan.suppressed == plan.terms.dropped == 2 and plan.classes == 1
+    assert plan.apply(people).height == 2
+
+
+def test_what_kept_a_column_from_being_finer_is_told_without_terms():
+    assert "quasi-sensitive" not in str(sf.protect(pl.DataFrame(PEOPLE), policy(l=2, c=1)).explain())
+
+
 def test_nothing_is_returned_that_no_merging_can_mend():
     with pytest.raises(Infeasible):
         sf.protect(pl.DataFrame(PEOPLE), policy(kind="closeness", t=0, prior={"Flu": 1}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from sfumato.terms.taxonomy import ANY, Taxonomy
 COMPARISONS = 200_000
 """Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
 
-__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_held", "examine_path"]
+__all__ = ["Ailment", "Gravity", "examine", "examine_file", "examine_held", "examine_path", "worst_first"]
 
 
 def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
@@ -39,6 +39,11 @@ def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
             if name in survey.columns:
                 for check in CHECKS:
                     found += check(name, rule, survey.columns[name], policy, survey.rows)
+    return worst_first(found)
+
+
+def worst_first(found: Iterable[Ailment]) -> list[Ailment]:
+    """Errors, then warnings, then notes."""
     worst = list(Gravity)
     return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
 

@@ -35,9 +35,9 @@ def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Itera
         remedy = "Only a person without any term links to them."
         yield Ailment("no-terms", Gravity.WARNING, name, what, len(empty), remedy, tuple(empty))
     if alike := twins(knowledge.terms):
-        yield _look_alikes(name, "terms", alike)
+        yield _look_alikes(name, "term", alike)
     if alike := twins(knowledge.labels):
-        yield _look_alikes(name, "labels", alike)
+        yield _look_alikes(name, "label", alike)
     inside = list(subsumed(knowledge))
     if inside:
         what = plural(
@@ -87,7 +87,7 @@ def examine_sets(column: str, knowledge: Knowledge, held: SetsHeld) -> Iterator[
     if alike := twins(sorted(seen | set(knowledge.terms))):
         mixed = [group for group in alike if seen & set(group)]
         if mixed:
-            yield _look_alikes(where, "terms", mixed)
+            yield _look_alikes(where, "term", mixed)
     bare = int(held.counts[[not terms for terms in sets]].sum())
     if bare:
         what = plural(bare, "row has no terms", "rows have no terms")
@@ -115,7 +115,7 @@ def _look_alikes(where: str, kind: str, groups: Sequence[Sequence[str]]) -> Ailm
         "look-alikes",
         Gravity.WARNING,
         where,
-        f"{len(groups)} {kind} in spellings that look alike (case, blanks, accents)",
+        f"{plural(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
         len(groups),
         "Write each in one way: they count as different.",
         tuple(text for group in groups for text in group),

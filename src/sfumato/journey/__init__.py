@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
 from sfumato.declare.ailment import Ailment
-from sfumato.declare.doctor import examine, examine_held, examine_path
+from sfumato.declare.doctor import examine, examine_held, examine_path, worst_first
 from sfumato.declare.draft import draft
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.knowledge_builder import propose
@@ -379,5 +379,5 @@ def check(
     if not isinstance(policy, str | Path):
         found = examine(meant, survey)
     if source is not None:
-        found += examine_held(meant, _sets_held(source, meant))
+        found = worst_first([*found, *examine_held(meant, _sets_held(source, meant))])
     return found + (safe_harbor(meant) if asked and asked.checks_columns else [])

@@ -16,7 +16,7 @@ from sfumato.protect.explain import Explanation, explain
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.searches import find
 from sfumato.protect.shape import published_nodes, shape_of
-from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases
+from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases, of_keys
 from sfumato.terms.card import Card, figure, several, verdict_lines
 from sfumato.terms.document import plain, verdict_document
 from sfumato.terms.errors import BadData, Infeasible, SfumatoError
@@ -90,7 +90,7 @@ class Plan:
         rule = self.policy.protect
         return explain(
             self.recoding,
-            self.policy.promises,
+            self.policy.promises if self.terms is None else of_keys(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
             weights=rule.weights,

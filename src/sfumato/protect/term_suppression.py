@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -128,6 +129,12 @@ class Phase:
     tariff: Tariff
     answers: dict[int, Answer] = field(default_factory=dict)
     merged: set[int] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """What is left of the time."""
+        return max(0.0, self.began + self.rule.seconds - time.monotonic())
 
     @property
     def promise(self) -> QuasiSensitive:
@@ -216,7 +223,7 @@ def _solve(phase: Phase, todo: NDArray[np.int64], progress: Progress) -> NDArray
         phase.limit,
         phase.tariff,
         method=rule.method,
-        seconds=rule.seconds,
+        seconds=phase.seconds,
         progress=progress,
     )
     phase.answers.update({c: _erased_if_none(phase, rows[c], a) for c, a in found.items()})
@@ -228,7 +235,7 @@ def _solve(phase: Phase, todo: NDArray[np.int64], progress: Progress) -> NDArray
     if again:  # rounding took a tie for kept that is not: this time without the benefit of the doubt
         strict = {c: rows[c] for c in again}
         more = solve_classes(
-            strict, phase.limit, phase.tariff, method=rule.method, seconds=rule.seconds, strict=True
+            strict, phase.limit, phase.tariff, method=rule.method, seconds=phase.seconds, strict=True
         )
         phase.answers.update({c: _erased_if_none(phase, rows[c], a) for c, a in more.items()})
         still = np.flatnonzero(~phase.judged(phase.gone())).tolist()

@@ -16,7 +16,7 @@ from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import ClassPromise, Promises, TablePromise
 
-__all__ = ["TermReport", "bound", "find_in_two_phases"]
+__all__ = ["TermReport", "bound", "find_in_two_phases", "of_keys"]
 
 QUASI_SENSITIVE = "quasi-sensitive"
 
@@ -34,6 +34,11 @@ def bound(policy: Policy, table: Microdata) -> Policy:
     return policy if same else replace(policy, promises=Promises(tuple(made)))
 
 
+def of_keys(promises: Promises) -> Promises:
+    """The promises that phase one keeps."""
+    return Promises(tuple(p for p in promises if p.name != QUASI_SENSITIVE))
+
+
 def find_in_two_phases(
     search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
 ) -> tuple[Outcome, TermReport | None]:
@@ -42,8 +47,7 @@ def find_in_two_phases(
     asked = [p for p in policy.promises if p.name == QUASI_SENSITIVE]
     if not asked or rule.method == "keep":
         return search(table, policy.promises, aim, progress=progress), None
-    first = Promises(tuple(p for p in policy.promises if p.name != QUASI_SENSITIVE))
-    outcome = search(table, first, aim, progress=progress)
+    outcome = search(table, of_keys(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
     recoding, report = suppress_terms(
         outcome.recoding,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.declare.ailment import plural
 from sfumato.declare.knowledge import Knowledge, Links
 from sfumato.declare.promises.beliefs import head_and_tail, links_of, squared_distance
 from sfumato.declare.promises.judging import largest_ratio, verdict
@@ -82,7 +83,7 @@ class _QuasiSensitive(Declared):
     def _unlinked(self, links: Links, held: Histogram) -> str:
         """A sentence about rows that link to nothing."""
         count = int(held.counts[links.number[held.values] == 0].sum())
-        return f"{count} rows link to no label" if count else ""
+        return f"{plural(count, 'row links', 'rows link')} to no label" if count else ""
 
 
 @register("quasi-sensitive", kind="diversity")
