@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.terms.errors import RefusedByHistory
+from sfumato import journey
+from sfumato.terms.errors import BadData, RefusedByHistory
 
 POLICY = {
     "columns": {
@@ -79,3 +80,24 @@ def test_people_who_vanish_are_refused(go, tmp_path):
     with pytest.raises(RefusedByHistory):
         go(PEOPLE.filter(pl.col("quarter") == "Q2"), POLICY, "two")
     assert not (tmp_path / "two").exists()
+
+
+def test_bytes_that_differ_from_what_is_remembered_are_refused(go, tmp_path, monkeypatch):
+    honest = journey.open_source
+
+    class Careless:
+        def __init__(self, data):
+            self.source = honest(data)
+
+        def __getattr__(self, name):
+            return getattr(self.source, name)
+
+        def write(self, recoding, path, **more):
+            self.source.write(recoding, path, **more)
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            path.write_text("".join([lines[0], lines[1], *lines[1:-1]]), encoding="utf-8")
+
+    monkeypatch.setattr(journey, "open_source", Careless)
+    with pytest.raises(BadData, match="later releases would be checked against"):
+        go(FIRST, POLICY, "one")
+    assert not (tmp_path / "one").exists()

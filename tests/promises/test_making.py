@@ -57,7 +57,7 @@ REFUSED = [
     ("k-anonymity", {"k": 5, "of": "d"}, "of", "no parameter of"),
     ("k-anonymity", 5, "k-anonymity", "key: value"),
     ("k-anonimity", {"k": 5}, "k-anonimity", "Did you mean k-anonymity?"),
-    ("zzz", {}, "zzz", "There are continuous, freeform, k-anonymity, l-diversity, quasi-sensitive, t-closeness"),
+    ("zzz", {}, "zzz", "There are continuous, freeform, k-anonymity, l-diversity, quasi-sensitive"),
     ("l-diversity", {"l": 3}, "of", "needs of"),
     ("l-diversity", {"of": "", "l": 3}, "of", "name of a column"),
     ("l-diversity", {"of": "d", "l": 0}, "l", "whole number"),

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfumato.attack.correspondence import correspondence
 from sfumato.declare.policy import Policy
+from sfumato.engine import open_source
 from sfumato.protect.plan import Plan
-from sfumato.terms.errors import RefusedByHistory
+from sfumato.terms.classes import Classes
+from sfumato.terms.cut import Cut
+from sfumato.terms.errors import BadData, RefusedByHistory
 from sfumato.terms.imprint import Imprint
+from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import BesideEarlier
+from sfumato.terms.recoding import classes_under
+from sfumato.terms.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from sfumato.release.ledger.record import Check, Record
@@ -50,9 +59,12 @@ def beside_history(policy: Policy) -> Check:
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )
             return None
+        imprint = Imprint.from_json(record.memory)
+        for file in record.files:
+            _compare(file, imprint)
         if not history:
             return None
-        found = correspondence([*imprints(history), Imprint.from_json(record.memory)], policy)
+        found = correspondence([*imprints(history), imprint], policy)
         if found.holds is not True:
             raise RefusedByHistory(
                 f"next to earlier releases fewer than {found.k} people are possible for somebody",
@@ -61,3 +73,20 @@ def beside_history(policy: Policy) -> Check:
         return {"FA": found.FA, "BA": found.BA}
 
     return check
+
+
+def _compare(file: Path, imprint: Imprint) -> None:
+    """Raise unless the rows of the written file are counted as the imprint says, class by class."""
+    source = open_source(file)
+    roles = {name: Role.QUASI if name in imprint.names else Role.SENSITIVE for name in source.columns}
+    codings = [Coding(name, role, Taxonomy.flat) for name, role in roles.items()]
+    table = source.count(codings, missing=Missing.OWN_VALUE)
+    class_of, _ = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+    sizes = Classes.of(table, class_of, sensitive=()).rows
+    for written, remembered in ((sizes, imprint.sizes), (table.counts, imprint.counts)):
+        if not np.array_equal(np.sort(written), np.sort(remembered)):
+            raise BadData(
+                "the written file does not hold the counts that later releases would be checked against",
+                where=file.name,
+                remedy="Columns that are published unchanged need a taxonomy that tells every value apart.",
+            )
