@@ -66,8 +66,10 @@ def beside_history(policy: Policy) -> Check:
             return None
         found = correspondence([*imprints(history), imprint], policy)
         if found.holds is not True:
+            few = f"fewer than {found.k} people are possible for somebody"
+            doubt = "only a bound says how many people are possible for everybody"
             raise RefusedByHistory(
-                f"next to earlier releases fewer than {found.k} people are possible for somebody",
+                f"next to the earlier releases {few if found.holds is False else doubt}",
                 remedy="Publish less detail, or wait until more people have arrived.",
             )
         return {"FA": found.FA, "BA": found.BA}
