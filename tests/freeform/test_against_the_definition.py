@@ -10,8 +10,8 @@ from freeform.boards import local_board, random_case
 from sfumato.declare.freeform.sweeping import breach, breach_of_step, breaches, worst
 
 PARTS = range(4)
-CASES = 350
-"""Per part; each case is judged with both definitions, so 2,800 comparisons of every kind."""
+CASES = 500
+"""Per part; each case is judged with both definitions, so 4,000 comparisons of every kind."""
 
 
 def boards(part):

@@ -12,10 +12,11 @@ import sfumato as sf
 from papers.test_wang_2009 import DISEASES, POLICY, T1
 from sfumato.declare.freeform.guard import FreeColumn
 from sfumato.declare.freeform.observability import Belief, unless_sensitive
+from sfumato.declare.freeform.placing import place
 from sfumato.declare.freeform.sensitivity import aggregate, particular
 from sfumato.declare.policy import Policy
 from sfumato.declare.promises import Freeform
-from sfumato.terms.errors import BadPolicy, WrongCall
+from sfumato.terms.errors import BadData, BadPolicy, WrongCall
 from sfumato.terms.taxonomy import Taxonomy
 from sfumato.testing.observability import check_observability_model, check_sensitivity_model
 
@@ -188,6 +189,24 @@ def test_empty_one_row_and_missing_cells():
     plan = sf.protect(gaps, POLICY)
     assert plan.verdicts[0].holds and sf.audit(plan.apply(gaps), POLICY).holds
     assert Freeform(HALF) == Freeform("1/2") and hash(Freeform(HALF)) == hash(Freeform("1/2"))
+
+
+def test_a_text_with_two_places_is_not_guessed():
+    class Twice:
+        def build(self, _):
+            labels = ["*", "a", "Other", "a1", "b", "Other", "b1", "b2"]
+            return Taxonomy.grow(labels, [-1, 0, 1, 2, 0, 4, 5, 5])
+
+    twice = FreeColumn(("a1",), rule=Twice())
+    tree, nodes = place(["a1", "b2"], twice, column="x")
+    assert [tree.labels[v] for v in nodes] == ["a1", "b2"]
+    with pytest.raises(BadData, match="no values of its taxonomy"):
+        place(["Other", "b"], twice, column="x")
+
+
+def test_lists_are_as_long_as_asked_for():
+    assert len(sf.attack.freeform(T1, POLICY, every=True, limit=3)) == 3
+    assert len(list(sf.attack.freeform.streamed(T1, POLICY))) == 4
 
 
 def test_the_order_of_rows_does_not_matter():

@@ -30,6 +30,9 @@ from sfumato.terms.verdict import Finding
 LIMIT = 100_000
 """Breaches that are listed unless the caller asks for more."""
 
+AT_A_TIME = 5_000_000
+"""Breaches over the same columns that are held in memory together."""
+
 
 @dataclass(frozen=True)
 class FreeformFinding(Finding):
@@ -112,9 +115,8 @@ def freeform(
     the inference of a value more general than those in the table too (Definition 3.4 of the paper); without
     it only published values are inferred (Definition 3.3).
     """
-    found = streamed(frame, policy, extended=extended, progress=progress) if every else None
-    if found is not None:
-        return list(islice(found, limit))
+    if every:
+        return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
     promise, board, names = _opened(frame, policy, progress)
     attacks = sorted(worst(board, extended=extended), key=lambda one: (-one.threat, -one.support, one))
     return [_finding(board, names, one, promise) for one in attacks]
@@ -125,10 +127,13 @@ def streamed(
     policy: Policy | str | Path | Mapping[str, Any],
     *,
     extended: bool = True,
-    limit: int = LIMIT,
+    limit: int = AT_A_TIME,
     progress: Progress = silent,
 ) -> Iterator[FreeformFinding]:
-    """All breaches, one by one, the most general first; `limit` bounds those held in memory at a time."""
+    """All breaches, one by one, the most general first.
+
+    Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
+    """
     promise, board, names = _opened(frame, policy, progress)
     for one in breaches(board, promise.threat, extended=extended, limit=limit):
         yield _finding(board, names, one, promise)

@@ -183,7 +183,8 @@ def _places(tree: Taxonomy, texts: tuple[Label, ...]) -> list[int]:
     if all(text in leaf for text in texts):
         return [leaf[text] for text in texts]
     named = {**leaf, **top, ANY: 0}
-    lacking = sum(text not in named for text in texts)
+    apart = {x for v, x in enumerate(tree.labels) if x != ANY and not top[x] <= v < int(tree.end[top[x]])}
+    lacking = sum(text not in named or text in apart for text in texts)
     if lacking:
         raise BadData(f"{lacking} published texts are no values of their taxonomy")
     return [named[text] for text in texts]

@@ -89,16 +89,20 @@ def _flat(texts: Sequence[Label], wanted: int | None = None) -> tuple[Taxonomy, 
 
 
 def _nodes(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
-    """The node of every text: leaves if all of them are raw values, else the topmost of that name."""
+    """The node of every text: leaves if all of them are raw values, else the topmost of that name.
+
+    `None` where a text has no place, or two: the same name in different branches.
+    """
     ranks = [tree.rank(text) for text in texts]
     if all(rank is not None for rank in ranks):
         return tree.leaves[np.array(ranks, dtype=np.int64)]
     found = []
     for text, rank in zip(texts, ranks, strict=True):
-        try:
-            found.append(ROOT if text == ANY else tree.node(text))
-        except KeyError:
-            if rank is None:
-                return None
-            found.append(int(tree.leaves[rank]))
+        named = [ROOT] if text == ANY else [v for v, label in enumerate(tree.labels) if label == text]
+        if not named and rank is None:
+            return None
+        node = named[0] if named else int(tree.leaves[rank or 0])
+        if any(not tree.covers(node, other) for other in named):
+            return None
+        found.append(node)
     return np.array(found, dtype=np.int32)

@@ -86,8 +86,7 @@ def breaches(board: Board, threat: Fraction, *, extended: bool = True, limit: in
     """Every breach, the most general first: by columns used, then by the depth of their nodes.
 
     Of two breaches, one of which observes and infers more general values than the other, it comes first.
-    At most `limit` are looked for among those that use the same columns; `limit` + 1 then mean that there
-    are more.
+    Those that use the same columns are found together, `limit` at most; further ones are left out.
     """
     columns = len(board.guards)
     aims = [
