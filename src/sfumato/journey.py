@@ -33,6 +33,7 @@ from sfumato.report.charts import save
 from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise
 from sfumato.terms.microdata import Coding, Role
 from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import Promises
 from sfumato.terms.taxonomy import Label, Taxonomy
 from sfumato.terms.term_sets import SetForm, terms_of
 from sfumato.terms.verdict import Verdict
@@ -141,16 +142,25 @@ def protect_file(
     def judge(staged: Path) -> tuple[Verdict, ...]:
         told("recheck", 0)
         if meant.person is None or meant.person in meant.published:
-            return agreed(recheck(staged, plan.policy))
+            return agreed(recheck(staged, _with_priors(meant, plan)))
         with private_folder() as private:
             witness = private / f"witness{staged.suffix}"
             gone = tuple(name for name in meant.dropped if name != meant.person)
             open_source(data).write(
                 plan.recoding, witness, drop=gone, numbered=(meant.person,), progress=told
             )
-            return agreed(recheck(staged, plan.policy, witness=witness))
+            return agreed(recheck(staged, _with_priors(meant, plan), witness=witness))
 
     return plan, publish(target, write, judge, overwrite=overwrite)
+
+
+def _with_priors(meant: Policy, plan: Plan) -> Policy:
+    """The policy with the priors that the plan took from the original table; nothing else is the plan's."""
+    pairs = list(zip(meant.promises, plan.policy.promises, strict=False))
+    if not any(getattr(ours, "unbound", False) for ours, _ in pairs):
+        return meant
+    made = [plans if getattr(ours, "unbound", False) else ours for ours, plans in pairs]
+    return replace(meant, promises=Promises(tuple(made)))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
