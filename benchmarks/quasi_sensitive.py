@@ -145,10 +145,15 @@ def main(rows: int = LARGEST) -> list[dict[str, object]]:
             "name": f"{rows:,} rows, k = 5, l = 6: wall seconds, 2 cores",
             "ours": told["seconds"],
             "goal": f"<= {SECONDS:g}",
-            "ok": told["seconds"] <= SECONDS or load > 3,
+            "ok": told["seconds"] <= SECONDS or load > (os.cpu_count() or 1),
             "load": load,
         },
-        {"name": "the same: CPU seconds", "ours": told["cpu"]},
+        {
+            "name": f"the same: CPU seconds (load {load:.1f})",
+            "ours": told["cpu"],
+            "goal": f"<= {SECONDS:g}",
+            "ok": told["cpu"] <= SECONDS,
+        },
         {
             "name": "the same: largest memory, MB",
             "ours": told["memory"],

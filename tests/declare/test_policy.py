@@ -221,7 +221,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (
             HEAD + TAIL.replace("k-anonymity", "quasi-sensitive"),
             "line 6",
-            "quasi-sensitive is not available in this version",
+            "quasi-sensitive: knowledge is missing",
         ),
         (HEAD + "promises: []\n", "line 5, promises", "must not be empty"),
         (HEAD, "line 1", "promises is missing"),

@@ -151,7 +151,8 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 
 
 SLOW = """
-import time
+import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sfumato import journey
 from sfumato.cli.main import main
 journey.recheck = lambda path, policy: time.sleep(60)

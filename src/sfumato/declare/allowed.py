@@ -27,9 +27,6 @@ Promise = ClassPromise | TablePromise
 TOLD_BY: Mapping[Role, str] = {Role.FREE: "freeform", Role.QUASI_SENSITIVE: "quasi-sensitive"}
 """Roles that mean nothing without their promise."""
 
-FORESEEN = ("freeform", "quasi-sensitive", "continuous")
-"""Promises that the policy's form reserves a name for."""
-
 
 def roles() -> tuple[Role, ...]:
     """The roles that this version knows what to do with."""
@@ -39,11 +36,6 @@ def roles() -> tuple[Role, ...]:
 def options_of(role: Role) -> type[ColumnOptions] | None:
     """What may be said of a column of this role beyond its taxonomy."""
     return promises.column_options(TOLD_BY[role]) if role in TOLD_BY else None
-
-
-def unavailable(promise: str) -> bool:
-    """Whether a promise is foreseen but not part of this version."""
-    return promise in FORESEEN and promise not in promises.known()
 
 
 def refusals(policy: Policy) -> list[str]:

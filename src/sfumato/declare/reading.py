@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sfumato.declare import promises as known_promises
 from sfumato.declare import schema, shape
-from sfumato.declare.allowed import Promise, of_search, options_of, roles, unavailable
+from sfumato.declare.allowed import Promise, of_search, options_of, roles
 from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
 from sfumato.declare.policy import ColumnRule, Policy, ProtectRule
@@ -137,10 +137,6 @@ class _Reader:
         if isinstance(words, ClassPromise | TablePromise):
             return words
         name = next(iter(words)) if isinstance(words, Mapping) and len(words) == 1 else None
-        if isinstance(name, str) and unavailable(name):
-            message = f"the promise {name} is not available in this version"
-            self.problems.append(Problem((*place, name), message))
-            return None
         trouble = known_promises.refused(name) if isinstance(name, str) else None
         if trouble is not None:
             self.problems.append(Problem((*place, str(name)), trouble.message, trouble.remedy))

@@ -37,7 +37,7 @@ from sfumato.terms.errors import BadData, BadPolicy, BrokenPromise, WrongCall
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Coding, Role
 from sfumato.terms.progress import Progress, silent
-from sfumato.terms.promise import BesideEarlier
+from sfumato.terms.promise import BesideEarlier, Promises
 from sfumato.terms.taxonomy import Label, Taxonomy
 from sfumato.terms.term_sets import SetForm, terms_of
 from sfumato.terms.verdict import Verdict
@@ -180,11 +180,20 @@ def _judged(
     """What a second implementation says of the written bytes; `private` is a folder for the witness."""
     progress("recheck", 0)
     if policy.person is None or policy.person in policy.published:
-        return agreed(recheck(staged, policy))
+        return agreed(recheck(staged, _with_priors(policy, plan)))
     witness = private / f"witness{staged.suffix}"
     gone = tuple(name for name in policy.dropped if name != policy.person)
     open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
-    return agreed(recheck(staged, policy, witness=witness))
+    return agreed(recheck(staged, _with_priors(policy, plan), witness=witness))
+
+
+def _with_priors(meant: Policy, plan: Plan) -> Policy:
+    """The policy with the priors that the plan took from the original table; nothing else is the plan's."""
+    pairs = list(zip(meant.promises, plan.policy.promises, strict=False))
+    if not any(getattr(ours, "unbound", False) for ours, _ in pairs):
+        return meant
+    made = [plans if getattr(ours, "unbound", False) else ours for ours, plans in pairs]
+    return replace(meant, promises=Promises(tuple(made)))
 
 
 def release(
