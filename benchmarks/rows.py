@@ -134,7 +134,7 @@ def _join(folder: Path) -> None:
         values = [v for (v,) in con.execute(f"select {name} from {rows} group by 1 order by 1").fetchall()]
         tree = rules[name](values)
         nodes = [tree.levels[1][tree.rank(v)] for v in values]
-        label = [tree.describe(int(tree.low[n]), int(tree.high[n])) for n in nodes]
+        label = [tree.labels[n] for n in nodes]
         con.register("maps", pa.table({"value": values, "label": label}))
         con.execute(f"create table map_{name} as select * from maps")
     before = _cpu(resource.RUSAGE_SELF)
