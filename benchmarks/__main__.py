@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(line(figures[-1]), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=1, default=str) + "\n", encoding="utf-8")
-    return int(not all(row.get("ok", True) for row in figures))
+    return int(any(row.get("ok") is False for row in figures))
 
 
 def line(row: dict[str, object]) -> str:
@@ -55,7 +55,7 @@ def line(row: dict[str, object]) -> str:
     for key in ("ours", "theirs", "ratio"):
         value = row.get(key)
         cells.append(f"{value:>10.4g}" if isinstance(value, int | float) else f"{value or '':>10}")
-    cells += [f"{row.get('goal') or '':>14}", "ok" if row.get("ok", True) else "MISSED"]
+    cells += [f"{row.get('goal') or '':>14}", "MISSED" if row.get("ok") is False else "ok"]
     return "  ".join(cells)
 
 
