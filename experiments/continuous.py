@@ -3,13 +3,12 @@
 D1 = the 15,060 complete test rows, D2 = the first 200 or 2,000, or all 30,162 complete training rows. R1 and
 R2 are k-anonymized one by one and attacked (Figure 1: FA, BA); then R2 is made again beside R1 (Figure 2:
 cost is the sum of squared class sizes over the squared number of rows).
-Run as a script: `python -m experiments.continuous --data FOLDER`.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
+import csv
+import itertools
 import time
 from pathlib import Path
 
@@ -57,22 +56,19 @@ def one(folder: Path, sensitive: str, name: str, k: int) -> dict[str, object]:
     return row
 
 
-def main(folder: Path) -> list[dict[str, object]]:
-    return [one(folder, s, d, k) for s in SENSITIVE for d in SIZES for k in KS]
+def main(data: Path, out: Path) -> list[dict[str, object]]:
+    folder = data / "adult_uci"
+    rows = []
+    for sensitive, name, k in itertools.product(SENSITIVE, SIZES, KS):
+        rows.append(one(folder, sensitive, name, k))
+        print("  " + "  ".join(f"{key} {_shown(value)}" for key, value in rows[-1].items()), flush=True)
+    with (out / "continuous.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"  written: {out / 'continuous.csv'}")
+    return rows
 
 
-def show(rows: list[dict[str, object]]) -> None:
-    """A table in Markdown."""
-    names = list(rows[0])
-    print("| " + " | ".join(names) + " |")
-    print("|" + "---|" * len(names))
-    for row in rows:
-        cells = [f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()]
-        print("| " + " | ".join(cells) + " |")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    show(main(parser.parse_args().data / "adult_uci"))
-    print(f"load {os.getloadavg()[0]:.1f}")
+def _shown(value: object) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
