@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sfumato import journey
+from sfumato.journey import publishing
 from sfumato.terms.errors import BrokenPromise
 
 KEYS = {
@@ -222,7 +223,7 @@ def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, mon
     wrong = clinic("name,zip,disease\n" + rows, promises=[{"k-anonymity": {"k": 3}}]) / "policy.yaml"
     careless = journey.protect(folder / "data.csv", wrong)
     clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
-    monkeypatch.setattr(journey, "protect", lambda *_, **__: careless)
+    monkeypatch.setattr(publishing, "protect", lambda *_, **__: careless)
     with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
         journey.protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
     assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}

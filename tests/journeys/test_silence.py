@@ -15,6 +15,7 @@ import time
 import pytest
 
 from sfumato import demo, journey
+from sfumato.journey import publishing
 from sfumato.terms.errors import SfumatoError
 
 CANARY = "canary7421"
@@ -90,7 +91,7 @@ def test_a_bug_is_exit_70_without_its_message(sfumato, clinic, monkeypatch, erro
     def fail(*_, **__):
         raise error(CANARY)
 
-    monkeypatch.setattr(journey, "protect", fail)
+    monkeypatch.setattr(publishing, "protect", fail)
     call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv", "--json")
     said = sfumato(*call)
     assert said.code == said.document["error"]["exit_code"] == 70
@@ -109,7 +110,7 @@ def test_an_interruption_is_exit_130(sfumato, clinic, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(journey, "recheck", stop)
+    monkeypatch.setattr(publishing, "recheck", stop)
     before = sorted(folder.iterdir())
     said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
     assert said.code == 130
@@ -121,10 +122,10 @@ def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, 
     from dataclasses import replace
 
     folder = clinic()
-    honest = journey.recheck
+    honest = publishing.recheck
     for word in (False, None):
         monkeypatch.setattr(
-            journey, "recheck", lambda p, q, w=word: tuple(replace(v, holds=w) for v in honest(p, q))
+            publishing, "recheck", lambda p, q, w=word: tuple(replace(v, holds=w) for v in honest(p, q))
         )
         call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
         assert sfumato(*call).code == 1
@@ -153,9 +154,9 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 SLOW = """
 import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato import journey
+from sfumato.journey import publishing
 from sfumato.cli.main import main
-journey.recheck = lambda path, policy: time.sleep(60)
+publishing.recheck = lambda path, policy: time.sleep(60)
 main()
 """
 

@@ -1,0 +1,56 @@
+"""Finding the columns that single people out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.discover.discovery import Discovery
+from sfumato.discover.reading import Reading
+from sfumato.discover.scan import scan
+from sfumato.engine import open_source
+from sfumato.report.charts import save
+from sfumato.terms.progress import Progress, silent
+
+if TYPE_CHECKING:
+    pass
+
+
+def discover(
+    data: Any,
+    *,
+    k: int,
+    mode: str | None = None,
+    fraction: Fraction | float | str | None = None,
+    count: int | None = None,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    record_risk: int | None = None,
+    without: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
+
+    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
+    one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
+    sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
+    records stand out by so many columns or fewer; columns in `without` are not searched.
+    """
+    return scan(
+        open_source(data),
+        Reading.of(k=k, mode=mode, fraction=fraction, count=count),
+        max_size=max_size,
+        max_results=max_results,
+        deadline=deadline,
+        risk_size=record_risk,
+        without=without,
+        progress=progress or silent,
+    )
+
+
+def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)

@@ -1,0 +1,52 @@
+"""What a caller means: a policy or a history may be given as itself or as its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.declare.policy import Policy
+from sfumato.terms.errors import BadPolicy, WrongCall
+from sfumato.terms.imprint import Imprint
+from sfumato.terms.promise import BesideEarlier
+
+if TYPE_CHECKING:
+    pass
+
+
+AnyPolicy = Policy | str | Path | Mapping[str, Any]
+"""A policy, the path of its file, or what the file would say."""
+
+
+AnyImprint = Imprint | str | Path
+"""The imprint of a release, or the path of its JSON file."""
+
+
+def policy_of(given: AnyPolicy) -> Policy:
+    """The policy that was meant."""
+    if isinstance(given, Policy):
+        return given
+    return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
+
+
+def beside(policy: Policy, earlier: Sequence[AnyImprint]) -> Policy:
+    """The policy with the evidence of earlier releases."""
+    known = [i if isinstance(i, Imprint) else Imprint.from_json(Path(i).read_bytes()) for i in earlier]
+    if known and not any(isinstance(p, BesideEarlier) for p in policy.promises):
+        raise WrongCall(
+            "no promise of the policy is about earlier releases",
+            remedy="Add the promise continuous, or leave the earlier releases out.",
+        )
+    return replace(policy, promises=policy.promises.given(known))
+
+
+def check_header(names: Sequence[str], policy: Policy) -> None:
+    """Some column is declared. Where none is, the names may be the cells of a first row: not to be shown."""
+    if names and not set(names) & set(policy.columns):
+        raise BadPolicy(
+            f"none of the {len(names)} columns of the data is declared",
+            where="columns",
+            remedy="Has the file a line of column names? Is it the right policy?",
+        )

@@ -1,0 +1,186 @@
+"""Publishing: to a file, or to a folder and the ledger."""
+# ruff: noqa: PLC0415  # databases wait until something is released
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.declare.policy import Policy
+from sfumato.engine import open_source
+from sfumato.journey.chain import beside_history, imprints, looks_back, memory_of
+from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.journey.protecting import protect
+from sfumato.protect.plan import Plan
+from sfumato.release.private import private_folder
+from sfumato.release.publish import check_target, publish
+from sfumato.release.recheck import recheck
+from sfumato.terms.errors import BrokenPromise, WrongCall
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.promise import Promises
+from sfumato.terms.verdict import Verdict
+
+if TYPE_CHECKING:
+    from sfumato.release.issue import Prepared
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.record import Check, Record
+    from sfumato.release.receipt import Receipt
+
+
+def protect_file(
+    data: Any,
+    policy: AnyPolicy,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Plan, tuple[Verdict, ...]]:
+    """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
+
+    The file appears under its name only after a second implementation has read it and agreed. Where the
+    policy counts people and does not publish who they are, that judge also reads a witness: the same rows
+    with a number for each person, in a private folder that is gone afterwards.
+    """
+    target, told, meant = Path(out), progress or silent, policy_of(policy)
+    check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
+    plan = protect(data, meant, progress=told)
+
+    def write(staged: Path) -> None:
+        open_source(data).write(plan.recoding, staged, drop=meant.dropped, progress=told)
+
+    def judge(staged: Path) -> tuple[Verdict, ...]:
+        with private_folder() as private:
+            return _judged(staged, data, plan, meant, private=private, progress=told)
+
+    return plan, publish(target, write, judge, overwrite=overwrite)
+
+
+def _judged(
+    staged: Path, data: Any, plan: Plan, policy: Policy, *, private: Path, progress: Progress
+) -> tuple[Verdict, ...]:
+    """What a second implementation says of the written bytes; `private` is a folder for the witness."""
+    progress("recheck", 0)
+    if policy.person is None or policy.person in policy.published:
+        return agreed(recheck(staged, _with_priors(policy, plan)))
+    witness = private / f"witness{staged.suffix}"
+    gone = tuple(name for name in policy.dropped if name != policy.person)
+    open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
+    return agreed(recheck(staged, _with_priors(policy, plan), witness=witness))
+
+
+def _with_priors(meant: Policy, plan: Plan) -> Policy:
+    """The policy with the priors that the plan took from the original table; nothing else is the plan's."""
+    pairs = list(zip(meant.promises, plan.policy.promises, strict=False))
+    if not any(getattr(ours, "unbound", False) for ours, _ in pairs):
+        return meant
+    made = [plans if getattr(ours, "unbound", False) else ours for ours, plans in pairs]
+    return replace(meant, promises=Promises(tuple(made)))
+
+
+def release(
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    ledger: Ledger | str,
+    into: str | Path | None = None,
+    to: str | Sequence[str] | None = None,
+    chain: str = "main",
+    format: str | None = None,
+    checks: Sequence[Check] = (),
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Receipt:
+    """Publish a table to a new folder and enter it in the ledger: both, or neither.
+
+    `chain` names the series of releases about the same people that this one continues: it is planned and
+    checked beside all of them, from what the ledger remembers (more `checks` may be given). The folder holds
+    the table, a manifest and a signed certificate; it appears whole, after the bytes were read again and
+    judged. With `dry_run` nothing is written, and `into` is not needed.
+    """
+    from sfumato.release.issue import issue, rehearse
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.ledger.record import remembered
+
+    meant, told = policy_of(policy), progress or silent
+    recipient = recipient_of(to)
+    if not chain:
+        raise WrongCall("a chain needs a name")
+
+    checks = (beside_history(meant), *checks)
+
+    def prepare(history: Sequence[Record]) -> Prepared:
+        earlier = imprints(history) if looks_back(meant) else ()
+        plan = protect(data, meant, earlier=earlier, progress=told)
+        return _prepared(plan, data, meant, remembered(memory_of(plan)), progress=told)
+
+    if dry_run:
+        earlier = _history(ledger, chain)
+        return rehearse(earlier, prepare, chain=chain, recipient=recipient, checks=checks)
+    if into is None:
+        raise WrongCall("no target named", remedy="Say into which new folder.")
+    kind = format or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
+    if kind not in ("csv", "parquet"):
+        raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
+    opened = Ledger(ledger) if isinstance(ledger, str) else ledger
+    return issue(
+        opened, prepare, into=into, name=f"data.{kind}", chain=chain, recipient=recipient, checks=checks
+    )
+
+
+def recipient_of(to: str | Sequence[str] | None) -> str | None:
+    """The one recipient that was named."""
+    names = [to] if isinstance(to, str) else list(to or ())
+    if len(names) > 1:
+        raise WrongCall(
+            "one release goes to one recipient",
+            remedy="Versions for several recipients are not there yet: release to one name.",
+        )
+    return names[0] if names else None
+
+
+def _history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
+    """The earlier releases; of a ledger that is not there yet, none."""
+    from sfumato.release.ledger.database import Database
+    from sfumato.release.ledger.ledger import Ledger
+
+    if isinstance(ledger, Ledger):
+        return ledger.history(chain)
+    return Ledger(ledger, readonly=True).history(chain) if Database(ledger).exists else ()
+
+
+def _prepared(plan: Plan, data: Any, policy: Policy, memory: bytes, *, progress: Progress) -> Prepared:
+    """What the ledger is told of a plan: numbers of nodes, digests and counts, never a value."""
+    from sfumato.release.issue import Prepared
+
+    recoding, cuts = plan.recoding, plan.recoding.cuts
+    return Prepared(
+        policy=policy.digest,
+        write=lambda path: open_source(data).write(recoding, path, drop=policy.dropped, progress=progress),
+        judge=lambda path, private: _judged(path, data, plan, policy, private=private, progress=progress),
+        verdicts=plan.verdicts,
+        taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
+        cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
+        figures={
+            "rows": plan.rows - plan.suppressed,
+            "suppressed": plan.suppressed,
+            "classes": plan.classes,
+            "k": plan.smallest,
+            "loss": plan.loss,
+        },
+        memory=memory,
+        versions={"sfumato": version("sfumato")},
+    )
+
+
+def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The verdicts on the written bytes, if each is for them: any doubt is a no."""
+    for verdict in verdicts:
+        if verdict.holds is not True:
+            raise BrokenPromise(
+                f"the written file does not keep {verdict.promise} ({verdict.word}); nothing was published.",
+                remedy="The plan said otherwise: please report this.",
+            )
+    return verdicts
