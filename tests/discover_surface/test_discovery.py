@@ -197,7 +197,7 @@ def test_measures_are_exact():
         "columns": ["sex"],
         "exposed": 1,
         "share": "1/4",
-        "share (decimal)": 0.25,
+        "decimals": {"share": 0.25, "distinct_ratio": 0.5, "separation": 0.5},
         "groups": 2,
         "smallest_group": 1,
         "distinct_ratio": "1/2",

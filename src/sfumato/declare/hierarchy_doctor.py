@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.declare.ailment import Ailment, Gravity, plural
@@ -29,7 +30,7 @@ def examine_hierarchy(content: bytes, *, name: str) -> list[Ailment]:
         rows, lines = parse(content, name=name)
     except BadInput as wrong:
         return [_unreadable(wrong, name)]
-    found = [ailment for check in CHECKS for ailment in check(rows, lines, name)]
+    found = [ailment for check in CHECKS for ailment in check(_Lines(rows, lines, name))]
     if not any(ailment.gravity is Gravity.ERROR for ailment in found):
         try:
             HierarchyFile(name, content).build([])
@@ -42,58 +43,54 @@ def _unreadable(wrong: BadInput, name: str) -> Ailment:
     return Ailment("unreadable", Gravity.ERROR, wrong.where or name, wrong.message, 1, wrong.remedy)
 
 
-def _repeated(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a hierarchy file, and where each stands."""
+
+    rows: Sequence[Row]
+    numbers: Sequence[int]
+    name: str
+
+    def place(self, i: int) -> str:
+        return f"{self.name}, line {self.numbers[i]}"
+
+    def ail(
+        self, kind: str, gravity: Gravity, which: Sequence[int], what: str, fix: str
+    ) -> Iterator[Ailment]:
+        """One ailment of all these lines, placed at the first; none if there are no such lines."""
+        if which:
+            values = tuple(self.rows[i][0] for i in which)
+            yield Ailment(kind, gravity, self.place(which[0]), what, len(which), fix, values)
+
+
+def _repeated(file: _Lines) -> Iterator[Ailment]:
     first: dict[str, int] = {}
     same: list[int] = []
     other: list[int] = []
-    for i, row in enumerate(rows):
+    for i, row in enumerate(file.rows):
         earlier = first.setdefault(row[0], i)
         if earlier != i:
-            (same if rows[earlier] == row else other).append(i)
-    if same:
-        yield Ailment(
-            "repeated",
-            Gravity.NOTE,
-            f"{name}, line {lines[same[0]]}",
-            plural(len(same), "line repeats an earlier one", "lines repeat an earlier one"),
-            len(same),
-            "Harmless; delete them.",
-            tuple(rows[i][0] for i in same),
-        )
-    if other:
-        yield Ailment(
-            "contradicting",
-            Gravity.ERROR,
-            f"{name}, line {lines[other[0]]}",
-            plural(len(other), "line contradicts an earlier one", "lines contradict an earlier one"),
-            len(other),
-            "Keep one line per value.",
-            tuple(rows[i][0] for i in other),
-        )
+            (same if file.rows[earlier] == row else other).append(i)
+    what = plural(len(same), "line repeats an earlier one", "lines repeat an earlier one")
+    yield from file.ail("repeated", Gravity.NOTE, same, what, "Harmless; delete them.")
+    what = plural(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
+    yield from file.ail("contradicting", Gravity.ERROR, other, what, "Keep one line per value.")
 
 
-def _circles(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
-    round_trips = []
-    for i, row in enumerate(rows):
+def _circles(file: _Lines) -> Iterator[Ailment]:
+    found = []
+    for i, row in enumerate(file.rows):
         steps = [label for j, label in enumerate(row) if j == 0 or label != row[j - 1]]
         if len(set(steps)) < len(steps):
-            round_trips.append(i)
-    if round_trips:
-        yield Ailment(
-            "circle",
-            Gravity.ERROR,
-            f"{name}, line {lines[round_trips[0]]}",
-            plural(len(round_trips), "line runs in a circle", "lines run in a circle"),
-            len(round_trips),
-            "Give the upper one another name.",
-            tuple(rows[i][0] for i in round_trips),
-        )
+            found.append(i)
+    what = plural(len(found), "line runs in a circle", "lines run in a circle")
+    yield from file.ail("circle", Gravity.ERROR, found, what, "Give the upper one another name.")
 
 
-def _two_parents(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
+def _two_parents(file: _Lines) -> Iterator[Ailment]:
     """A group whose leaves go on to different groups."""
     above: dict[str, dict[str, int]] = {}
-    for i, row in enumerate(rows):
+    for i, row in enumerate(file.rows):
         for j in range(1, len(row) - 1):
             if row[j] != row[j + 1]:
                 above.setdefault(row[j], {}).setdefault(row[j + 1], i)
@@ -103,12 +100,12 @@ def _two_parents(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterat
             yield Ailment(
                 "two-parents",
                 Gravity.ERROR,
-                f"{name}, line {lines[list(parents.values())[1]]}",
+                file.place(list(parents.values())[1]),
                 f"the label {label!r} stands below {plural(len(parents), 'different label')}",
                 len(parents),
                 f"Rename it, for example to {new[-1]!r}.",
                 tuple(parents),
-                tuple(_renamed(row, label) for row in rows if label in row[1:]),
+                tuple(_renamed(row, label) for row in file.rows if label in row[1:]),
             )
 
 
@@ -118,60 +115,40 @@ def _renamed(row: Row, label: str) -> str:
     return as_line([row[0], *(f"{label} ({parent})" if x == label else x for x in row[1:])])
 
 
-def _value_and_group(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
-    values = {row[0]: i for i, row in enumerate(rows)}
-    groups = {label for row in rows for label in row[1:] if label != row[0]}
-    both = [value for value in values if value in groups]
+def _value_and_group(file: _Lines) -> Iterator[Ailment]:
+    groups = {label for row in file.rows for label in row[1:] if label != row[0]}
+    last = {row[0]: i for i, row in enumerate(file.rows)}
+    both = [i for value, i in last.items() if value in groups]
     if both:
-        yield Ailment(
-            "value-and-group",
-            Gravity.WARNING,
-            f"{name}, line {lines[values[both[0]]]}",
-            plural(len(both), "value bears the name of a group", "values bear the name of a group"),
-            len(both),
-            f"Rename the group, for example to {f'{both[0]} (all)'!r}: readers could not tell the two apart.",
-            tuple(both),
-        )
+        example = f"{file.rows[both[0]][0]} (all)"
+        what = plural(len(both), "value bears the name of a group", "values bear the name of a group")
+        fix = f"Rename the group, for example to {example!r}: readers could not tell the two apart."
+        yield from file.ail("value-and-group", Gravity.WARNING, both, what, fix)
 
 
-def _ragged(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
-    lengths = [len(row) for row in rows]
+def _ragged(file: _Lines) -> Iterator[Ailment]:
+    lengths = [len(row) for row in file.rows]
     usual = max(set(lengths), key=lambda length: (lengths.count(length), length))
     odd = [i for i, length in enumerate(lengths) if length != usual]
-    if odd:
-        yield Ailment(
-            "ragged",
-            Gravity.NOTE,
-            f"{name}, line {lines[odd[0]]}",
-            f"{plural(len(odd), 'line')} with more or fewer than {plural(usual, 'level')}",
-            len(odd),
-            "Lines are aligned at the root; a shorter one keeps its value longer.",
-            tuple(rows[i][0] for i in odd),
-        )
+    what = f"{plural(len(odd), 'line')} with more or fewer than {plural(usual, 'level')}"
+    fix = "Lines are aligned at the root; a shorter one keeps its value longer."
+    yield from file.ail("ragged", Gravity.NOTE, odd, what, fix)
 
 
-def _no_root(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
-    ends = {row[-1] for row in rows}
-    open_ends = [i for i, row in enumerate(rows) if row[-1] != ANY]
-    if len(ends) > 1 and open_ends:
-        yield Ailment(
-            "no-root",
-            Gravity.NOTE,
-            f"{name}, line {lines[open_ends[0]]}",
-            plural(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}"),
-            len(open_ends),
-            f"{ANY!r} is added above them.",
-        )
+def _no_root(file: _Lines) -> Iterator[Ailment]:
+    open_ends = [i for i, row in enumerate(file.rows) if row[-1] != ANY]
+    if len({row[-1] for row in file.rows}) > 1:
+        what = plural(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}")
+        yield from file.ail("no-root", Gravity.NOTE, open_ends, what, f"{ANY!r} is added above them.")
 
 
-def _look_alikes(rows: Sequence[Row], lines: Sequence[int], name: str) -> Iterator[Ailment]:
-    del lines
-    pairs = twins(list(dict.fromkeys(label for row in rows for label in row)))
+def _look_alikes(file: _Lines) -> Iterator[Ailment]:
+    pairs = twins(list(dict.fromkeys(label for row in file.rows for label in row)))
     if pairs:
         yield Ailment(
             "look-alikes",
             Gravity.WARNING,
-            name,
+            file.name,
             f"{plural(len(pairs), 'label')} in spellings that look alike (case, blanks, accents)",
             len(pairs),
             "Write each in one way.",

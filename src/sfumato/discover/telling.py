@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.discover.measures import Measures
 from sfumato.discover.record_risk import RecordRisk
 from sfumato.terms.card import Card, figure, several
-from sfumato.terms.document import plain
+from sfumato.terms.document import decimals, plain
 
 if TYPE_CHECKING:
     from sfumato.discover.discovery import Discovery
@@ -127,15 +127,15 @@ def document(scan: Discovery) -> dict[str, Any]:
 
 
 def _measures(m: Measures) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    shares = {"share": m.share, "distinct_ratio": m.distinct_ratio, "separation": m.separation}
+    return {
         "columns": list(m.columns),
         "exposed": m.exposed,
-        "share": plain(m.share),
-        "share (decimal)": float(m.share),
         "groups": m.groups,
         "smallest_group": m.smallest,
+        **plain(shares),
+        "decimals": decimals(shares),
     }
-    return {**found, "distinct_ratio": plain(m.distinct_ratio), "separation": plain(m.separation)}
 
 
 def _record_risk(risk: RecordRisk) -> dict[str, Any]:
