@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from sfumato.testing.engines import check_engine
     from sfumato.testing.promises import check_promise
     from sfumato.testing.searches import check_search
+    from sfumato.testing.table_promises import check_table_promise
 
-__all__ = ["check_attack", "check_engine", "check_promise", "check_search"]
+__all__ = ["check_attack", "check_engine", "check_promise", "check_search", "check_table_promise"]
 
 _HOMES = {
     "check_attack": "sfumato.testing.attacks",
     "check_engine": "sfumato.testing.engines",
     "check_promise": "sfumato.testing.promises",
     "check_search": "sfumato.testing.searches",
+    "check_table_promise": "sfumato.testing.table_promises",
 }
 
 
