@@ -115,7 +115,6 @@ class Policy:
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
-        read |= {name for promise in self.promises for name in also_coded(promise, self)}
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
@@ -202,12 +201,6 @@ class Policy:
                 ) from None
 
         return build
-
-
-def also_coded(promise: object, policy: Policy) -> Sequence[str]:
-    """The columns that a promise needs besides those it speaks of; most need none."""
-    said: Callable[[Policy], Sequence[str]] | None = getattr(promise, "also_coded", None)
-    return said(policy) if said else ()
 
 
 def _column(rule: ColumnRule) -> dict[str, object]:

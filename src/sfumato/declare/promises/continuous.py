@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -20,7 +20,7 @@ from sfumato.terms.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     from sfumato.declare.history import History
-    from sfumato.declare.policy import Policy
+    from sfumato.declare.policy import ColumnRule, Policy
 
 
 @register("continuous")
@@ -47,6 +47,7 @@ class Continuous(Declared):
     since: str | None = None
     hold: bool = False
     survivors: bool = False
+    matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
 
@@ -67,10 +68,14 @@ class Continuous(Declared):
         """The promise beside these releases, oldest first, and among these promises."""
         return replace(self, earlier=tuple(earlier), beside=promises.of_class)
 
-    def also_coded(self, policy: Policy) -> tuple[str, ...]:
+    @property
+    def reads(self) -> tuple[str, ...]:
         """The columns that records are matched by, and the one that tells batches apart."""
-        matched = [n for n, rule in policy.columns.items() if rule.role is Role.INSENSITIVE]
-        return (*matched, *([self.since] if self.since else []))
+        return (*self.matched, *([self.since] if self.since else []))
+
+    def about(self, columns: Mapping[str, ColumnRule]) -> Self:
+        """The same promise, told which columns are published unchanged besides sensitive ones."""
+        return replace(self, matched=tuple(n for n, r in columns.items() if r.role is Role.INSENSITIVE))
 
     def objections(self, policy: Policy) -> list[str]:
         """What a chain of releases cannot go with."""
