@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -104,14 +105,12 @@ def test_killed_at_every_step(stage, cluster):
 
 
 def test_an_auditor_reads_and_cannot_write(place, cluster):
+    """With the rights that the page on the ledger gives them."""
     url, key, out, name = place
     release(Ledger(url, key=key), out / "one")
-    cluster.sql(
-        "DROP ROLE IF EXISTS auditor",
-        "CREATE ROLE auditor LOGIN",
-        "GRANT SELECT ON entries, head, alembic_version TO auditor",
-        name=name,
-    )
+    page = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    grants = page.partition("```sql\n")[2].partition("```")[0]
+    cluster.sql("DROP ROLE IF EXISTS auditor", *grants.strip().rstrip(";").split(";"), name=name)
     seen = cluster.url(name, user="auditor")
     auditor = Ledger(seen, readonly=True)
     public = Ledger(url, key=key).public_key
@@ -119,6 +118,9 @@ def test_an_auditor_reads_and_cannot_write(place, cluster):
     assert [record.sequence for record in auditor.history("main")] == [1]
     with pytest.raises(WrongCall, match="reading only"):
         auditor.unstage("x")
+    cluster.sql("REVOKE SELECT ON staged FROM auditor", name=name)
+    with pytest.raises(BadLedger, match="does not let this role"):
+        auditor.verify()
     with pytest.raises(BadLedger, match="does not let this role"):
         release(Ledger(seen, key=key), out / "two")
     cluster.sql("DROP OWNED BY auditor", "DROP ROLE auditor", name=name)

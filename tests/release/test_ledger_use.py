@@ -164,16 +164,32 @@ def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
     """With a made-up next step."""
     steps = tmp_path / "migrations"
     shutil.copytree(schema.MIGRATIONS, steps)
-    (steps / "versions" / "0002_more.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\nrevision = '0002'\ndown_revision = '0001'\n"
+    (steps / "versions" / "9999_more.py").write_text(
+        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\n"
+        f"down_revision = '{REVISION}'\n"
         "def upgrade():\n    op.add_column('staged', sa.Column('note', sa.Text))\n",
         encoding="utf-8",
     )
     database = Database(f"sqlite:///{tmp_path}/ledger.db")
-    schema.prepare(database, migrations=steps, goal="0002")
+    schema.prepare(database, migrations=steps, goal="9999")
     with database.reading() as connection:
-        assert schema.revision(connection) == "0002"
-    assert Ledger(f"sqlite:///{tmp_path}/ledger.db.before-0002", readonly=True).history() == filled.history()
+        assert schema.revision(connection) == "9999"
+    assert Ledger(f"sqlite:///{tmp_path}/ledger.db.before-9999", readonly=True).history() == filled.history()
+
+
+def test_a_ledger_of_the_first_version_is_upgraded(tmp_path):
+    """Where nothing is under way; what is under way is finished by the version that began it."""
+    for number in range(2):
+        database = Database(f"sqlite:///{tmp_path}/{number}.db")
+        schema.prepare(database, goal="0001")
+        if number:
+            change(database.path, "INSERT INTO staged VALUES ('a', 'open', '', '/x', '/y')")
+            with pytest.raises(BadLedger, match="under way"):
+                schema.prepare(database)
+        else:
+            schema.prepare(database)
+        with database.reading() as connection:
+            assert schema.revision(connection) == ("0001" if number else REVISION)
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, select
 
 from sfumato.release.ledger.entry import KEY, RELEASE, Entry
 from sfumato.release.ledger.seen import Head
-from sfumato.release.ledger.tables import ENTRIES, HEAD, STAGED
+from sfumato.release.ledger.tables import ENTRIES, HEAD
 from sfumato.terms.errors import BadLedger
 
 
@@ -53,6 +53,12 @@ def key_in_force(connection: Connection) -> str:
     return public_key(connection.execute(wanted).scalar())
 
 
+def keys(connection: Connection) -> tuple[str, ...]:
+    """Every public key that was ever in force, newest first."""
+    wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc())
+    return tuple(public_key(body) for body in connection.execute(wanted).scalars())
+
+
 def public_key(body: object) -> str:
     """The key that an entry of keys names."""
     return str(_body(body).get("public_key", ""))
@@ -71,12 +77,6 @@ def holds(connection: Connection, seen: Head) -> bool:
         connection.execute(select(ENTRIES.c.hash).where(ENTRIES.c.number == seen.number)).scalar()
         == seen.hash
     )
-
-
-def is_open(connection: Connection, release: str) -> bool:
-    """Whether the release is under way, and nobody gave it up."""
-    wanted = select(STAGED.c.state).where(STAGED.c.release == release)
-    return connection.execute(wanted).scalar() == "open"
 
 
 def _body(text: object) -> dict[str, Any]:

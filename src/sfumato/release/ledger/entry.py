@@ -72,9 +72,11 @@ class Entry:
             return "it names another key than the one in force"
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
-        return "" if self.kind == KEY or self.memory_is_whole else "what it remembers was changed"
+        return "" if self.memory_is_whole else "what it remembers was changed"
 
     @property
     def memory_is_whole(self) -> bool:
-        """Whether what is remembered is what was sealed."""
+        """Whether what is remembered is what was sealed; a change of keys has nothing to remember."""
+        if self.kind == KEY:
+            return not self.memory
         return bool(json.loads(self.kept)["memory"] == digest(self.memory))

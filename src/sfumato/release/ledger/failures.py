@@ -17,6 +17,10 @@ class LostDatabase(LedgerConflict):
     """The database went away; whether the last transaction counts is not known."""
 
 
+class Denied(BadLedger):
+    """The database does not let this role do it."""
+
+
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -59,7 +63,7 @@ def _from_postgresql(state: str | None, kind: str) -> SfumatoError:
     if state in WAITED:
         return LedgerConflict("the ledger is in use by another process", remedy="Try again.")
     if state in DENIED:
-        return BadLedger("the database does not let this role in, or not write", remedy="Look at its grants.")
+        return Denied("the database does not let this role in, or not write", remedy="Look at its grants.")
     if state is None or state[:2] == "08" or state in {"57P01", "57P02", "57P03"}:
         return LostDatabase("the database of the ledger cannot be reached", remedy="Try again later.")
     return BadLedger(f"the ledger cannot be used ({kind}, {state})", remedy="Run `sfumato ledger verify`.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
-from sfumato.release.ledger import entries, schema, seen
+from sfumato.release.ledger import entries, schema, seen, underway
 from sfumato.release.ledger.database import Database
 from sfumato.release.ledger.entry import KEY, Entry
 from sfumato.release.ledger.failures import Collision, LostDatabase
@@ -218,7 +218,7 @@ class Ledger:
         def work(connection: Connection) -> Entry:
             if found := entries.find(connection, record.release):
                 return found
-            if not entries.is_open(connection, record.release):
+            if not underway.is_open(connection, record.release):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
             last = entries.last(connection, record.chain)
             if (last.hash if last else "") != after:
@@ -282,27 +282,27 @@ class Ledger:
 
     def stage(self, release: str, *, host: str, folder: Path, target: Path) -> None:
         """Note that a release is being written to `folder`, to become `target`."""
-        row = {
-            "release": release,
-            "state": "open",
-            "host": host,
-            "folder": str(folder),
-            "target": str(target),
-        }
-        self.write(
-            lambda connection: (
-                None
-                if entries.is_open(connection, release)
-                else connection.execute(insert(STAGED).values(row)) and None
-            )
-        )
+        place = {"release": release, "host": host, "folder": str(folder), "target": str(target)}
+
+        def work(connection: Connection) -> None:
+            if not underway.is_open(connection, release):
+                row = underway.sealed({**place, "state": underway.OPEN}, self._key)
+                connection.execute(insert(STAGED).values(row))
+
+        self.write(work)
 
     def staged(self, host: str) -> list[tuple[str, Path, Path]]:
         """The releases under way on this machine: name, folder, target."""
-        wanted = select(STAGED).where(STAGED.c.host == host).order_by(STAGED.c.release)
         with self.database.reading() as connection:
-            rows = connection.execute(wanted).all()
-        return [(row.release, Path(row.folder), Path(row.target)) for row in rows]
+            found = [row for row in underway.rows(connection) if row["host"] == host]
+            keys = entries.keys(connection) if found else ()
+        for row in found:
+            if not underway.is_sealed(row, keys):
+                raise BadLedger(
+                    "what the ledger says of a release under way was changed",
+                    remedy="Run `sfumato ledger verify`.",
+                )
+        return [(row["release"], Path(row["folder"]), Path(row["target"])) for row in found]
 
     def settle(self, release: str) -> Entry | None:
         """The entry of a release; where there is none, none can come any more.
@@ -313,8 +313,10 @@ class Ledger:
         def work(connection: Connection) -> Entry | None:
             if found := entries.find(connection, release):
                 return found
-            chosen = update(STAGED).where(STAGED.c.release == release).values(state="abandoned")
-            connection.execute(chosen)
+            mine = STAGED.c.release == release
+            for row in connection.execute(select(STAGED).where(mine)).mappings().all():
+                given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)
+                connection.execute(update(STAGED).where(mine).values(given_up))
             return None
 
         return self.write(work)

@@ -2,7 +2,7 @@
 
 entries   one row per release or change of key; never changed or deleted; each names the one before
 head      one row: the number and the hash of the last entry, signed
-staged    releases under way: where their folders are, so that a crash can be cleaned up after
+staged    releases under way: where their folders are, so that a crash can be cleaned up after; each signed
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The migration that the code of this version works with."""
 
 METADATA = MetaData()
@@ -59,4 +59,5 @@ STAGED = Table(
     Column("host", Text, nullable=False),
     Column("folder", Text, nullable=False),
     Column("target", Text, nullable=False),
+    Column("seal", String(128), nullable=False),
 )

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, select, text
 
-from sfumato.release.ledger import entries, seen
+from sfumato.release.ledger import entries, seen, underway
 from sfumato.release.ledger.entry import KEY, Entry
-from sfumato.release.ledger.failures import LostDatabase
+from sfumato.release.ledger.failures import Denied
 from sfumato.release.ledger.sealing import NOTHING, head_message, signed
 from sfumato.release.ledger.seen import Head
-from sfumato.release.ledger.tables import ENTRIES
+from sfumato.release.ledger.tables import ENTRIES, HEAD
 from sfumato.terms.card import Card, several
-from sfumato.terms.errors import BadLedger, LedgerConflict
+from sfumato.terms.errors import BadLedger
 
 if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
+
+PAGE = 500
+"""How many entries are read at a time."""
+
+UNREADABLE = (Exception,)
+"""What a damaged row may raise, anywhere between the page and the dataclass."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +96,10 @@ def verify(
             faults += _file_faults(connection, ledger.database.path is not None)
             faults += _entry_faults(connection, keys, hashes)
             head, wrong = _head_faults(connection, keys, hashes)
-            faults += wrong
-    except LostDatabase:
+            faults += [*wrong, *_underway_faults(connection, keys)]
+    except Denied:
         raise
-    except (BadLedger, LedgerConflict) as error:
-        if isinstance(error, LedgerConflict):
-            raise
+    except BadLedger:
         faults.append(Fault(len(hashes) + 1, "it cannot be read"))
     if before and hashes[before.number - 1 : before.number] != [before.hash]:
         faults.append(
@@ -116,22 +121,37 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
 
 def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) -> Iterator[Fault]:
     """Walk through the entries; fills the keys in force and the hashes on the way."""
-    count = int(connection.execute(select(func.max(ENTRIES.c.number))).scalar() or 0)
+    numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
     lengths: dict[str, int] = {}
-    if not count:
+    if not numbers:
         yield Fault(1, "it is not there")
-    for number in range(1, count + 1):
-        try:
-            entry = entries.at(connection, number)
-        except Exception:  # a damaged row may fail anywhere between the page and the dataclass
-            entry = None
-        if entry is None:
-            hashes.append("")
-            yield Fault(number, "it is not there, or cannot be read")
-            continue
-        if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
-            yield Fault(number, what)
-        hashes.append(entry.hash)
+    for begin in range(1, len(numbers) + 1, PAGE):
+        end = min(begin + PAGE, len(numbers) + 1)
+        found = _page(connection, begin, end)
+        for number in range(begin, end):
+            entry = found.get(number)
+            if entry is None:
+                hashes.append("")
+                yield Fault(number, "it is not there, or cannot be read")
+                continue
+            if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
+                yield Fault(number, what)
+            hashes.append(entry.hash)
+    if numbers and numbers[-1] != len(numbers):
+        yield Fault(None, "there are entries with numbers out of order")
+
+
+def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
+    """The entries with these numbers; one by one where a damaged row is in the way."""
+    wanted = select(ENTRIES).where(ENTRIES.c.number >= begin, ENTRIES.c.number < end)
+    with contextlib.suppress(*UNREADABLE):
+        return {row["number"]: Entry.of(dict(row)) for row in connection.execute(wanted).mappings()}
+    found = {}
+    for number in range(begin, end):
+        with contextlib.suppress(*UNREADABLE):
+            if entry := entries.at(connection, number):
+                found[number] = entry
+    return found
 
 
 def _wrong(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
@@ -155,9 +175,10 @@ def _wrong(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]
 def _head_faults(
     connection: Connection, keys: list[str], hashes: list[str]
 ) -> tuple[Head | None, list[Fault]]:
-    row = entries.head(connection)
-    if row is None:
-        return None, [Fault(None, "the head is missing")]
+    rows = connection.execute(select(HEAD)).all()
+    if len(rows) != 1 or rows[0].one != 1:
+        return None, [Fault(None, "the head is missing, or there are several")]
+    row = rows[0]
     head = Head(row.number, row.hash)
     if head.number != len(hashes) and isinstance(head.number, int) and head.number > len(hashes):
         return head, [Fault(len(hashes) + 1, "the last entries were cut off: the head is further")]
@@ -166,6 +187,12 @@ def _head_faults(
     if not keys or not signed(head_message(head.number, head.hash), str(row.signature), keys[-1]):
         return head, [Fault(None, "the head is not signed by the key in force")]
     return head, []
+
+
+def _underway_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]:
+    for row in underway.rows(connection):
+        if not underway.is_sealed(row, keys):
+            yield Fault(None, "what it says of a release under way was changed")
 
 
 def _certificate_faults(certificates: Sequence[Mapping[str, Any]], hashes: list[str]) -> Iterator[Fault]:
