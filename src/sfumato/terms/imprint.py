@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.terms.arrays import packed, unpacked
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.terms.marks import Marks, label_marks, matching, tree_marks
@@ -167,17 +165,17 @@ class Imprint:
                 {
                     "name": k.name,
                     "taxonomy": k.digest,
-                    "parent": _packed(k.parent),
-                    "marks": _packed(k.marks),
-                    "cut": _packed(k.cut),
+                    "parent": packed(k.parent),
+                    "marks": packed(k.marks),
+                    "cut": packed(k.cut),
                 }
                 for k in self.keys
             ],
-            "nodes": _packed(self.nodes),
-            "owner": _packed(self.owner),
-            "values": _packed(self.values),
-            "counts": _packed(self.counts),
-            "batches": _packed(self.batches),
+            "nodes": packed(self.nodes),
+            "owner": packed(self.owner),
+            "values": packed(self.values),
+            "counts": packed(self.counts),
+            "batches": packed(self.batches),
         }
 
     def to_json(self) -> str:
@@ -193,27 +191,27 @@ class Imprint:
                 KeyImprint(
                     str(k["name"]),
                     str(k["taxonomy"]),
-                    _unpacked(k["parent"], np.int32),
-                    _unpacked(k["marks"], np.uint64),
-                    _unpacked(k["cut"], np.int32),
+                    unpacked(k["parent"], np.int32),
+                    unpacked(k["marks"], np.uint64),
+                    unpacked(k["cut"], np.int32),
                 )
                 for k in words["keys"]
             )
-            nodes = _unpacked(words["nodes"], np.int32)
+            nodes = unpacked(words["nodes"], np.int32)
             made = cls(
                 keys,
                 tuple(map(str, words["unchanged"])),
                 nodes.reshape(-1, len(keys)) if keys else nodes.reshape(min(1, words["rows"]), 0),
-                _unpacked(words["owner"], np.int32),
-                _unpacked(words["values"], np.uint64).reshape(-1, 2),
-                _unpacked(words["counts"], np.int64),
-                _unpacked(words["batches"], np.uint64).reshape(-1, 2),
+                unpacked(words["owner"], np.int32),
+                unpacked(words["values"], np.uint64).reshape(-1, 2),
+                unpacked(words["counts"], np.int64),
+                unpacked(words["batches"], np.uint64).reshape(-1, 2),
                 words["since"],
                 str(words["policy"]),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
-        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):
+        except (KeyError, TypeError, ValueError):
             raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.") from None
         return made
 
@@ -256,13 +254,3 @@ def grouped(
 
 def _within(numbers: NDArray[np.integer], size: int) -> bool:
     return bool(np.all((numbers >= 0) & (numbers < size)))
-
-
-def _packed(array: NDArray[Any]) -> str:
-    little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(little.tobytes(), 6)).decode("ascii")
-
-
-def _unpacked(text: str, dtype: type[np.generic]) -> NDArray[Any]:
-    raw = zlib.decompress(base64.b64decode(text, validate=True))
-    return np.frombuffer(raw, dtype=np.dtype(dtype).newbyteorder("<")).astype(dtype)

@@ -18,9 +18,10 @@ class Record:
     """One release: what was promised, how columns were recoded, what later checks need. Never a row.
 
     `cuts` maps columns to the node numbers of their cuts, in the taxonomies that `taxonomies` gives the
-    digests of. `memory` is whatever the caller wants to be told again, as bytes. `figures` are for the
-    history; they are not in the certificate. `files` are the written files while the
-    release is being made, and only then. A record that is not in the ledger yet has number 0.
+    digests of; `trees` lets published texts be read as such nodes. `memory` is whatever the caller wants to
+    be told again, as bytes. `figures` are for the history; they are not in the certificate. `files` are the
+    written files while the release is being made, and only then. A record that is not in the ledger yet has
+    number 0.
     """
 
     release: str
@@ -33,6 +34,7 @@ class Record:
     versions: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
+    trees: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     memory: bytes = field(default=b"", repr=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
@@ -48,7 +50,7 @@ class Record:
             release=entry.release,
             chain=entry.chain,
             **{name: body[name] for name in PUBLIC},
-            **{name: kept[name] for name in KEPT},
+            **{name: kept[name] for name in KEPT if name in kept},
             memory=entry.memory,
             number=entry.number,
             sequence=entry.sequence,
@@ -74,7 +76,9 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-KEPT = ("taxonomies", "cuts", "figures")
+KEPT = ("taxonomies", "cuts", "trees", "figures")
+"""What stays in the ledger. Entries that are older than one of these names lack it."""
+
 
 Check = Callable[[Sequence[Record], Record], Mapping[str, Any] | None]
 """Holds a release against the earlier ones of its chain; raises `RefusedByHistory`, or gives more figures."""
