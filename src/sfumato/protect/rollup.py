@@ -95,7 +95,7 @@ class RollUp:
         entries, counts = self.fields.entries(table), table.counts
         if not table.has_person:
             entries, counts = self._regroup(entries, counts, self.fields.where([]), [])[1:]
-        self._order = sorted(range(keys), key=lambda j: (-self._spread(entries, counts, j), j))
+        self.order = sorted(range(keys), key=lambda j: (-self._spread(entries, counts, j), j))
         self._held: dict[Levels, tuple[Ints, Counts]] = {(0,) * keys: (entries, counts)}
         self._entries = len(counts)
         self._limit = HELD + len(counts)
@@ -146,7 +146,7 @@ class RollUp:
     def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
         place = [0] * len(levels)
         table = self._held[tuple(place)]
-        for j in self._order:
+        for j in self.order:
             for level in range(levels[j], 0, -1):
                 place[j] = level
                 if (near := self._held.pop(tuple(place), None)) is not None:
