@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sfumato.declare import promises, searches
 from sfumato.declare.problems import Place, Problem, did_you_mean, short
 from sfumato.declare.promises.registry import ColumnOptions
+from sfumato.declare.recipients import recipient_objections
 from sfumato.declare.searches import LOSSES, Ability
 from sfumato.declare.term_rule import set_objections
 from sfumato.terms.errors import WrongCall
@@ -267,5 +268,6 @@ ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _limits,
     _person,
     set_objections,
+    recipient_objections,
     _own_rows,
 ]

@@ -16,6 +16,7 @@ from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.knowledge_doctor import SetsHeld, examine_knowledge, examine_sets
 from sfumato.declare.policy import ColumnRule, Policy
 from sfumato.declare.problems import did_you_mean, short
+from sfumato.declare.recipients import Coalition
 from sfumato.declare.yaml import read
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Missing, Role
@@ -32,6 +33,7 @@ def examine(policy: Policy, survey: Evidence | None = None) -> list[Ailment]:
     found = list(_hierarchies(policy))
     for _, knowledge in _known(policy):
         found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
+    found += _alone(policy)
     if survey is not None:
         found += _columns(policy, survey)
         found += _few_people(policy, survey)
@@ -92,6 +94,19 @@ def _hierarchies(policy: Policy) -> Iterator[Ailment]:
     for rule in policy.columns.values():
         if isinstance(rule.taxonomy, HierarchyFile):
             yield from examine_hierarchy(rule.taxonomy.content, name=rule.taxonomy.name)
+
+
+def _alone(policy: Policy) -> Iterator[Ailment]:
+    """Versions that are safe only as long as nobody puts two of them together."""
+    if policy.recipients is not None and policy.recipients.coalition is Coalition.NONE:
+        yield Ailment(
+            "coalition",
+            Gravity.NOTE,
+            "recipients",
+            "two recipients who put their versions together may learn more than is promised",
+            1,
+            "Say coalition: pairs or any, if they may meet.",
+        )
 
 
 def _columns(policy: Policy, survey: Evidence) -> Iterator[Ailment]:

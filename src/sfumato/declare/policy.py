@@ -14,6 +14,8 @@ from typing import Any
 from sfumato.declare.builders import Flat, TaxonomyRule
 from sfumato.declare.exact import written
 from sfumato.declare.problems import Origin, did_you_mean, refuse, short
+from sfumato.declare.recipients import RecipientRule
+from sfumato.declare.recipients import also_coded as coded_for_recipients
 from sfumato.declare.term_rule import TermRule, forms_of
 from sfumato.terms.errors import BadPolicy, BadTaxonomy
 from sfumato.terms.microdata import Coding, Missing, Role
@@ -77,6 +79,7 @@ class Policy:
     protect: ProtectRule = ProtectRule()
     missing: Missing = Missing.OWN_VALUE
     person: str | None = None
+    recipients: RecipientRule | None = None
     folder: Path | None = field(default=None, compare=False)
     origin: Origin = field(default=Origin(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
@@ -115,6 +118,7 @@ class Policy:
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
+        read.update(coded_for_recipients(self))
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
             for name, rule in self.columns.items()
@@ -165,7 +169,9 @@ class Policy:
             "protect": _protect(self.protect),
             "missing": self.missing.value,
         }
-        return found if self.person is None else {**found, "person": self.person}
+        if self.person is not None:
+            found["person"] = self.person
+        return found if self.recipients is None else {**found, "recipients": self.recipients.words}
 
     def to_yaml(self) -> str:
         """The policy as a file, with the reasons of guesses as comments."""

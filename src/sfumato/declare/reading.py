@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sfumato.declare import promises as known_promises
-from sfumato.declare import schema, shape
+from sfumato.declare import recipients, schema, shape
 from sfumato.declare.allowed import Promise, of_search, options_of, roles
 from sfumato.declare.builders import TaxonomyRule, rule_from
 from sfumato.declare.exact import fraction
@@ -30,6 +30,7 @@ def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Poli
         refuse(problems, origin)
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
+    given_to = reader.recipients()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return Policy(
@@ -38,6 +39,7 @@ def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Poli
         protect,
         Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
         cast("str | None", reader.words.get("person")),
+        given_to,
         folder,
         origin,
     )
@@ -83,6 +85,15 @@ class _Reader:
         margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
         terms = TermRule(margin=margin, **asked)
         return ProtectRule(suppress=suppress, weights=weights, terms=terms, **words)
+
+    def recipients(self) -> recipients.RecipientRule | None:
+        given = self.words.get("recipients")
+        if isinstance(given, recipients.RecipientRule):
+            return given
+        if not isinstance(given, Mapping) or any(p.place[:1] == ("recipients",) for p in self.problems):
+            return None
+        tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
+        return recipients.read(given, tolerance)
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):

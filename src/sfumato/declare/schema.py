@@ -7,6 +7,7 @@ from typing import Any
 from sfumato.declare import promises, searches
 from sfumato.declare.allowed import options_of, roles
 from sfumato.declare.builders import BUILDERS
+from sfumato.declare.recipients import schema as recipients
 from sfumato.declare.term_rule import schema as term_rule
 from sfumato.terms.microdata import Missing, Role
 
@@ -47,7 +48,7 @@ def schema() -> Schema:
     """The whole policy file.
 
     >>> sorted(schema()["properties"])
-    ['columns', 'missing', 'person', 'promises', 'protect', 'sfumato']
+    ['columns', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -78,6 +79,7 @@ def top() -> Schema:
                 "minLength": 1,
                 "description": "The column that tells people apart, where one person has several rows.",
             },
+            "recipients": recipients(),
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,
