@@ -1,0 +1,87 @@
+"""Who can build whose version: the fast answers are those of trying everything."""
+
+from itertools import combinations, product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recipients.table_one import table, version
+from sfumato.protect.framing import Family, Shown, covers
+from sfumato.protect.pooling import meet_of
+from sfumato.terms.cut import Cut
+from strategies import all_recodings, tables
+
+PATTERNS = st.lists(
+    st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6, unique_by=tuple
+)
+
+
+def is_frame_proof(patterns, size):
+    """By looking at every coalition."""
+    return not any(
+        np.all(patterns[list(some)].min(axis=0) <= patterns[v])
+        for v in range(len(patterns))
+        for some in combinations([u for u in range(len(patterns)) if u != v], size)
+    )
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), max_size=5), st.integers(0, 4))
+def test_covers_is_set_cover(lines, size):
+    known = np.array(lines, dtype=bool).reshape(-1, 4)
+    wanted = any(
+        known[list(some)].any(axis=0).all()
+        for count in range(size + 1)
+        for some in combinations(range(len(known)), count)
+    )
+    assert covers(known, size) == wanted
+
+
+@given(PATTERNS, st.integers(1, 4))
+def test_a_family_takes_exactly_what_keeps_it_frame_proof(patterns, size):
+    family = Family(3, size)
+    for pattern in np.array(patterns):
+        whole = np.vstack([family.members, pattern])
+        expected = all(is_frame_proof(whole, fewer) for fewer in range(1, size + 1))
+        assert family.take(pattern) == expected
+
+
+@given(st.data())
+def test_on_cuts_a_coalition_builds_what_its_meet_is_below(data):
+    people = data.draw(tables(rows=6, keys=2, leaves=4, min_rows=1))
+    every = st.sampled_from(all_recodings(people))
+    coalition, target = data.draw(st.lists(every, min_size=1, max_size=3)), data.draw(every)
+    shown = Shown(people)
+    meet = meet_of(coalition)
+    finer = True
+    for column in people.keys:
+        tree = column.taxonomy
+        for rank in np.unique(people.codes(column.name)):
+            finer &= tree.covers(int(target[column.name].node_of[rank]), int(meet[column.name].node_of[rank]))
+    assert shown.builds(coalition, target) == finer
+    size = data.draw(st.integers(1, 3))
+    some = [c for n in range(1, size + 1) for c in combinations(coalition, n)]
+    assert shown.framed(coalition, target, size) == any(shown.builds(c, target) for c in some)
+
+
+@given(st.data())
+def test_levels_are_the_fast_case_of_cuts(data):
+    people = data.draw(tables(rows=6, keys=2, leaves=4, min_rows=1))
+    shown, heights = Shown(people), [len(c.taxonomy.levels) for c in people.keys]
+    every = st.sampled_from(list(product(*map(range, heights))))
+    one, other = data.draw(every), data.draw(every)
+    cuts = [
+        {c.name: Cut.level(c.taxonomy, i) for c, i in zip(people.keys, levels, strict=True)}
+        for levels in (one, other)
+    ]
+    ranks = [np.array([r[i] for r, i in zip(shown.ranks(), x, strict=True)]) for x in (one, other)]
+    assert shown.builds([cuts[0]], cuts[1]) == bool(np.all(ranks[0] <= ranks[1]))
+    assert (shown.key(cuts[0]) == shown.key(cuts[1])) == bool(np.all(ranks[0] == ranks[1]))
+
+
+def test_nobody_builds_the_others_version_of_table_one():
+    shown = Shown(table())
+    one, other = version(1, 1), version(0, 2)
+    assert not shown.builds([one], other)
+    assert not shown.builds([other], one)
+    assert shown.builds([one, other], version(0, 1))
