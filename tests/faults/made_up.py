@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.release.certificate import examine, read
-from sfumato.release.issue import Prepared, issue
+from sfumato.release.issue import Prepared, issue, issue_all
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.recovery import recover
 from sfumato.release.steps import nothing
@@ -32,6 +33,16 @@ def release(ledger, into, *, chain="main", memory=b"", checks=(), at=nothing):
     return issue(ledger, lambda _: prepared(memory), into=into, chain=chain, checks=checks, at=at)
 
 
+NAMES = ("Ärzte", "registry", "the council")
+
+
+def release_to_three(ledger, into, *, chain="main", at=nothing):
+    def prepare(_):
+        return [replace(prepared(rows=100 + i), recipient=n, place=n) for i, n in enumerate(NAMES)]
+
+    return issue_all(ledger, prepare, into=into, chain=chain, at=at)
+
+
 def one_side(history, this):
     """Made up: releases of the same side are safe together, releases of two sides are not."""
     if any(earlier.memory != this.memory for earlier in history):
@@ -42,11 +53,24 @@ def visible(folder):
     return sorted(path for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
+def released(folder):
+    """The folders of releases; those with versions for several recipients hold one for each."""
+    return [
+        place
+        for path in visible(folder)
+        for place in ([path] if (path / "manifest.json").exists() else sorted(path.iterdir()))
+    ]
+
+
 def check_visible(folder):
     """A folder that has its name is whole."""
     for path in visible(folder):
+        if not (path / "manifest.json").exists():
+            assert {place.name for place in path.iterdir()} == set(NAMES), "all versions, or none"
+    for path in released(folder):
         found = examine(path / "certificate.json")
         assert found.holds, (path.name, found.faults)
+        assert {file.name for file in path.iterdir()} == {"data.csv", "manifest.json", "certificate.json"}
 
 
 def check_all(url, key, folder):
@@ -58,7 +82,7 @@ def check_all(url, key, folder):
         assert ledger.verify().holds, ledger.verify().faults
         entered = {record.release: record.hash for record in ledger.history()}
     check_visible(folder)
-    certificates = [read(path / "certificate.json") for path in visible(folder)]
+    certificates = [read(path / "certificate.json") for path in released(folder)]
     assert {c["entry"]["release"]: c["hash"] for c in certificates} == entered, "in both, or in neither"
     assert len(certificates) == len(entered)
     left = [path.name for path in Path(folder).glob(".staged-*") if any(path.iterdir())]

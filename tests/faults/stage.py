@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb  # noqa: F401  # children that lost their rights may not be able to
 
-from faults.made_up import check_all, check_visible, one_side, release, visible
+from faults.made_up import NAMES, check_all, check_visible, one_side, release, release_to_three, visible
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.steps import STEPS
 from sfumato.terms.errors import LedgerConflict, RefusedByHistory, SfumatoError
@@ -92,6 +92,33 @@ def steps(stage, _):
         assert target.exists() == (after > before)
         told[step], before = after - before, after
     return told
+
+
+def versions(stage, _):
+    """kill -9 at every named step of a release in three versions, at each time that it is passed."""
+    before, told = stage.check(), {}
+    for step in STEPS:
+        each = len(NAMES) if step in ("written", "judged", "compared") else 1
+        for time_ in range(each):
+            target = stage.next()
+            code = ended(child(lambda t=target, s=step, n=time_: _version_killed(stage, t, s, n)))
+            assert code == -signal.SIGKILL, (step, time_, code)
+            after = stage.check()
+            assert target.exists() == (after > before)
+            told[f"{step} {time_ + 1}"], before = after - before, after
+    return told
+
+
+def _version_killed(stage, target, step, passed):
+    left = [passed]
+
+    def at(here):
+        if here == step:
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    release_to_three(stage.ledger(), target, at=at)
 
 
 def signals(stage, _):

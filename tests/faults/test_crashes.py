@@ -28,6 +28,16 @@ def test_killed_at_every_step(stage, tmp_path):
     assert left == [], "what only the judge may see is gone"
 
 
+def test_a_release_in_three_versions_is_there_in_all_or_in_none(stage, tmp_path):
+    told = stage("versions")
+    late = STEPS[COMMIT:]
+    assert told == {passed: 3 * (passed.split()[0] in late) for passed in told}
+    assert {passed.split()[0] for passed in told} == set(STEPS)
+    assert len(told) == len(STEPS) + 6
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+    assert left == [], "what only the judge may see is gone"
+
+
 def test_killed_at_random_moments(stage, times):
     count = times(10, 100)
     told = stage("moments", count)

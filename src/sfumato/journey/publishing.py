@@ -100,7 +100,7 @@ def release(
     the table, a manifest and a signed certificate; it appears whole, after the bytes were read again and
     judged. With `dry_run` nothing is written, and `into` is not needed.
     """
-    from sfumato.release.issue import issue, rehearse
+    from sfumato.release.issue import issue_all, rehearse
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.ledger.record import remembered
 
@@ -111,23 +111,21 @@ def release(
 
     checks = (beside_history(meant), *checks)
 
-    def prepare(history: Sequence[Record]) -> Prepared:
+    def prepare(history: Sequence[Record]) -> list[Prepared]:
         earlier = imprints(history) if looks_back(meant) else ()
         plan = protect(data, meant, earlier=earlier, progress=told)
-        return _prepared(plan, data, meant, remembered(memory_of(plan)), progress=told)
+        made = _prepared(plan, data, meant, remembered(memory_of(plan)), progress=told)
+        return [replace(made, recipient=recipient)]
 
     if dry_run:
-        earlier = _history(ledger, chain)
-        return rehearse(earlier, prepare, chain=chain, recipient=recipient, checks=checks)
+        return rehearse(_history(ledger, chain), prepare, chain=chain, checks=checks)[0]
     if into is None:
         raise WrongCall("no target named", remedy="Say into which new folder.")
     kind = format or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
     if kind not in ("csv", "parquet"):
         raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
     opened = Ledger(ledger) if isinstance(ledger, str) else ledger
-    return issue(
-        opened, prepare, into=into, name=f"data.{kind}", chain=chain, recipient=recipient, checks=checks
-    )
+    return issue_all(opened, prepare, into=into, name=f"data.{kind}", chain=chain, checks=checks)[0]
 
 
 def recipient_of(to: str | Sequence[str] | None) -> str | None:

@@ -34,7 +34,8 @@ class Prepared:
     """A release before it is written: what the ledger will remember, and how to write and judge it.
 
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
-    unsafe, with `private` a folder for what must not outlive it.
+    unsafe, with `private` a folder for what must not outlive it. `place` is the folder of one version among
+    several, below that of their event.
     """
 
     policy: str
@@ -43,6 +44,10 @@ class Prepared:
     verdicts: tuple[Verdict, ...] = ()
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
+    trees: Mapping[str, Any] = field(default_factory=dict)
+    override: Mapping[str, Any] | None = None
+    recipient: str | None = None
+    place: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     memory: bytes = b""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -51,20 +56,19 @@ class Prepared:
 Prepare = Callable[[Sequence[Record]], Prepared]
 """Plans a release, given the earlier ones of its chain."""
 
+PrepareAll = Callable[[Sequence[Record]], Sequence[Prepared]]
+"""Plans a version for each of several recipients."""
+
 
 def rehearse(
-    history: Sequence[Record],
-    prepare: Prepare,
-    *,
-    chain: str,
-    recipient: str | None = None,
-    checks: Sequence[Check] = (),
-) -> Receipt:
-    """Everything but writing: what a release would come to now."""
-    prepared = prepare(history)
-    record = _record(prepared, "", chain, recipient, at="")
-    record = _compared(history, replace(record, verdicts=_documents(prepared.verdicts)), checks)
-    return Receipt.of(record)
+    history: Sequence[Record], prepare: PrepareAll, *, chain: str, checks: Sequence[Check] = ()
+) -> tuple[Receipt, ...]:
+    """Everything but writing: what a release, in all its versions, would come to now."""
+    receipts = []
+    for prepared in prepare(history):
+        record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
+        receipts.append(Receipt.of(_compared(history, record, checks)))
+    return tuple(receipts)
 
 
 def issue(
@@ -74,65 +78,100 @@ def issue(
     into: str | Path,
     name: str = "data.csv",
     chain: str,
-    recipient: str | None = None,
     checks: Sequence[Check] = (),
     at: Step = nothing,
 ) -> Receipt:
     """Release a table to a new folder."""
+    (receipt,) = issue_all(
+        ledger,
+        lambda history: [prepare(history)],
+        into=into,
+        name=name,
+        chain=chain,
+        checks=checks,
+        at=at,
+    )
+    return receipt
+
+
+def issue_all(
+    ledger: Ledger,
+    prepare: PrepareAll,
+    *,
+    into: str | Path,
+    name: str = "data.csv",
+    chain: str,
+    checks: Sequence[Check] = (),
+    at: Step = nothing,
+) -> tuple[Receipt, ...]:
+    """Release one table in several versions, each to its place in a new folder: all of them, or none."""
     target = staging.check_folder(into)
     recover(ledger)
     staging.sweep(target.parent)
     history = ledger.history(chain)
     at("begun")
-    prepared = prepare(history)
+    versions = prepare(history)
     at("planned")
-    release = uuid.uuid4().hex
-    claim = staging.occupy(target, release)
-    folder = staging.folder_of(target, release)
+    event = uuid.uuid4().hex
+    claim = staging.occupy(target, event)
+    folder = staging.folder_of(target, event)
     try:
         try:
             at("occupied")
-            ledger.stage(release, host=staging.host(ledger), folder=folder, target=target)
+            ledger.stage(event, host=staging.host(ledger), folder=folder, target=target)
             at("staged")
-            record = _record(prepared, release, chain, recipient, at=ledger.clock().isoformat())
-            record, listed = _stage(prepared, record, folder / name, at)
-            record = _compared(history, record, checks)
-            at("compared")
-            _settle_on_disk(folder, record, listed)
+            now = ledger.clock().isoformat()
+            records = []
+            for i, prepared in enumerate(versions):
+                record = _record(prepared, event if i == 0 else uuid.uuid4().hex, chain, at=now)
+                record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
+                records.append(_compared(history, record, checks))
+                at("compared")
+            settled = [_settle_on_disk(record) for record in records]
+            to_disk(folder)
+            to_disk(folder.parent)
             at("ready")
         except BaseException:
-            _give_up(ledger, release, folder)
+            _give_up(ledger, event, folder)
             raise
         after = history[-1].hash if history else ""
         with uninterrupted():
-            entry = _commit(ledger, record, after, folder, at)
+            entries = _commit(ledger, settled, after, folder, at)
             at("committed")
-            staging.finish(entry, target, at=at)
+            staging.finish(entries, target, at=at)
             with contextlib.suppress(SfumatoError):  # recovery will
-                ledger.unstage(release)
+                ledger.unstage(event)
             at("done")
     finally:
         claim.release()
-    return Receipt.of(replace(Record.of(entry), files=tuple(target / file for file in _names(listed))))
+    return tuple(Receipt.of(_in_place(Record.of(entry), target, name)) for entry in entries)
 
 
-def _record(prepared: Prepared, release: str, chain: str, recipient: str | None, *, at: str) -> Record:
+def _in_place(record: Record, target: Path, name: str) -> Record:
+    return replace(record, files=(target / record.place / name,))
+
+
+def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:
     return Record(
         release,
         chain,
         prepared.policy,
         at=at,
-        recipient=recipient,
+        recipient=prepared.recipient,
         versions=prepared.versions,
         taxonomies=prepared.taxonomies,
         cuts=prepared.cuts,
+        trees=prepared.trees,
+        override=prepared.override,
+        place=prepared.place,
         figures=prepared.figures,
         memory=prepared.memory,
     )
 
 
-def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> tuple[Record, dict[str, Any]]:
+def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
     """Write the table, and have its bytes judged; what was judged is what the manifest names."""
+    file.parent.mkdir(mode=0o700, exist_ok=not prepared.place)
     private = file.parent / PRIVATE
     private.mkdir(mode=0o700)
     prepared.write(file)
@@ -142,8 +181,9 @@ def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> tuple[Re
     wipe(private)
     if wrong := manifest.faults(file.parent, listed):
         raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
+    store(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
     at("judged")
-    return replace(record, verdicts=_documents(verdicts), files=(file,)), listed
+    return replace(record, verdicts=_documents(verdicts), files=(file,))
 
 
 def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]) -> Record:
@@ -154,35 +194,36 @@ def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]
     return replace(record, figures=figures)
 
 
-def _settle_on_disk(folder: Path, record: Record, listed: dict[str, Any]) -> None:
+def _settle_on_disk(record: Record) -> Record:
     """Everything that is needed after the commit is on disk before it."""
-    content = manifest.as_bytes(listed)
-    store(folder / manifest.MANIFEST, content)
+    folder = record.files[0].parent
     staging.make_room(folder, record)
     for file in record.files:
         to_disk(file)
     to_disk(folder)
-    to_disk(folder.parent)
+    return replace(record, manifest=digest_of(folder / manifest.MANIFEST))
 
 
-def _commit(ledger: Ledger, record: Record, after: str, folder: Path, at: Step) -> Entry:
+def _commit(
+    ledger: Ledger, records: Sequence[Record], after: str, folder: Path, at: Step
+) -> tuple[Entry, ...]:
     """Enter the release; where that fails, find out what the ledger says before anything is thrown away."""
-    whole = replace(record, manifest=digest_of(folder / manifest.MANIFEST))
+    event = records[0].release
     try:
-        return ledger.commit(whole, after=after, before_commit=lambda: at("entered"))
+        return ledger.commit_event(records, after=after, before_commit=lambda: at("entered"))
     except Unfinished:
         raise
     except BaseException:
         try:
-            entry = ledger.settle(record.release)
+            entries = ledger.settle(event)
         except SfumatoError:
             raise Unfinished(
                 "whether the release counts is not known yet: the ledger cannot be asked",
                 remedy="Run `sfumato ledger recover` when it can.",
             ) from None
-        if entry is not None:
-            return entry
-        _give_up(ledger, record.release, folder)
+        if entries:
+            return entries
+        _give_up(ledger, event, folder)
         raise
 
 
@@ -196,7 +237,3 @@ def _give_up(ledger: Ledger, release: str, folder: Path) -> None:
 
 def _documents(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     return [verdict_document(verdict) for verdict in verdicts]
-
-
-def _names(listed: dict[str, Any]) -> list[str]:
-    return [str(file["name"]) for file in listed["files"]]

@@ -15,7 +15,7 @@ Outcome = Literal["finished", "rolled back", "under way", "lost"]
 
 @dataclass(frozen=True)
 class Recovered:
-    """What became of a release that was under way.
+    """What became of a release that was under way, or of all versions of one.
 
     finished      it is in the ledger, and its folder is in place
     rolled back   it is not in the ledger; what was written is gone
@@ -42,16 +42,16 @@ def _recover(ledger: Ledger, release: str, folder: Path, target: Path) -> Outcom
     if claim is None and folder.is_dir():
         return "under way"
     try:
-        entry = ledger.settle(release)
-        if entry is None:
+        entries = ledger.settle(release)
+        if not entries:
             wipe(folder)
         elif claim is not None:
-            staging.check_staged(entry, folder)
-            staging.finish(entry, target)
-        elif not staging.is_in_place(entry, target):
+            staging.check_staged(entries, folder)
+            staging.finish(entries, target)
+        elif not staging.is_in_place(entries, target):
             return "lost"
         ledger.unstage(release)
-        return "rolled back" if entry is None else "finished"
+        return "finished" if entries else "rolled back"
     finally:
         if claim is not None:
             claim.release()

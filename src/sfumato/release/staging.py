@@ -1,9 +1,13 @@
-"""Staging: a hidden folder beside the target, held by the process that fills it."""
+"""Staging: a hidden folder beside the target, held by the process that fills it.
+
+Versions for several recipients are folders in it: one rename makes all of them visible.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.release import certificate, manifest
@@ -71,14 +75,15 @@ def make_room(folder: Path, record: Record) -> None:
     )
 
 
-def finish(entry: Entry, target: Path, *, at: Step = nothing) -> None:
-    """Make a release visible that the ledger holds: certificate, then one rename. Can be done again."""
-    folder = folder_of(target, entry.release)
+def finish(entries: Sequence[Entry], target: Path, *, at: Step = nothing) -> None:
+    """Make visible what the ledger holds: certificates, then one rename. Can be done again."""
+    folder = folder_of(target, entries[0].release)
     try:
-        listed = _keep_only_listed(folder)
-        store(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
-        for name in listed:
-            (folder / name).chmod(0o666 & ~_umask())
+        places = [Record.of(entry).place for entry in entries]
+        if any(places):
+            _keep_only(folder, places)
+        for entry, place in zip(entries, places, strict=True):
+            _certify(entry, folder / place)
         folder.chmod(0o777 & ~_umask())
         to_disk(folder)
         at("certified")
@@ -93,33 +98,47 @@ def finish(entry: Entry, target: Path, *, at: Step = nothing) -> None:
         ) from None
 
 
-def is_in_place(entry: Entry, target: Path) -> bool:
-    """Whether the target is this release."""
-    listed = target / manifest.MANIFEST
-    return listed.is_file() and digest_of(listed) == Record.of(entry).manifest
+def is_in_place(entries: Sequence[Entry], target: Path) -> bool:
+    """Whether the target is this release, or holds all versions of it."""
+    return all(_is_in(target, Record.of(entry)) for entry in entries)
 
 
-def check_staged(entry: Entry, folder: Path) -> None:
+def check_staged(entries: Sequence[Entry], folder: Path) -> None:
     """Raise unless the staged files are those of the ledger, byte by byte."""
-    listed = folder / manifest.MANIFEST
-    if not listed.is_file() or digest_of(listed) != Record.of(entry).manifest:
-        raise BadLedger("the staged files are not those that the ledger speaks of", where=folder.name)
-    if wrong := manifest.faults(folder, manifest.read(listed)):
-        raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
+    for record in map(Record.of, entries):
+        if not _is_in(folder, record):
+            raise BadLedger("the staged files are not those that the ledger speaks of", where=folder.name)
+        whole = folder / record.place
+        if wrong := manifest.faults(whole, manifest.read(whole / manifest.MANIFEST)):
+            raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
 
 
-def _keep_only_listed(folder: Path) -> list[str]:
-    """The files of the release; anything else in the folder is removed."""
+def _is_in(folder: Path, record: Record) -> bool:
+    listed = folder / record.place / manifest.MANIFEST
+    return listed.is_file() and digest_of(listed) == record.manifest
+
+
+def _certify(entry: Entry, folder: Path) -> None:
+    """Put the certificate beside the files of a release, and nothing else."""
     named = [str(file["name"]) for file in manifest.read(folder / manifest.MANIFEST)["files"]]
-    keep = [*named, manifest.MANIFEST, certificate.CERTIFICATE]
+    listed = [*named, manifest.MANIFEST, certificate.CERTIFICATE]
+    _keep_only(folder, listed)
+    store(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
+    for name in listed:
+        (folder / name).chmod(0o666 & ~_umask())
+    folder.chmod(0o777 & ~_umask())
+    to_disk(folder)
+
+
+def _keep_only(folder: Path, named: Sequence[str]) -> None:
+    """Remove everything else from a folder."""
     for path in folder.iterdir():
-        if path.name in keep:
+        if path.name in named:
             continue
         if path.is_dir() and not path.is_symlink():
             wipe(path)
         else:
             path.unlink()
-    return keep
 
 
 def _umask() -> int:

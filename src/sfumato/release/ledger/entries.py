@@ -33,6 +33,16 @@ def find(connection: Connection, release: str) -> Entry | None:
     return None if row is None else Entry.of(dict(row))
 
 
+def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
+    """The entries of an event, which bears the name of its first release; they follow each other."""
+    first = find(connection, event)
+    found: list[Entry] = []
+    while first is not None and first.kind == RELEASE and first.event == event:
+        found.append(first)
+        first = at(connection, first.number + 1)
+    return tuple(found)
+
+
 def at(connection: Connection, number: int) -> Entry | None:
     """The entry with this number."""
     row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()

@@ -60,6 +60,11 @@ class Entry:
         return digest(canonical(self.public))
 
     @property
+    def event(self) -> str:
+        """What the entry is part of: its versions for several recipients have one in common."""
+        return str(json.loads(self.kept).get("event") or self.release)
+
+    @property
     def row(self) -> dict[str, Any]:
         """As the table holds it."""
         return asdict(self)

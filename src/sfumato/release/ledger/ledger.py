@@ -210,40 +210,50 @@ class Ledger:
     def commit(
         self, record: Record, *, after: str, before_commit: Callable[[], object] = lambda: None
     ) -> Entry:
-        """Enter a release, if its chain still ends with the entry whose hash is `after`; the publish event.
+        """Enter one release: an event of its own; see `commit_event`."""
+        return self.commit_event([record], after=after, before_commit=before_commit)[0]
 
-        A release that is in the ledger already is not entered again: the same answer is given.
+    def commit_event(
+        self, records: Sequence[Record], *, after: str, before_commit: Callable[[], object] = lambda: None
+    ) -> tuple[Entry, ...]:
+        """Enter all releases of an event, if their chain still ends with the entry whose hash is `after`.
+
+        This is the publish event. What is in the ledger already is not entered again: the same answer is
+        given. All records are of one chain; the first one's name is that of the event.
         """
+        event, chain = records[0].release, records[0].chain
 
-        def work(connection: Connection) -> Entry:
-            if found := entries.find(connection, record.release):
+        def work(connection: Connection) -> tuple[Entry, ...]:
+            if found := entries.of_event(connection, event):
                 return found
-            if not underway.is_open(connection, record.release):
+            if not underway.is_open(connection, event):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
-            last = entries.last(connection, record.chain)
+            last = entries.last(connection, chain)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
             self._key = self._current(connection, self._key)
             head = self._check_head(connection, self._key.public, seen.last_seen(self.key_path))
-            entry = record.entry(
-                number=head.number + 1,
-                sequence=last.sequence + 1 if last else 1,
-                previous=head.hash,
-                ledger=entries.identity(connection),
-            )
-            sealed = self._append(connection, entry)
+            identity, made = entries.identity(connection), list[Entry]()
+            for i, record in enumerate(records):
+                entry = record.entry(
+                    number=head.number + 1 + i,
+                    sequence=(last.sequence if last else 0) + 1 + i,
+                    previous=made[-1].hash if made else head.hash,
+                    ledger=identity,
+                )
+                made.append(self._append(connection, entry))
             before_commit()
-            return sealed
+            return tuple(made)
 
         try:
-            entry = self.write(work)
+            made = self.write(work)
         except LostDatabase:
             raise Unfinished(
                 "the database went away: whether the release counts is not known yet",
                 remedy="Run `sfumato ledger recover` when it is back.",
             ) from None
-        seen.note(self.key_path, Head(entry.number, entry.hash))
-        return entry
+        seen.note(self.key_path, Head(made[-1].number, made[-1].hash))
+        return made
 
     def _append(self, connection: Connection, entry: Entry, *, then: Key | None = None) -> Entry:
         """Seal an entry and move the head; `then` is the key that signs the head, if it changes here."""
@@ -304,20 +314,20 @@ class Ledger:
                 )
         return [(row["release"], Path(row["folder"]), Path(row["target"])) for row in found]
 
-    def settle(self, release: str) -> Entry | None:
-        """The entry of a release; where there is none, none can come any more.
+    def settle(self, release: str) -> tuple[Entry, ...]:
+        """The entries of a release or event; where there is none, none can come any more.
 
         Read under the writer's lock, so that a commit that is still on its way has arrived.
         """
 
-        def work(connection: Connection) -> Entry | None:
-            if found := entries.find(connection, release):
+        def work(connection: Connection) -> tuple[Entry, ...]:
+            if found := entries.of_event(connection, release):
                 return found
             mine = STAGED.c.release == release
             for row in connection.execute(select(STAGED).where(mine)).mappings().all():
                 given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)
                 connection.execute(update(STAGED).where(mine).values(given_up))
-            return None
+            return ()
 
         return self.write(work)
 

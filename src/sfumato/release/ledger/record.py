@@ -22,6 +22,10 @@ class Record:
     be told again, as bytes. `figures` are for the history; they are not in the certificate. `files` are the
     written files while the release is being made, and only then. A record that is not in the ledger yet has
     number 0.
+
+    Versions for several recipients are records of one `event`, entered one after the other; `place` is the
+    folder of each below that of the event (none where there is one version). `override` tells who allowed a
+    smaller k, and why.
     """
 
     release: str
@@ -34,7 +38,10 @@ class Record:
     versions: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
-    trees: Mapping[str, Any] = field(default_factory=dict)
+    trees: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    override: Mapping[str, Any] | None = None
+    event: str = ""
+    place: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     memory: bytes = field(default=b"", repr=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
@@ -76,9 +83,8 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-KEPT = ("taxonomies", "cuts", "trees", "figures")
+KEPT = ("taxonomies", "cuts", "trees", "override", "event", "place", "figures")
 """What stays in the ledger. Entries that are older than one of these names lack it."""
-
 
 Check = Callable[[Sequence[Record], Record], Mapping[str, Any] | None]
 """Holds a release against the earlier ones of its chain; raises `RefusedByHistory`, or gives more figures."""
