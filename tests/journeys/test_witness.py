@@ -16,8 +16,8 @@ import pytest
 
 from sfumato import journey
 from sfumato.journey import publishing
-from sfumato.release.private import PREFIX, private_folder
 from sfumato.terms.errors import BrokenPromise
+from sfumato.terms.private import PREFIX, private_folder
 
 CANARY = "canary-person-"
 POLICY = {
@@ -128,7 +128,7 @@ def test_nothing_stays_when_the_judge_fails(tmp_path, monkeypatch, error):
 
 KILLED = """
 import os, signal
-from sfumato.release.private import private_folder
+from sfumato.terms.private import private_folder
 with private_folder() as folder:
     (folder / "witness.csv").write_text("who")
     print(folder, flush=True)

@@ -13,8 +13,9 @@ from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.exchange import to_numpy
 from sfumato.engine.gather import Gathered
 from sfumato.engine.names import shown
+from sfumato.engine.pile import Alike, Table, first_alike
 from sfumato.engine.text import canonical
-from sfumato.terms.errors import BadData, BadTaxonomy
+from sfumato.terms.errors import BadData, BadTaxonomy, SfumatoError
 from sfumato.terms.microdata import Coding, Column, Microdata, Missing
 from sfumato.terms.packing import sort_and_count
 from sfumato.terms.taxonomy import Label, Taxonomy
@@ -44,9 +45,27 @@ def microdata(
         table, people = person_ranks(gathered.dictionaries[-1])
         tables.append(table)
         sizes.append(max(1, people))
-    packing, packed = gathered.repack(tables, sizes)
-    words, counts = sort_and_count(packed)
+    packing, packed, times = gathered.repack(tables, sizes)
+    words, counts = sort_and_count(packed, times)
     return Microdata(tuple(columns), packing, words, counts, person is not None, gathered.dropped, person)
+
+
+def alike_by_leaf(codings: Sequence[Coding]) -> Alike:
+    """Numbers of values that are one leaf, as far as the values so far tell."""
+
+    def alike(column: int, dictionary: Dictionary) -> Table | None:
+        values, index = dictionary.settle()
+        if column >= len(codings):
+            return first_alike(index)
+        texts = dictionary.texts(values)
+        try:
+            taxonomy = codings[column].build([*sorted(texts), *([None] if dictionary.missing else [])])
+        except SfumatoError:  # raised again when all values are known
+            return first_alike(index)
+        groups = leaf_ranks(taxonomy, texts)[index]
+        return first_alike(index if (groups[1:] == UNKNOWN).any() else groups)
+
+    return alike
 
 
 def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.int64]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +11,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.pile import Alike, Chunk, Pile, Table, repacked
+from sfumato.engine.spill import Spill
 from sfumato.engine.text import plain
+from sfumato.terms.memory import Memory
+from sfumato.terms.microdata import Counts
 from sfumato.terms.packing import Packing, Words
 from sfumato.terms.progress import Progress
+
+
+class Unlike(Exception):
+    """Numbers that were taken for the same while rows came in turned out to differ: read again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,51 +29,48 @@ class Gathered:
     """All rows of some columns, as packed numbers of their dictionaries.
 
     Dictionaries grow while rows come in, so every chunk has a packing of its own, as narrow as the
-    dictionaries were at that moment.
+    dictionaries were at that moment. `same` tells which numbers were not told apart.
     """
 
     dictionaries: tuple[Dictionary, ...]
-    chunks: list[tuple[Packing, Words]]
+    chunks: list[Chunk]
     rows: int
     dropped: int
+    same: Sequence[Table | None] = ()
 
     def repack(
-        self,
-        tables: Sequence[NDArray[np.integer]],
-        sizes: Sequence[int],
-        *,
-        columns: Sequence[int] | None = None,
-    ) -> tuple[Packing, Words]:
-        """New keys: column i is what `tables[i]` has for the numbers of column `columns[i]` (by default i).
+        self, tables: Sequence[NDArray[np.integer]], sizes: Sequence[int]
+    ) -> tuple[Packing, Words, Counts | None]:
+        """New keys: column i is what `tables[i]` has for its numbers; how often each row occurs, unless once.
 
         Uses up the chunks.
         """
-        columns = range(len(tables)) if columns is None else columns
+        for table, same in zip(tables, self.same, strict=False):
+            if same is not None and not np.array_equal(table[: len(same)], table[same]):
+                raise Unlike
         packing = Packing(tuple(sizes))
-        packed = np.zeros((packing.words, self.rows), np.int64)
-        moved = [t.astype(np.int64) << shift for t, (_, shift, _) in zip(tables, packing.places, strict=True)]
-        end = self.rows
-        while self.chunks:
-            before, words = self.chunks.pop()
-            start = end - words.shape[1]
-            for j, table, (word, _, _) in zip(columns, moved, packing.places, strict=True):
-                packed[word, start:end] |= table.take(_numbers(before, words, j))
-            end = start
-        return packing, packed
+        return packing, *repacked(self.chunks, packing, tables)
 
-
-def _on_own_pages(words: Words) -> Words:
-    """A copy whose memory goes back to the system as soon as it is given up."""
-    pages = np.ndarray(words.shape, np.int64, buffer=mmap.mmap(-1, max(1, words.nbytes)))
-    pages[:] = words
-    return pages
-
-
-def _numbers(packing: Packing, words: Words, column: int) -> NDArray[np.int64]:
-    word, shift, bits = packing.places[column]
-    numbers: NDArray[np.int64] = words[word] >> shift
-    numbers &= (1 << bits) - 1
-    return numbers
+    def blocks(
+        self,
+        packing: Packing,
+        tables: Sequence[NDArray[np.integer]],
+        columns: Sequence[int],
+        rows: int | None,
+    ) -> Iterator[tuple[Words, Counts | None]]:
+        """The same, about `rows` at a time (`None`: all at once); column i comes from column `columns[i]`."""
+        chunks = self.chunks
+        while chunks:
+            some, length = [], 0
+            while chunks and (rows is None or length < rows):
+                chunk = chunks.pop()
+                if rows is not None and chunk.length > rows:
+                    parts = range(0, chunk.length, rows)
+                    chunks += [chunk.part(start, start + rows) for start in parts]
+                    chunk = chunks.pop()
+                some.append(chunk)
+                length += chunk.length
+            yield repacked(some, packing, tables, columns)
 
 
 def gather(
@@ -78,10 +82,16 @@ def gather(
     phase: str,
     progress: Progress,
     total: int | None = None,
+    memory: Memory | None = None,
+    alike: Alike | None = None,
+    spill: Spill | None = None,
 ) -> Gathered:
-    """Read all rows once. Rows with a missing cell in one of the columns `whole` are left out and counted."""
+    """Read all rows once. Rows with a missing cell in one of the columns `whole` are left out and counted.
+
+    `memory`, `alike` and `spill` say what happens where rows are too many to be held: see `Pile`.
+    """
     dictionaries = tuple(Dictionary(name, schema.field(name).type) for name in names)
-    chunks: list[tuple[Packing, Words]] = []
+    pile = Pile(dictionaries, memory or Memory(), alike, spill)
     rows = dropped = 0
     keep = complete_rows(whole)
     for batch in batches:
@@ -92,11 +102,11 @@ def gather(
         codes = [d.encode(kept.column(d.name)) for d in dictionaries]
         packing = Packing(tuple(d.size for d in dictionaries))
         words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
-        chunks.append((packing, _on_own_pages(words)))
+        pile.add(packing, words)
         rows += len(kept)
         progress(phase, rows + dropped, total)
     pa.default_memory_pool().release_unused()
-    return Gathered(dictionaries, chunks, rows, dropped)
+    return Gathered(dictionaries, pile.chunks, rows, dropped, pile.same)
 
 
 def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:

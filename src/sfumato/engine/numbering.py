@@ -6,31 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.exchange import to_arrow
-from sfumato.engine.publish import Published
-from sfumato.terms.packing import sorted_keys
+from sfumato.engine.published import Published, Publishing
+from sfumato.engine.spill import Spill
 
 
-def number_last(published: Published, count: int) -> Published:
+def number_last(published: Published, count: int, spill: Spill) -> Published:
     """The same table, with numbers from 0 on in place of the values of its last `count` columns.
 
     Values are numbered as they first appear when rows are sorted by the columns before: a number says
     which cells are equal, and neither the value nor its place among the others. Missing cells stay missing.
     """
     first = len(published.names) - count
-    values, words = list(published.values), published.words.copy()
-    for column in range(first, len(values)):
-        size = len(values[column])
-        word, shift, bits = published.packing.places[column]
-        number = _by_appearance(published.codes(column), size)
-        words[word] &= ~(((1 << bits) - 1) << shift)
-        words[word] |= number[published.codes(column)] << shift
-        values[column] = to_arrow(np.arange(size))
-    return Published(published.names, tuple(values), published.packing, sorted_keys(words))
+    numbers = [np.full(len(values) + 1, -1, np.int64) for values in published.values[first:]]
+    for codes in published.blocks():
+        for number, column in zip(numbers, codes[first:], strict=True):
+            _number_new(number, column)
+    for number in numbers:
+        number[-1] = len(number) - 1
+    values = [*published.values[:first], *(to_arrow(np.arange(len(n) - 1)) for n in numbers)]
+    made = Publishing(published.names, values, spill)
+    for codes in published.blocks():
+        last = [number[column] for number, column in zip(numbers, codes[first:], strict=True)]
+        made.add(len(codes[0]), [*codes[:first], *last])
+    return made.finish()
 
 
-def _by_appearance(codes: NDArray[np.int32], missing: int) -> NDArray[np.int64]:
-    """The number of every code, counted as codes first appear; `missing` keeps its own."""
-    found, place = np.unique(codes[codes != missing], return_index=True)
-    number = np.arange(missing + 1)
-    number[found[np.argsort(place)]] = np.arange(len(found))
-    return number
+def _number_new(number: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
+    """Go on numbering codes as they appear; the last one means a missing cell and has no number."""
+    found, place = np.unique(codes, return_index=True)
+    unseen = (number[found] < 0) & (found < len(number) - 1)
+    new = found[unseen][np.argsort(place[unseen])]
+    start = int(number.max(initial=-1)) + 1
+    number[new] = np.arange(start, start + len(new))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,58 +12,27 @@ from numpy.typing import NDArray
 
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.exchange import text_array, to_arrow, to_numpy
+from sfumato.engine.exchange import text_array, to_numpy
 from sfumato.engine.gather import Gathered
+from sfumato.engine.pile import Alike, Table, first_alike
+from sfumato.engine.published import Published, Publishing
+from sfumato.engine.spill import Spill
 from sfumato.terms.errors import BadData, WrongCall
-from sfumato.terms.microdata import Codes, Column
-from sfumato.terms.packing import BLOCK, Packing, Words, sorted_keys
+from sfumato.terms.microdata import Codes, Column, Counts, Microdata
+from sfumato.terms.packing import Packing, Words, sort_and_count, sorted_keys
+from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import SUPPRESSED, Recoding, Rewriting
 
-ROWS_AT_A_TIME = 1 << 20
+BLOCK_ROWS = 1 << 21
+"""Rows recoded at a time, at most."""
+
+LEAST_ROWS = 1 << 16
+"""Rows recoded at a time where memory is scarce."""
 
 
-@dataclass(frozen=True, eq=False)
-class Published:
-    """The published table: sorted packed keys whose codes number sorted published values (missing: last)."""
-
-    names: tuple[str, ...]
-    values: tuple[pa.Array, ...]
-    packing: Packing
-    words: Words
-
-    @property
-    def rows(self) -> int:
-        return int(self.words.shape[1])
-
-    @property
-    def schema(self) -> pa.Schema:
-
-        return pa.schema([pa.field(n, v.type) for n, v in zip(self.names, self.values, strict=True)])
-
-    def codes(self, column: int, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
-        return self.packing.unpack(self.words[:, start:stop], column)
-
-    def batches(self, rows: int = ROWS_AT_A_TIME) -> Iterator[pa.RecordBatch]:
-        """The rows in order, every column a dictionary of published values."""
-        for start in range(0, self.rows, rows):
-            arrays = []
-            for j, values in enumerate(self.values):
-                codes = self.codes(j, start, start + rows)
-                indices = to_arrow(codes, missing=len(values))
-                arrays.append(pa.DictionaryArray.from_arrays(indices, values))
-            yield pa.RecordBatch.from_arrays(arrays, names=list(self.names))
-
-    def table(self) -> pa.Table:
-        """All rows, decoded, in fresh buffers that hold nothing else."""
-        columns = []
-        for j, values in enumerate(self.values):
-            codes = self.codes(j)
-            indices = to_arrow(codes, missing=len(values))
-            columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
-        return pa.Table.from_arrays(columns, schema=self.schema)
-
-
-def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Published:
+def publish(
+    gathered: Gathered, recoding: Recoding, names: Sequence[str], *, spill: Spill, progress: Progress = silent
+) -> Published:
     """Check that these are the rows that were planned, recode them and sort them.
 
     `gathered` holds the columns of the planned table, then its person column if it has one, then the other
@@ -73,20 +42,72 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
     values share a leaf: if the taxonomy of a sensitive column holds 90 and more to be one value, promises
     are judged on that one value, and the published table still says 93. Such a column is packed twice, as
     ranks to recognize the planned rows and as values to be published.
+
+    Rows are taken some at a time, sorted, and found among the planned ones. Where copies of a row publish
+    different things (`recoding.rewritten`), which copy is which is known only with all of them in order.
     """
     if not names:
         raise WrongCall("no column is left to publish")
     table = recoding.table
+    if gathered.rows != table.rows:
+        raise _another_table()
     planned = len(table.packing.sizes)
     orders = [_Ordered.of(d) for d in gathered.dictionaries]
+    ranks = _planned_ranks(gathered, table, orders)
+    parts, others = _parts(gathered, recoding, names, orders, ranks)
+    packing = Packing((*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)))
+    tables = [*ranks, *(orders[j].place for j in others)]
+    made = Publishing(names, [part.values for part in parts], spill)
+    finder = _Finder(table, packing)
+    rows = None if recoding.rewritten else max(LEAST_ROWS, min(BLOCK_ROWS, spill.memory.room // 32))
+    done = 0
+    for packed, counts in gathered.blocks(packing, tables, [*range(planned), *others], rows):
+        block = _Block(*finder.find(packed, counts), packing, recoding)
+        made.add(block.distinct, (block.codes(part) for part in parts), block.counts)
+        done += block.rows
+        progress("ordering", done, table.rows)
+    return made.finish()
+
+
+def alike_when_published(recoding: Recoding) -> Alike:
+    """Numbers of values that are one leaf of a key column, and are therefore published alike."""
+    columns = recoding.table.columns
+
+    def alike(column: int, dictionary: Dictionary) -> Table | None:
+        values, index = dictionary.settle()
+        if column >= len(columns) or not columns[column].role.is_key:
+            return first_alike(index)
+        groups = leaf_ranks(columns[column].taxonomy, dictionary.texts(values))[index]
+        return first_alike(index if (groups[1:] == UNKNOWN).any() else groups)
+
+    return alike
+
+
+def _planned_ranks(
+    gathered: Gathered, table: Microdata, orders: Sequence[_Ordered]
+) -> list[NDArray[np.int64]]:
+    """The planned code of every number of the planned columns."""
     ranks = [
         _ranks(order, d, c) for order, d, c in zip(orders, gathered.dictionaries, table.columns, strict=False)
     ]
     if table.has_person:
-        ranks.append(person_ranks(gathered.dictionaries[planned - 1])[0])
+        ranks.append(person_ranks(gathered.dictionaries[len(table.columns)])[0])
     for found, size in zip(ranks, table.packing.sizes, strict=True):
         if found.max(initial=0) >= size:
             raise _another_table()
+    return ranks
+
+
+def _parts(
+    gathered: Gathered,
+    recoding: Recoding,
+    names: Sequence[str],
+    orders: Sequence[_Ordered],
+    ranks: Sequence[NDArray[np.int64]],
+) -> tuple[list[_Part], list[int]]:
+    """How each column is published, and which dictionaries are packed besides those of the planned table."""
+    table = recoding.table
+    planned = len(table.packing.sizes)
     position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
     keys = {c.name: j for j, c in enumerate(table.keys)}
     parts: list[_Part] = []
@@ -103,19 +124,61 @@ def publish(gathered: Gathered, recoding: Recoding, names: Sequence[str]) -> Pub
             own = np.arange(len(orders[j].values) + 1)
             parts.append(_Part(orders[j].values, own, planned + len(others)))
             others.append(j)
-    packing, packed = gathered.repack(
-        [*ranks, *(orders[j].place for j in others)],
-        [*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)],
-        columns=[*range(planned), *others],
-    )
-    packed = sorted_keys(packed)
-    class_of = _classes(packing, packed, recoding)
-    row_of = np.arange(len(class_of)) if recoding.rewritten else None
-    if (class_of == SUPPRESSED).any():
+    return parts, others
+
+
+class _Finder:
+    """Finds rows among the planned ones; every planned row is found as often as it was counted."""
+
+    def __init__(self, table: Microdata, packing: Packing) -> None:
+        self._keys = table.words
+        small = table.counts.max(initial=0) <= np.iinfo(np.int32).max
+        self._left: NDArray[np.integer] = table.counts.astype(np.int32) if small else table.counts.copy()
+        last = table.packing.words - 1
+        beside = [bits for word, _, bits in packing.places[len(table.packing.sizes) :] if word == last]
+        self._shift = sum(beside)
+
+    def find(self, packed: Words, counts: Counts | None) -> tuple[Words, Counts | None, Codes]:
+        """The rows in order, how often each occurs, and which distinct row of the plan each is."""
+        from sfumato.kernels.locating import locate  # noqa: PLC0415  # compiled when first needed
+
+        if counts is None:
+            packed = sorted_keys(packed)
+        else:
+            packed, counts = sort_and_count(packed, counts)
+        owner = np.empty(packed.shape[1], np.int32)
+        weights = np.zeros(0, np.int64) if counts is None else counts
+        if not locate(packed, weights, self._shift, self._keys, self._left, owner):
+            raise _another_table()
+        return packed, counts, owner
+
+
+class _Block:
+    """Some rows in order, without those that are suppressed."""
+
+    def __init__(
+        self, packed: Words, counts: Counts | None, owner: Codes, packing: Packing, recoding: Recoding
+    ) -> None:
+        if recoding.rewritten and counts is not None:
+            packed, owner, counts = np.repeat(packed, counts, axis=1), np.repeat(owner, counts), None
+        self.rows = packed.shape[1] if counts is None else int(counts.sum())
+        class_of = recoding.class_of[owner]
         kept = class_of != SUPPRESSED
-        packed, class_of = packed[:, kept], class_of[kept]
-        row_of = None if row_of is None else row_of[kept]
-    return _assemble(names, parts, packing, packed, class_of, row_of)
+        everything = bool(kept.all())
+        self.distinct = int(np.count_nonzero(kept))
+        self._row = np.flatnonzero(kept) if recoding.rewritten else None
+        self._packing = packing
+        self._packed = packed if everything else packed[:, kept]
+        self._class_of = class_of if everything else class_of[kept]
+        self.counts = counts if counts is None or everything else counts[kept]
+
+    def codes(self, part: _Part) -> NDArray[np.int64]:
+        """What each row publishes."""
+        if part.by_row and self._row is not None:
+            return part.code[self._row]
+        if part.column is None:
+            return part.code[self._class_of]
+        return part.code[self._packing.unpack(self._packed, part.column)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,20 +231,6 @@ def _another_table() -> BadData:
     return BadData("this is not the table that was planned", remedy="Plan again with this table.")
 
 
-def _classes(packing: Packing, packed: Words, recoding: Recoding) -> Codes:
-    """The class of every sorted row, after comparing all rows with the planned ones."""
-    table = recoding.table
-    if packed.shape[1] != table.rows:
-        raise _another_table()
-    owner = np.repeat(np.arange(table.distinct, dtype=np.int32), table.counts)
-    for start in range(0, len(owner), BLOCK):
-        rows, mine = packed[:, start : start + BLOCK], table.words[:, owner[start : start + BLOCK]]
-        for j in range(len(table.packing.sizes)):
-            if not np.array_equal(packing.unpack(rows, j), table.packing.unpack(mine, j)):
-                raise _another_table()
-    return recoding.class_of[owner]
-
-
 def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     """The published texts of a key column, sorted, and which of them each class has (missing: last)."""
     texts, which = recoding.texts(key)
@@ -198,39 +247,3 @@ def _rewritten(new: Rewriting) -> _Part:
     number = {text: i for i, text in enumerate(texts)}
     place = np.array([len(texts) if x is None else number[x] for x in labels], np.int64)
     return _Part(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)
-
-
-def _assemble(
-    names: Sequence[str],
-    parts: Sequence[_Part],
-    packing: Packing,
-    packed: Words,
-    class_of: Codes,
-    row_of: NDArray[np.int64] | None,
-) -> Published:
-    """Pack the published codes of all columns and sort the rows by them; values of suppressed rows go."""
-    rows = len(class_of)
-
-    def index(part: _Part, start: int) -> NDArray[np.integer]:
-        span = slice(start, start + BLOCK)
-        if part.by_row and row_of is not None:
-            return row_of[span]
-        return class_of[span] if part.column is None else packing.unpack(packed[:, span], part.column)
-
-    values, codes = [], []
-    for part in parts:
-        seen = np.zeros(len(part.code), bool)
-        for start in range(0, rows, BLOCK):
-            seen[index(part, start)] = True
-        used = np.zeros(len(part.values) + 1, bool)
-        used[part.code[seen]] = True
-        used[-1] = False
-        values.append(part.values.take(to_arrow(np.flatnonzero(used))))
-        codes.append((np.cumsum(used) - used)[part.code])
-    published = Packing(tuple(len(v) + 1 for v in values))
-    words = np.zeros((published.words, rows), np.int64)
-    for part, code, (word, shift, _) in zip(parts, codes, published.places, strict=True):
-        moved = code << shift
-        for start in range(0, rows, BLOCK):
-            words[word, start : start + BLOCK] |= moved.take(index(part, start))
-    return Published(tuple(names), tuple(values), published, sorted_keys(words))

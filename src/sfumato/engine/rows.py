@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,16 +11,20 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from sfumato.engine.count import microdata
-from sfumato.engine.gather import gather
+from sfumato.engine.count import alike_by_leaf, microdata
+from sfumato.engine.gather import Unlike, gather
 from sfumato.engine.names import check_names, shown
 from sfumato.engine.numbering import number_last
-from sfumato.engine.publish import Published, publish
+from sfumato.engine.pile import Alike
+from sfumato.engine.publish import alike_when_published, publish
+from sfumato.engine.published import Published
+from sfumato.engine.spill import Spill
 from sfumato.engine.survey import DISTINCT, Survey
 from sfumato.engine.surveying import survey
 from sfumato.engine.term_sets import SetReader
 from sfumato.engine.write import writer
 from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.microdata import Coding, Microdata, Missing
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import Recoding
@@ -57,6 +61,7 @@ class RowSource:
     """A source over a reader."""
 
     reader: Reader
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def kind(self) -> str:
@@ -90,20 +95,32 @@ class RowSource:
         source = self._with_sets({c.name: c.form for c in codings if c.form})
         names = [c.name for c in codings] + ([] if person is None else [person])
         keys = [c.name for c in codings if c.role.is_key]
-        gathered = gather(
-            source.reader.batches(source._wanted(dict.fromkeys(names))),
-            source.reader.schema,
-            names,
-            whole=keys if missing is Missing.SUPPRESS else (),
-            phase="counting",
-            progress=progress,
-            total=self.reader.total,
-        )
-        return microdata(gathered, codings, missing=missing, person=person)
+
+        def count(alike: Alike | None) -> Microdata:
+            gathered = gather(
+                source.reader.batches(source._wanted(dict.fromkeys(names))),
+                source.reader.schema,
+                names,
+                whole=keys if missing is Missing.SUPPRESS else (),
+                phase="counting",
+                progress=progress,
+                total=self.reader.total,
+                memory=self.memory,
+                alike=alike,
+            )
+            progress("sorting", 0, None)
+            return microdata(gathered, codings, missing=missing, person=person)
+
+        try:
+            return count(alike_by_leaf(codings))
+        except Unlike:  # a taxonomy whose leaves depend on all values: no rows are joined before
+            return count(None)
 
     def recode(self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent) -> Any:
         """The published table, of the same kind as this one (a path gives a PyArrow table)."""
-        return self.reader.native(self.published(recoding, drop=drop, progress=progress).table())
+        with Spill(self.memory) as spill:
+            found = self._published(recoding, drop=drop, numbered=(), spill=spill, progress=progress)
+            return self.reader.native(found.table())
 
     def write(
         self,
@@ -122,23 +139,32 @@ class RowSource:
         are alike in that column, and nothing else. Only its owner may read such a file.
         """
         write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe, private=len(numbered) > 0)
-        return write(self.published(recoding, drop=drop, numbered=numbered, progress=progress), progress)
+        with Spill(self.memory) as spill:
+            found = self._published(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
+            return write(found, progress)
 
-    def published(
+    def _published(
         self,
         recoding: Recoding,
         *,
-        drop: Sequence[str] = (),
-        numbered: Sequence[str] = (),
-        progress: Progress = silent,
+        drop: Sequence[str],
+        numbered: Sequence[str],
+        spill: Spill,
+        progress: Progress,
     ) -> Published:
         """The published rows, coded and sorted: a second pass over the source."""
         sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
-        found = sets._published(recoding, drop=drop, numbered=numbered, progress=progress)
-        return sets.reader.written_back(found) if isinstance(sets.reader, SetReader) else found
+        found = sets._recoded(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
+        return sets.reader.written_back(found, spill) if isinstance(sets.reader, SetReader) else found
 
-    def _published(
-        self, recoding: Recoding, *, drop: Sequence[str], numbered: Sequence[str], progress: Progress
+    def _recoded(
+        self,
+        recoding: Recoding,
+        *,
+        drop: Sequence[str],
+        numbered: Sequence[str],
+        spill: Spill,
+        progress: Progress,
     ) -> Published:
         table = recoding.table
         person = table.person_column
@@ -158,18 +184,21 @@ class RowSource:
             phase="recoding",
             progress=progress,
             total=self.reader.total,
+            memory=self.memory,
+            alike=alike_when_published(recoding),
+            spill=None if recoding.rewritten else spill,
         )
         if gathered.dropped != table.dropped:
             raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
-        found = publish(gathered, recoding, published)
-        return number_last(found, len(last)) if last else found
+        found = publish(gathered, recoding, published, spill=spill, progress=progress)
+        return number_last(found, len(last), spill) if last else found
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""
         if not forms:
             return self
         self._wanted([part for form in forms.values() for part in form.parts])
-        return RowSource(SetReader(self.reader, forms))
+        return RowSource(SetReader(self.reader, forms), self.memory)
 
     def _wanted(self, names: Sequence[str] | dict[str, None]) -> list[str]:
         """These names, if the table has all of them."""

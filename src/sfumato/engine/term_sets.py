@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sfumato.engine.names import shown
-from sfumato.engine.publish import Published
+from sfumato.engine.published import Published, Publishing
+from sfumato.engine.spill import Spill
 from sfumato.engine.text import canonical, published_type
 from sfumato.terms.errors import BadData
-from sfumato.terms.packing import Packing, sorted_keys
 from sfumato.terms.term_sets import UNIT, SetForm, terms_of
 
 if TYPE_CHECKING:
@@ -74,18 +75,16 @@ class SetReader:
     def native(self, table: pa.Table) -> Any:
         return self.reader.native(table)
 
-    def written_back(self, published: Published) -> Published:
+    def written_back(self, published: Published, spill: Spill) -> Published:
         """The published table in the source's own representation, its rows in the order of their values."""
         for name, form in self.forms.items():
             if name not in published.names:
                 continue
             if form.parts:
-                published = self._apart(published, name, form.parts)
+                published = self._apart(published, name, form.parts, spill)
             else:
                 j = published.names.index(name)
-                values = self._values(published.values[j], name, form)
-                changed = (*published.values[:j], values, *published.values[j + 1 :])
-                published = replace(published, values=changed)
+                published = published.with_values(j, self._values(published.values[j], name, form))
         return published
 
     def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
@@ -96,27 +95,22 @@ class SetReader:
             )
         return pc.replace_substring(texts, UNIT, form.separator).cast(kind)
 
-    def _apart(self, published: Published, name: str, parts: Sequence[str]) -> Published:
+    def _apart(self, published: Published, name: str, parts: Sequence[str], spill: Spill) -> Published:
         """One 0/1 column per part, in the place of the column of sets."""
         j = published.names.index(name)
-        texts = [*published.values[j].to_pylist(), None]
-        held = [set(terms_of(text)) for text in texts]
-        columns = [published.codes(k).astype(np.int64) for k in range(len(published.names))]
-        values: list[pa.Array] = list(published.values)
-        names = list(published.names)
-        fresh, kinds = [], []
-        for part in parts:
-            has = np.array([part in terms for terms in held], np.int64)[columns[j]]
-            seen = np.unique(has)
-            fresh.append(np.searchsorted(seen, has))
-            kinds.append(_zero_and_one(self.reader.schema.field(part).type, part).take(pa.array(seen)))
-        columns[j : j + 1], values[j : j + 1], names[j : j + 1] = fresh, kinds, list(parts)
+        held = [set(terms_of(text)) for text in [*published.values[j].to_pylist(), None]]
+        has = [np.array([part in terms for terms in held], np.int64) for part in parts]
+        kinds = [_zero_and_one(self.reader.schema.field(part).type, part) for part in parts]
+        names = [*published.names[:j], *parts, *published.names[j + 1 :]]
+        values = [*published.values[:j], *kinds, *published.values[j + 1 :]]
         place = {name: i for i, name in enumerate(self.reader.schema.names)}
         order = sorted(range(len(names)), key=lambda k: place.get(names[k], place[parts[0]]))
-        columns, values = [columns[k] for k in order], [values[k] for k in order]
-        names = [names[k] for k in order]
-        packing = Packing(tuple(len(v) + 1 for v in values))
-        return Published(tuple(names), tuple(values), packing, sorted_keys(packing.pack(columns)))
+        made = Publishing([names[k] for k in order], [values[k] for k in order], spill)
+        for codes in published.blocks():
+            held_by = [table[codes[j]] for table in has]
+            columns: list[NDArray[np.integer]] = [*codes[:j], *held_by, *codes[j + 1 :]]
+            made.add(len(codes[0]), [columns[k] for k in order])
+        return made.finish()
 
 
 def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from sfumato.engine.delimited import DELIMITERS
 from sfumato.engine.exchange import text_array, to_arrow
-from sfumato.engine.publish import Published
+from sfumato.engine.published import Published
 from sfumato.engine.text import canonical
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.progress import Progress
@@ -132,11 +133,20 @@ def _write_parquet(published: Published, file: BinaryIO, progress: Progress) -> 
     ) as out:
         out.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema.serialize()).decode()})
         done = 0
-        for batch in published.batches(ROW_GROUP):
-            arrays = [a if j in text else a.dictionary_decode() for j, a in enumerate(batch.columns)]
+        for codes in published.blocks(ROW_GROUP):
+            arrays = [
+                _column(v, c, coded=j in text)
+                for j, (v, c) in enumerate(zip(published.values, codes, strict=True))
+            ]
             out.write_batch(pa.RecordBatch.from_arrays(arrays, schema=coded), row_group_size=ROW_GROUP)
-            done += len(batch)
+            done += len(codes[0])
             progress("writing", done, published.rows)
+
+
+def _column(values: pa.Array, codes: NDArray[np.int32], *, coded: bool) -> pa.Array:
+    """Some rows of a column, as codes or as values."""
+    cells = pa.DictionaryArray.from_arrays(to_arrow(codes, missing=len(values)), values)
+    return cells if coded else cells.dictionary_decode()
 
 
 def _write_csv(
@@ -147,15 +157,16 @@ def _write_csv(
     file.write((delimiter.join(head) + "\n").encode())
     cells = [_cells(values, delimiter, formula_safe) for values in published.values]
     separator = _text(delimiter)
-    for start in range(0, published.rows, LINES_AT_A_TIME):
-        stop = min(published.rows, start + LINES_AT_A_TIME)
-        columns = [c.take(to_arrow(published.codes(j, start, stop))) for j, c in enumerate(cells)]
+    done = 0
+    for codes in published.blocks(LINES_AT_A_TIME):
+        columns = [c.take(to_arrow(code)) for c, code in zip(cells, codes, strict=True)]
         lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
         ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
         _, offsets, data = ended.buffers()
         bounds = np.frombuffer(offsets, np.int64)
         file.write(memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])])
-        progress("writing", stop, published.rows)
+        done += len(codes[0])
+        progress("writing", done, published.rows)
 
 
 def _text(text: str) -> pa.Scalar:

@@ -15,10 +15,10 @@ from sfumato.journey.chain import beside_history, imprints, looks_back, memory_o
 from sfumato.journey.meaning import AnyPolicy, policy_of
 from sfumato.journey.protecting import protect
 from sfumato.protect.plan import Plan
-from sfumato.release.private import private_folder
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
 from sfumato.terms.errors import BrokenPromise, WrongCall
+from sfumato.terms.private import private_folder
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises
 from sfumato.terms.verdict import Verdict

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.release.private import private_folder
 from sfumato.release.recheck_text import label, moment
 from sfumato.terms.errors import BadData
+from sfumato.terms.private import private_folder
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 if TYPE_CHECKING:

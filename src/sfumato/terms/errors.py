@@ -7,7 +7,8 @@
     │   ├── BadTaxonomy
     │   │   └── NotACut
     │   ├── BadPolicy
-    │   └── BadLedger      the ledger is damaged, rolled back, or of another version
+    │   ├── BadLedger      the ledger is damaged, rolled back, or of another version
+    │   └── NotEnoughMemory the table does not fit in the memory that is allowed
     ├── BrokenPromise      a promise does not hold                           exit 1
     │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
@@ -98,6 +99,10 @@ class BadPolicy(BadInput):
 
 class BadLedger(BadInput):
     """The ledger cannot be trusted: damaged, edited, rolled back, without its key, or of another version."""
+
+
+class NotEnoughMemory(BadInput):
+    """What was asked for takes more memory than the call allows; nothing was published."""
 
 
 class BrokenPromise(SfumatoError):

@@ -86,7 +86,7 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
     if counts is None:
         keys = sorted_keys(packed)
     else:
-        order = np.lexsort(packed[::-1])
+        order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
         keys, counts = packed[:, order], counts[order]
     rows = keys.shape[1]
     if rows == 0:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.terms.classes import Classes, histogram
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Codes, Counts, Microdata
-from sfumato.terms.packing import Packing, sort_and_count
+from sfumato.terms.packing import BLOCK, Packing, sort_and_count
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
@@ -115,13 +115,17 @@ def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Cod
     keys = table.keys
     if not keys:
         return np.zeros(table.distinct, np.int32), np.zeros((min(table.distinct, 1), 0), np.int32)
-    nodes = [cuts[c.name].node_of[table.codes(c.name)] for c in keys]
     packing = Packing(tuple(len(c.taxonomy.labels) for c in keys))
-    packed = packing.pack(nodes)
+    packed = np.zeros((packing.words, table.distinct), np.int64)
+    for column, (word, shift, _) in zip(keys, packing.places, strict=True):
+        moved = cuts[column.name].node_of.astype(np.int64) << shift
+        packed[word] |= moved[table.codes(column.name)]
     distinct, _ = sort_and_count(packed.copy())
+    class_of = np.empty(table.distinct, np.int32)
     if len(packed) == 1:
-        class_of = np.searchsorted(distinct[0], packed[0])
+        for start in range(0, table.distinct, BLOCK):
+            class_of[start : start + BLOCK] = np.searchsorted(distinct[0], packed[0, start : start + BLOCK])
     else:
-        _, class_of = np.unique(packed.T, axis=0, return_inverse=True)
+        class_of[:] = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
     columns = [packing.unpack(distinct, j) for j in range(len(keys))]
-    return class_of.astype(np.int32).ravel(), np.stack(columns, axis=1)
+    return class_of, np.stack(columns, axis=1)

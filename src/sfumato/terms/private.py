@@ -18,14 +18,17 @@ PREFIX = "sfumato-private-"
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
+def private_folder(parent: Path | None = None) -> Iterator[Path]:
     """A folder for temporary files that only its owner can open, gone afterwards in all cases.
+
+    It is made in `parent`, by default the system's folder for temporary files.
 
     A process that is killed cannot clean up; the next call does it. Whoever uses a folder holds a lock on
     it, which ends with the process however it ends: a folder without one is left over, and is removed.
     """
-    sweep()
-    folder, handle = _locked()
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    sweep(place)
+    folder, handle = _locked(place)
     try:
         yield folder
     finally:
@@ -34,11 +37,11 @@ def private_folder() -> Iterator[Path]:
             os.close(handle)
 
 
-def sweep() -> None:
+def sweep(parent: Path) -> None:
     """Remove the folders of processes that are no more."""
     if fcntl is None:
         return
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # in use, or somebody else's, or gone meanwhile
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
@@ -49,10 +52,10 @@ def sweep() -> None:
                 os.close(handle)
 
 
-def _locked() -> tuple[Path, int | None]:
+def _locked(parent: Path) -> tuple[Path, int | None]:
     """A new folder and the lock on it; made again where a sweep came in between."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         if fcntl is None:
             return folder, None
         handle = None
