@@ -4,7 +4,8 @@
 (1,000 terms, 3,000 labels, Poisson(100) terms each, popular ones oftener), or real: diseases and symptoms.
 
 first     treating symptoms as one sensitive value, or as many yes/no values, still reveals the disease
-removal   the cost of three methods against l and c, ten seconds for each run; no answer counts as 1
+removal   the cost of three methods against l and c, ten seconds for each run, which all classes that break
+          the promise share evenly; no answer counts as 1
 phases    cost of removal and loss of generalization against the square of t, for several k and both extremes
 """
 
@@ -16,7 +17,7 @@ import os
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,14 @@ import sfumato as sf
 from experiments.lines import lines
 from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises import QuasiSensitiveDiversity
-from sfumato.declare.term_rule import TermRule
 from sfumato.engine import open_source
 from sfumato.protect.mondrian import mondrian
 from sfumato.protect.search import Aim
-from sfumato.protect.term_class import METHODS, Limit
+from sfumato.protect.term_class import METHODS, Limit, Terms
 from sfumato.protect.term_classes import solve_classes
 from sfumato.protect.term_cost import Tariff
-from sfumato.protect.term_suppression import Phase, Sets
+from sfumato.protect.term_rows import Sets
+from sfumato.protect.term_suppression import Part
 from sfumato.terms.promise import Promises
 
 Row = dict[str, Any]
@@ -44,19 +45,35 @@ Row = dict[str, Any]
 ROWS, WIDTH = 3000, 9
 SECONDS = float(os.environ.get("SFUMATO_SECONDS", "10"))
 KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
-K = 5
-DIVERSITIES = [(few, Fraction(1)) for few in (2, 4, 6, 8, 10)] + [(6, Fraction(1, 2)), (6, Fraction(2))]
+FEW = (2, 4, 6, 8, 10)
+RATIOS = (Fraction(1, 2), Fraction(1), Fraction(2))
+CROWDS = (2, 5)
 SQUARES = (Fraction(1, 100), Fraction(1, 25), Fraction(1, 16), Fraction(1, 9), Fraction(1, 4))
 SIZES = (1, 2, 5, 10, 25)
 
 
 def main(data: Path, out: Path) -> list[Row]:
-    rows = [{"figure": "first", **row} for row in first()]
+    rows: list[Row] = []
+    for row in measured(data):
+        rows.append(row)
+        print("  " + "  ".join(f"{k} {_shown(v)}" for k, v in row.items()), flush=True)
+    keep(rows, out)
+    print(f"  written: {out / 'quasi_sensitive.csv'} and its pictures")
+    return rows
+
+
+def measured(data: Path) -> Iterator[Row]:
+    """All figures, one row each."""
+    for row in first():
+        yield {"figure": "first", **row}
     for name, known in (("drawn", drawn()), ("real", real(data))):
         people = adult(data, known)
-        for row in chain(removal(data, people, known), phases(data, people, known)):
-            rows.append({"knowledge": name, **row})
-            print("  " + "  ".join(f"{k} {_shown(v)}" for k, v in rows[-1].items()), flush=True)
+        for row in chain(phases(data, people, known), removal(data, people, known)):
+            yield {"knowledge": name, **row}
+
+
+def keep(rows: list[Row], out: Path) -> None:
+    """The figures as a table and as pictures."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     with (out / "quasi_sensitive.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, keys)
@@ -64,8 +81,6 @@ def main(data: Path, out: Path) -> list[Row]:
         writer.writerows(rows)
     for name, picture in pictures(rows):
         (out / f"quasi_sensitive-{name}.svg").write_text(picture, encoding="utf-8")
-    print(f"  written: {out / 'quasi_sensitive.csv'} and its pictures")
-    return rows
 
 
 def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
@@ -73,19 +88,22 @@ def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
     for name in ("drawn", "real"):
         mine = [row for row in rows if row.get("knowledge") == name]
         removed = [row for row in mine if row["figure"] == "removal"]
-        for axis, fixed in (("l", ("c", "1")), ("c", ("l", 6))):
-            some = [row for row in removed if row[fixed[0]] == fixed[1]]
-            series = {m: [(float(Fraction(row[axis])), row[f"cost {m}"]) for row in some] for m in METHODS}
-            title = f"Cost of removal against {axis} ({name} knowledge)"
-            yield f"{name}-{axis}", lines(title, axis, "T", series)
-        for measure in ("cost", "loss"):
+        for k in CROWDS:
+            for axis, fixed, value in (("l", "c", "1"), ("c", "l", 6)):
+                some = [row for row in removed if row["k"] == k and row[fixed] == value]
+                series = {
+                    m: [(float(Fraction(row[axis])), row[f"cost {m}"]) for row in some] for m in METHODS
+                }
+                title = f"Cost of removal against {axis} ({name} knowledge, k = {k}, {fixed} = {value})"
+                yield f"{name}-k{k}-{axis}", lines(title, axis, "T", series)
+        for measure, up in (("cost", "T"), ("loss", "loss of generalization")):
             ways: dict[str, list[tuple[float, float]]] = {}
             for row in mine:
                 if row["figure"] == "phases":
                     way = row["way"] if row["way"] != "both" else f"k = {row['k']}"
                     ways.setdefault(way, []).append((row["t squared"], row[measure]))
             title = f"{measure.capitalize()} against the square of t ({name} knowledge)"
-            yield f"{name}-{measure}", lines(title, "t squared", measure, ways)
+            yield f"{name}-{measure}", lines(title, "t squared", up, ways)
 
 
 def drawn() -> Knowledge:
@@ -127,73 +145,83 @@ def policy(data: Path, known: Knowledge, k: int, *, method: str = "exact", **ask
     }
 
 
-def first() -> Iterator[Row]:
-    """Two patients with different symptoms and one disease."""
-    known = {
-        "Flu": ["fever", "cough", "headache"],
-        "Cold": ["cough", "sneeze"],
-        "Allergy": ["sneeze", "rash"],
-    }
-    terms = sorted({t for held in known.values() for t in held})
-    sets = ["fever;cough", "fever;headache", "sneeze", "rash;sneeze"]
-    people = pa.table({"age": [22, 24, 35, 37], "symptoms": sets})
-    bits = pa.table({"age": [22, 24, 35, 37], **{t: [int(t in s.split(";")) for s in sets] for t in terms}})
-    age = {"role": "quasi", "taxonomy": {"flat": True, "ordered": True}}
-    ask = {"quasi-sensitive": {"of": "symptoms", "knowledge": known, "l": 2, "c": 1}}
+AGES = [22, 24, 35, 37]
+DISEASES = {
+    "Flu": ["fever", "cough", "headache", "chills"],
+    "Cold": ["cough", "sneeze", "headache"],
+    "Malaria": ["fever", "chills", "sweating"],
+    "Migraine": ["headache", "nausea"],
+}
+SICK = ["fever;cough", "headache;chills", "cough;headache", "fever;chills"]
+"""Every symptom is present and absent among the first two patients, and among the last two."""
+RARE = [*SICK[:3], "fever;chills;sweating"]
 
-    def told(way: str, safe: Any, judge: Row, loss: float) -> Row:
-        found = sf.attack.quasi_sensitive(safe, judge)[0]
+
+def first() -> Iterator[Row]:
+    """Four patients, two with different symptoms of one disease: what outsiders believe, and at which loss,
+    although the table is 2-anonymous and 2-diverse."""
+    age = {"role": "quasi", "taxonomy": {"flat": True, "ordered": True}}
+    ask = {"quasi-sensitive": {"of": "symptoms", "knowledge": DISEASES, "l": 2, "c": 1}}
+    crowd: list[Row] = [{"k-anonymity": {"k": 2}}]
+    mondrian_: Row = {"protect": {"search": "mondrian"}}
+    together = {"age": age, "symptoms": {"role": "quasi-sensitive"}}
+
+    def told(way: str, safe: Any, columns: Row, loss: float) -> Row:
+        found = sf.attack.quasi_sensitive(safe, {"columns": columns, "promises": [ask]})[0]
         return {"way": way, "belief": float(found.confidence), "people": found.people, "loss": loss}
 
-    judge = {"columns": {"age": age, "symptoms": {"role": "quasi-sensitive"}}, "promises": [ask]}
-    classical = {
-        "columns": {"age": age, "symptoms": {"role": "sensitive"}},
-        "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "symptoms", "l": 2}}],
-        "protect": {"search": "mondrian"},
-    }
-    plan = sf.protect(people, classical)
-    yield told("one sensitive value, 2-diverse", plan.apply(people), judge, plan.loss)
-    apart = {
-        "columns": {"age": age, **{t: {"role": "sensitive"} for t in terms}},
-        "promises": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"of": "headache", "l": 2}}],
-        "protect": {"search": "mondrian"},
-    }
-    plan = sf.protect(bits, apart)
-    parts = {t: {"role": "quasi-sensitive", "set": "symptoms"} for t in terms}
-    judge_bits = {"columns": {"age": age, **parts}, "promises": [ask]}
-    yield told("yes/no values, headache 2-diverse", plan.apply(bits), judge_bits, plan.loss)
-    ours = {**judge, "promises": [{"k-anonymity": {"k": 2}}, ask], "protect": {"search": "mondrian"}}
-    plan = sf.protect(people, ours)
+    people = pa.table({"age": AGES, "symptoms": SICK})
+    one = {"columns": {"age": age, "symptoms": {"role": "sensitive"}}}
+    plan = sf.protect(
+        people, {**one, "promises": [*crowd, {"l-diversity": {"of": "symptoms", "l": 2}}], **mondrian_}
+    )
+    yield told("one sensitive value, 2-diverse", plan.apply(people), together, plan.loss)
+    for name, sets in (("every yes/no value 2-diverse", SICK), ("the same, one symptom rare", RARE)):
+        terms = sorted({t for held in sets for t in held.split(";")})
+        bits = pa.table({"age": AGES, **{t: [int(t in s.split(";")) for s in sets] for t in terms}})
+        apart = {"columns": {"age": age, **{t: {"role": "sensitive"} for t in terms}}}
+        diverse = [{"l-diversity": {"of": t, "l": 2}} for t in terms]
+        plan = sf.protect(bits, {**apart, "promises": [*crowd, *diverse], **mondrian_})
+        parts = {t: {"role": "quasi-sensitive", "set": "symptoms"} for t in terms}
+        yield told(name, plan.apply(bits), {"age": age, **parts}, plan.loss)
+    plan = sf.protect(people, {"columns": together, "promises": [*crowd, ask], **mondrian_})
     assert plan.terms is not None
-    yield {
-        **told("quasi-sensitive, l = 2", plan.apply(people), judge, plan.loss),
-        "cost": float(plan.terms.total),
-    }
+    found = told("quasi-sensitive, l = 2", plan.apply(people), together, plan.loss)
+    yield {**found, "cost": float(plan.terms.total)}
 
 
 def removal(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
     """Equal time per class for the three methods, over the classes that break the promise."""
-    for l, c in DIVERSITIES:  # noqa: E741  # the name in the paper
-        made = sf.Policy.from_dict(policy(data, known, K, l=l, c=c))
+    tariff = Tariff("inverse", WIDTH)
+    for k in CROWDS:
+        made = sf.Policy.from_dict(policy(data, known, k, l=2, c=1))
         table = open_source(people).count(made.codings, missing=made.missing)
-        promise = QuasiSensitiveDiversity("symptoms", known, l=l, c=c)
         recoding = mondrian(table, Promises(made.promises.members[:1]), Aim()).recoding
-        tariff = Tariff("inverse", WIDTH)
-        phase = Phase(recoding, Sets(table, "symptoms"), Limit.of(promise), TermRule(), tariff)
-        bad = np.flatnonzero(~phase.judged({}))
-        rows = phase.rows_of(bad)
-        row: Row = {"figure": "removal", "l": l, "c": str(c), "classes": recoding.count}
-        row["violating"] = len(bad)
-        each = SECONDS * (os.cpu_count() or 1) / max(1, len(bad))
-        for method in METHODS:
-            began = time.process_time()
-            answers = solve_classes(rows, phase.limit, tariff, method=method, each=each) if len(bad) else {}
-            whole = {i: sum(int(tariff.table[len(r), len(r)]) for r in some) for i, some in rows.items()}
-            costs = [a.cost / whole[i] if a.found else 1.0 for i, a in answers.items()]
-            row[f"cost {method}"] = float(np.mean(costs)) if costs else 0.0
-            row[f"proved {method}"] = float(np.mean([a.proved for a in answers.values()])) if answers else 1.0
-            row[f"cpu {method}"] = time.process_time() - began
-        yield row
+        for l, c in product(FEW, RATIOS):  # noqa: E741  # the name in the paper
+            promise = QuasiSensitiveDiversity("symptoms", known, l=l, c=c)
+            part = Part(Sets(table, "symptoms"), Limit.of(promise))
+            bad = np.flatnonzero(~part.judged(recoding, {}))
+            rows = part.rows_of(recoding, bad)
+            row: Row = {"figure": "removal", "k": k, "l": l, "c": str(c), "classes": recoding.count}
+            row["violating"] = len(bad)
+            each = SECONDS * (os.cpu_count() or 1) / max(1, len(bad))
+            for method in METHODS:
+                row |= costs_of(method, rows, part.limit, tariff, each)
+            yield row
+
+
+def costs_of(method: str, rows: dict[int, list[Terms]], limit: Limit, tariff: Tariff, each: float) -> Row:
+    """The mean cost, and how many answers are proved, with so many seconds for each class."""
+    began = time.process_time()
+    answers = solve_classes(rows, limit, tariff, method=method, each=each) if rows else {}
+    whole = {i: sum(int(tariff.table[len(r), len(r)]) for r in some) for i, some in rows.items()}
+    costs = [a.cost / whole[i] if a.found else 1.0 for i, a in answers.items()]
+    return {
+        f"cost {method}": float(np.mean(costs)) if costs else 0.0,
+        f"found {method}": float(np.mean([a.found for a in answers.values()])) if answers else 1.0,
+        f"proved {method}": float(np.mean([a.proved for a in answers.values()])) if answers else 1.0,
+        f"cpu {method}": time.process_time() - began,
+    }
 
 
 def phases(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
@@ -210,8 +238,12 @@ def phases(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
                 "way": "removal only" if k == 1 else "both",
                 "cost": float(plan.terms.total),
                 "loss": plan.loss,
-                "merged": plan.terms.count("merged"),
+                "classes": plan.classes,
                 "violating": len(plan.terms.status) - plan.terms.count("satisfied"),
+                "infeasible": plan.terms.infeasible,
+                "told": plan.terms.infeasible - plan.terms.untold,
+                "merged": plan.terms.count("merged"),
+                "proved": sum(plan.terms.proved) / plan.classes,
             }
         plan = sf.protect(people, policy(data, known, 2, method="keep", kind="closeness", t=t))
         row = {"figure": "phases", "t squared": float(square), "way": "generalization only"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import plain_beliefs as plain
 import sfumato as sf
 from sfumato.journey import protect_file
-from sfumato.protect.term_suppression import STATUS
+from sfumato.protect.term_report import STATUS
 from sfumato.terms.errors import BadPolicy, Infeasible
 
 E = {

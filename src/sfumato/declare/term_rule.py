@@ -128,12 +128,17 @@ def set_objections(policy: Policy) -> Iterator[Problem]:
             yield Problem(
                 ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
             )
-    asked = [p for p in policy.promises if p.name == "quasi-sensitive"]
-    if len(asked) > 1 and policy.protect.terms.method != "keep":
-        yield Problem(
-            ("promises",),
-            "terms are removed for one quasi-sensitive promise at a time, and there are several.",
-            "Keep one of them, or set protect.terms.method to keep.",
-        )
+    known: dict[str, str] = {}
+    for i, promise in enumerate(policy.promises):
+        knowledge = getattr(promise, "knowledge", None)
+        column = getattr(promise, "of", "")
+        if knowledge is None or policy.protect.terms.method == "keep":
+            continue
+        if known.setdefault(column, knowledge.digest) != knowledge.digest:
+            yield Problem(
+                ("promises", str(i)),
+                f"terms of {short(column)} are removed for one knowledge, and the promises name several.",
+                "Join them into one knowledge table, or set protect.terms.method to keep.",
+            )
     if not 0 <= policy.protect.terms.margin < 1:
         yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.term_limits import Limit, excess, hopeless, tangent, within
+from sfumato.kernels.term_limits import Limit, excess, hopeless, room_for, tangent
 from sfumato.kernels.term_options import Sets, add_share, sums_over_supersets
 
 Ints = NDArray[np.int32]
@@ -39,7 +39,8 @@ def shares(sets: Sets, choice: Ints, mass: Floats) -> None:
 def keeps(sets: Sets, limit: Limit, choice: Ints, mass: Floats, best: Floats) -> bool:
     """Whether a choice keeps the limit; `mass` receives what it shares out."""
     shares(sets, choice, mass)
-    return within(excess(mass, limit, limit.target, float(len(choice)), 0.0, best), mass, limit)
+    nothing = np.zeros(len(limit.most))
+    return bool(excess(mass, limit, limit.target, float(len(choice)), nothing, best)[2])
 
 
 @njit(cache=True, nogil=True)
@@ -52,12 +53,6 @@ def cost_of(sets: Sets, choice: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def room_for(limit: Limit) -> Floats:
-    """Scratch space for the largest entries."""
-    return np.empty(max(1, min(limit.skip, len(limit.target))))
-
-
-@njit(cache=True, nogil=True)
 def weigh(sets: Sets, i: int, value: Floats, sums: Floats) -> None:
     """For every subset of set i: the sum of `value` over the groups that contain it."""
     span = slice(sets.entry[i], sets.entry[i + 1])
@@ -67,12 +62,13 @@ def weigh(sets: Sets, i: int, value: Floats, sums: Floats) -> None:
 @njit(cache=True, nogil=True)
 def greedy(sets: Sets, limit: Limit, choice: Ints) -> bool:
     """Shorten the subset that takes most of the excess away for its price, until the limit is kept."""
-    mass, plane, best = np.empty(len(limit.target)), np.empty(len(limit.target)), room_for(limit)
+    labels, best = limit.target.shape[1], room_for(limit)
+    mass, plane = np.empty(labels), np.empty(labels)
     sums = np.empty(1 << sets.bits.max())
     while True:
         shares(sets, choice, mass)
-        value, _ = tangent(mass, limit, float(len(choice)), best, plane)
-        if within(value, mass, limit):
+        _, _, kept = tangent(mass, limit, float(len(choice)), best, plane)
+        if kept:
             return True
         ratio, where, what = 0.0, -1, 0
         for i in range(len(choice)):
@@ -98,7 +94,7 @@ def greedy(sets: Sets, limit: Limit, choice: Ints) -> bool:
 @njit(cache=True, nogil=True)
 def polish(sets: Sets, limit: Limit, choice: Ints, tries: int) -> None:
     """Give back what need not be gone: cheaper subsets of single sets, cheapest first."""
-    mass, best = np.empty(len(limit.target)), room_for(limit)
+    mass, best = np.empty(limit.target.shape[1]), room_for(limit)
     for i in range(len(choice)):
         at = sets.begin[i]
         now = sets.price[at + choice[i]]
@@ -127,7 +123,7 @@ def raise_multipliers(
     to the costs can therefore only make such choices cheaper. `reduced` receives, per option, cost plus plane
     under the best combination; `choice` and the cost returned improve where a better one is met.
     """
-    many, labels = len(choice), len(limit.target)
+    many, labels = len(choice), limit.target.shape[1]
     plane, multiplier = np.empty(labels), np.zeros(labels)
     mass, best = np.empty(labels), room_for(limit)
     sums, here = np.empty(1 << sets.bits.max()), np.empty(len(sets.options))
@@ -158,8 +154,8 @@ def raise_multipliers(
         if bound >= cost - NEAR_TIES or step < 1e-3 or stop[0]:
             break
         shares(sets, picked, mass)
-        beyond, touch = tangent(mass, limit, float(many), best, plane)
-        if within(beyond, mass, limit):
+        beyond, touch, kept = tangent(mass, limit, float(many), best, plane)
+        if kept:
             if spent < cost:
                 cost = spent
                 choice[:] = picked
@@ -184,7 +180,7 @@ def branch(
 
     The subsets of equal sets are tried in one order only.
     """
-    many, size, labels = len(choice), float(len(choice)), len(limit.target)
+    many, size, labels = len(choice), float(len(choice)), limit.target.shape[1]
     begin, first, counts, options = sets.begin, sets.first, sets.counts, sets.options
     least = np.empty(many)
     for i in range(many):
@@ -227,12 +223,13 @@ def branch(
                         lists[used] = place[last]
                         used += 1
             at[e + 1] = used
-    beside, aim = 0.0, np.zeros(max(1, active))
-    for j in range(labels):
-        if place[j] >= 0:
-            aim[place[j]] = limit.target[j]
-        else:
-            beside += limit.target[j] * limit.target[j]
+    beside, aim = np.zeros(len(limit.most)), np.zeros((len(limit.most), max(1, active)))
+    for q in range(len(limit.most)):
+        for j in range(labels):
+            if place[j] >= 0:
+                aim[q, place[j]] = limit.target[q, j]
+            else:
+                beside[q] += limit.target[q, j] * limit.target[q, j]
     mass, best = np.zeros((many + 1, max(1, active))), room_for(limit)
     position = start[:-1].copy()
     path, paid = np.zeros(many + 1), np.zeros(many + 1, np.int64)
@@ -262,7 +259,7 @@ def branch(
                 depth += 1
                 again = sets.same[order[depth]] == sets.same[order[depth - 1]]
                 position[depth] = start[depth] + (e - start[depth - 1] if again else 0)
-        elif within(excess(after, limit, aim, size, beside, best), after, limit):
+        elif excess(after, limit, aim, size, beside, best)[2]:
             cost = paid[many]
             for k in range(many):
                 choice[order[k]] = subset[position[k] - 1]

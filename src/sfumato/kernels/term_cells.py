@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.term_branching import keeps, room_for
-from sfumato.kernels.term_limits import RATIO, ROUNDING, Limit, excess
+from sfumato.kernels.term_branching import keeps
+from sfumato.kernels.term_limits import ROUNDING, Limit, excess, room_for
 from sfumato.kernels.term_options import Sets, add_share
 
 Ints = NDArray[np.int32]
@@ -35,10 +35,10 @@ def widest(mass: Floats, c: float) -> int:
 
 @njit(cache=True, nogil=True)
 def _worth(mass: Floats, limit: Limit, size: float, best: Floats) -> float:
-    """What a search by ratio wants to grow."""
-    if limit.kind == RATIO:
-        return float(widest(mass, limit.c))
-    return float(-excess(mass, limit, limit.target, size, 0.0, best))
+    """What a search by ratio wants to grow: the l that is reached; else, less of the largest excess."""
+    if len(limit.c) == 1 and len(limit.most) == 0:
+        return float(widest(mass, limit.c[0]))
+    return float(-excess(mass, limit, limit.target, size, np.zeros(len(limit.most)), best)[0])
 
 
 @njit(cache=True, nogil=True)
@@ -56,6 +56,22 @@ def _without(sets: Sets, i: int, old: int, new: int, mass: Floats, out: Floats) 
 
 
 @njit(cache=True, nogil=True)
+def _affordable(sets: Sets, tail: Ints, whose: Ints, bit: Ints, now: Ints, room: int) -> int:
+    """Move the cells that cost less than `room` to the front of a tail; their number.
+
+    Removals from a set get dearer as it gets shorter: what costs too much here does so in the whole branch.
+    """
+    left = 0
+    for cell in tail:
+        i = whose[cell]
+        at = sets.begin[i]
+        if sets.price[at + (now[i] & ~bit[cell])] - sets.price[at + now[i]] < room:
+            tail[left] = cell
+            left += 1
+    return left
+
+
+@njit(cache=True, nogil=True)
 def search_cells(
     sets: Sets, limit: Limit, adaptive: bool, choice: Ints, cost: int, nodes: int, stop: Ints
 ) -> tuple[int, bool]:
@@ -70,7 +86,7 @@ def search_cells(
         for b in range(sets.bits[i]):
             whose[n], bit[n] = i, 1 << b
             n += 1
-    mass, tried, best = np.empty(len(limit.target)), np.empty(len(limit.target)), room_for(limit)
+    mass, tried, best = np.empty(limit.target.shape[1]), np.empty(limit.target.shape[1]), room_for(limit)
     tail = np.empty((cells + 1, cells), np.int32)
     length, position = np.zeros(cells + 1, np.int64), np.zeros(cells + 1, np.int64)
     keys = np.empty(cells)
@@ -88,7 +104,9 @@ def search_cells(
                     cost = spent
                     choice[:] = now
                 length[depth] = 0
-            elif adaptive and length[depth] > 1:
+            else:
+                length[depth] = _affordable(sets, tail[depth, : length[depth]], whose, bit, now, cost - spent)
+            if adaptive and length[depth] > 1:
                 here = _worth(mass, limit, size, best)
                 for q in range(length[depth]):
                     cell = tail[depth, q]
@@ -107,7 +125,7 @@ def search_cells(
             at = sets.begin[i]
             more = sets.price[at + (now[i] & ~bit[cell])] - sets.price[at + now[i]]
             position[depth] += 1
-            if spent + more < cost:
+            if spent + more < cost:  # a cheaper pattern may have been found meanwhile
                 now[i] &= ~bit[cell]
                 spent += more
                 left = length[depth] - position[depth]

@@ -1,8 +1,9 @@
-"""Convex limits on sums of shares: how far a vector is beyond its limit, and a plane below that excess.
+"""Convex limits on sums of shares: how far a vector is beyond them, and a plane below that excess.
 
-Two limits, told apart by `kind`. RATIO: the largest entry is at most c times the sum of all entries but the
-`skip` largest. DISTANCE: the squared distance of `mass / size` from `target` is at most `most`. Both
-excesses are convex functions of the mass, so a tangent plane never lies above them.
+Two kinds of conditions, any number of each. A ratio: the largest entry is at most c times the sum of all
+entries but the `skip` largest. A distance: the squared distance of `mass / size` from a target is at most
+`most`. Every excess is a convex function of the mass, and so is the largest of them: a tangent plane of the
+one that is largest somewhere never lies above it.
 """
 
 from __future__ import annotations
@@ -14,21 +15,32 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
 
-RATIO, DISTANCE = 0, 1
 ROUNDING = 1e-9
 """Far more than sums of a few thousand shares lose in floating point, relative to their size."""
 
 
 class Limit(NamedTuple):
-    """A limit on masses. `slack` times what rounding may do is tolerated: 1, or -1 to be on the safe side."""
+    """Conditions on masses: ratio j has `c[j]` and `skip[j]`, distance j has `target[j]` and `most[j]`.
 
-    kind: int
-    c: float
-    skip: int
+    `slack` times what rounding may do is tolerated: 1, or -1 to be on the safe side.
+    """
+
+    c: Floats
+    skip: Longs
     target: Floats
-    most: float
+    most: Floats
     slack: float
+
+
+@njit(cache=True, nogil=True)
+def room_for(limit: Limit) -> Floats:
+    """Scratch space for the largest entries."""
+    most = 1
+    for count in limit.skip:
+        most = max(most, min(count, limit.target.shape[1]))
+    return np.empty(most)
 
 
 @njit(cache=True, nogil=True)
@@ -48,65 +60,84 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def excess(mass: Floats, limit: Limit, target: Floats, size: float, beside: float, best: Floats) -> float:
-    """How far the mass is beyond its limit: at most 0 where it is within.
-
-    `target` may leave entries out; `beside` is what those add to the squared distance.
-    """
-    if limit.kind == RATIO:
-        top = largest(mass, min(limit.skip, len(mass)), best)
-        return float(mass.max() + limit.c * top - limit.c * mass.sum())
-    total = beside
+def distance(mass: Floats, target: Floats, size: float) -> float:
+    """The squared distance of `mass / size` from a target."""
+    total = 0.0
     for j in range(len(mass)):
         gap = mass[j] / size - target[j]
         total += gap * gap
-    return float(total - limit.most)
+    return total
 
 
 @njit(cache=True, nogil=True)
-def within(value: float, mass: Floats, limit: Limit) -> bool:
-    """Whether an excess is none, give or take what rounding may have done."""
-    if limit.kind == RATIO:
-        return bool(value <= limit.slack * ROUNDING * (1.0 + limit.c) * mass.max())
-    return bool(value <= limit.slack * ROUNDING * (limit.most + 1e-6))
+def excess(
+    mass: Floats, limit: Limit, target: Floats, size: float, beside: Floats, best: Floats
+) -> tuple[float, int, bool]:
+    """How far the mass is beyond its limit; by which condition, ratios first; and whether it is within all
+    conditions, give or take what rounding may have done.
+
+    `target` may leave entries out; `beside` is what those add to the squared distances.
+    """
+    worst, which, kept = -1e300, -1, True
+    for j in range(len(limit.c)):
+        top = mass.max()
+        value = top + limit.c[j] * (largest(mass, min(limit.skip[j], len(mass)), best) - mass.sum())
+        kept &= value <= limit.slack * ROUNDING * (1.0 + limit.c[j]) * top
+        if value / size > worst:
+            worst, which = value / size, j
+    for j in range(len(limit.most)):
+        value = beside[j] + distance(mass, target[j], size) - limit.most[j]
+        kept &= value <= limit.slack * ROUNDING * (limit.most[j] + 1e-6)
+        if value > worst:
+            worst, which = value, len(limit.c) + j
+    return worst, which, kept
 
 
 @njit(cache=True, nogil=True)
-def tangent(mass: Floats, limit: Limit, size: float, best: Floats, plane: Floats) -> tuple[float, float]:
-    """The excess, and a plane that touches it at `mass`: excess(x) >= plane . x + constant."""
-    value = excess(mass, limit, limit.target, size, 0.0, best)
-    if limit.kind == RATIO:
-        plane[:] = -limit.c
-        left = min(limit.skip, len(mass))
-        if left > 0:
-            border = best[0]
-            for j in range(len(mass)):
-                if mass[j] > border:
-                    plane[j] += limit.c
-                    left -= 1
-            for j in range(len(mass)):
-                if left > 0 and mass[j] == border:
-                    plane[j] += limit.c
-                    left -= 1
-        plane[np.argmax(mass)] += 1.0
-        return value, 0.0
-    touch = 0.0
-    for j in range(len(mass)):
-        plane[j] = 2.0 * (mass[j] / size - limit.target[j]) / size
-        touch += plane[j] * mass[j]
-    return value, value - touch
+def tangent(
+    mass: Floats, limit: Limit, size: float, best: Floats, plane: Floats
+) -> tuple[float, float, bool]:
+    """The excess, the constant of a plane that touches it at `mass` (excess(x) >= plane . x + constant), and
+    whether the mass is within."""
+    value, which, kept = excess(mass, limit, limit.target, size, np.zeros(len(limit.most)), best)
+    if which >= len(limit.c):
+        target, touch = limit.target[which - len(limit.c)], 0.0
+        for j in range(len(mass)):
+            plane[j] = 2.0 * (mass[j] / size - target[j]) / size
+            touch += plane[j] * mass[j]
+        return value, value - touch, kept
+    c, left = limit.c[which], min(limit.skip[which], len(mass))
+    plane[:] = -c
+    if left > 0:
+        largest(mass, left, best)
+        border = best[0]
+        for j in range(len(mass)):
+            if mass[j] > border:
+                plane[j] += c
+                left -= 1
+        for j in range(len(mass)):
+            if left > 0 and mass[j] == border:
+                plane[j] += c
+                left -= 1
+    plane[np.argmax(mass)] += 1.0
+    plane /= size
+    return value, 0.0, kept
 
 
 @njit(cache=True, nogil=True)
 def hopeless(mass: Floats, limit: Limit, target: Floats, size: float, best: Floats) -> bool:
     """Whether no mass can be added so that all shares together, at most `size`, keep the limit."""
-    if limit.kind == RATIO:
-        top = mass.max()
-        needed = top + limit.c * largest(mass, min(limit.skip, len(mass)), best)
-        return bool(needed > limit.c * size * (1.0 + ROUNDING) + ROUNDING * top)
-    total = 0.0
-    for j in range(len(mass)):
-        gap = mass[j] / size - target[j]
-        if gap > 0.0:
-            total += gap * gap
-    return bool(total > limit.most + ROUNDING * (limit.most + 1e-6))
+    for j in range(len(limit.c)):
+        top, c = mass.max(), limit.c[j]
+        needed = top + c * largest(mass, min(limit.skip[j], len(mass)), best)
+        if needed > c * size * (1.0 + ROUNDING) + ROUNDING * top:
+            return True
+    for j in range(len(limit.most)):
+        total = 0.0
+        for i in range(len(mass)):
+            gap = mass[i] / size - target[j, i]
+            if gap > 0.0:
+                total += gap * gap
+        if total > limit.most[j] + ROUNDING * (limit.most[j] + 1e-6):
+            return True
+    return False

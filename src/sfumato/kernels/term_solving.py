@@ -16,11 +16,11 @@ from sfumato.kernels.term_branching import (
     keeps,
     polish,
     raise_multipliers,
-    room_for,
 )
 from sfumato.kernels.term_cells import search_cells
-from sfumato.kernels.term_limits import Limit
+from sfumato.kernels.term_limits import Limit, room_for
 from sfumato.kernels.term_options import Sets, alternatives, closed, containing, traces
+from sfumato.kernels.term_reach import out_of_reach
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -130,7 +130,7 @@ def solve(
     for i in range(many):
         choice[i] = (1 << sets.bits[i]) - 1
         total += sets.price[sets.begin[i]]
-    mass, best = np.empty(len(limit.target)), room_for(limit)
+    mass, best = np.empty(limit.target.shape[1]), room_for(limit)
     if keeps(sets, limit, choice, mass, best):
         return choice, 0, 0, True, True
     cost = total + 1
@@ -152,3 +152,9 @@ def solve(
     cost, done = branch(sets, limit, reduced, bound, choice, cost, nodes, stop)
     floor = cost if done else min(cost, max(0, int(np.ceil(bound - 1e-6))))
     return choice, cost, floor, cost <= total, done
+
+
+@njit(cache=True, nogil=True)
+def unreachable(query: Query, holders: Holders, table: Longs, limit: Limit, rounds: int, stop: Ints) -> bool:
+    """Whether no subsets keep the limit, as far as that can be told without a search."""
+    return out_of_reach(prepare(query, holders, table, True), limit, rounds, stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.declare.knowledge import Knowledge
 from sfumato.declare.promises.prior import Prior
 from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protect.term_cost import Tariff
+from sfumato.terms.classes import Classes
 from sfumato.terms.errors import WrongCall
 
 Terms = tuple[str, ...]
@@ -23,43 +25,85 @@ METHODS = ("plain", "adaptive", "exact")
 """plain: depth-first over removed cells; adaptive: the same, most promising cells first; exact: branch and
 bound over closed term sets."""
 
-ATOMS = 12
-"""Terms of a row that are removed one by one; of more, the commonest go together or not at all."""
+ATOMS = range(12, 17)
+"""Terms of a row that are removed one by one, the more the smaller the class; of more terms, the commonest go
+together or not at all."""
+SUBSETS = 1 << 20
+"""So many subsets of rows may be looked at in a class."""
 LARGEST = 1 << 26
 """Rows of a class times rows of the knowledge: beyond this, all terms go."""
 
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """A promise in the form that the search works with."""
+    """Promises about one column and one knowledge, in the form that the search works with."""
 
-    promise: QuasiSensitive
-    knowledge: Knowledge
-    ratio: bool
-    c: float = 1.0
-    l: int = 1  # noqa: E741  # the name in the paper
-    target: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    distance: float = 0.0
+    promises: tuple[QuasiSensitive, ...]
 
     @classmethod
-    def of(cls, promise: QuasiSensitive) -> Limit:
+    def of(cls, *promises: QuasiSensitive) -> Limit:
         """A closeness must know its prior."""
-        labels = promise.knowledge.labels
-        if isinstance(promise, QuasiSensitiveDiversity):
-            few = min(promise.l, len(labels) + 1)
-            return cls(promise, promise.knowledge, True, float(promise.c), few, np.zeros(len(labels)))
-        if not isinstance(promise.prior, Prior):
+        if any(isinstance(p, QuasiSensitiveCloseness) and not isinstance(p.prior, Prior) for p in promises):
             raise WrongCall("the prior is not known yet", remedy="Bind the promise to the original table.")
-        target = np.array([float(share) for share in promise.prior.on(labels)])
-        return cls(promise, promise.knowledge, False, 1.0, 1, target, float(promise.t * promise.t))
+        if len({(p.of, p.knowledge.digest) for p in promises}) != 1:
+            raise WrongCall("terms are removed for one column and one knowledge at a time")
+        return cls(promises)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return self.promises[0].knowledge
+
+    @property
+    def column(self) -> str:
+        return self.promises[0].of
+
+    @property
+    def ratios(self) -> tuple[QuasiSensitiveDiversity, ...]:
+        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveDiversity))
+
+    @property
+    def distances(self) -> tuple[QuasiSensitiveCloseness, ...]:
+        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveCloseness))
+
+    @cached_property
+    def reached_by_nothing(self) -> bool:
+        """Whether a class keeps every promise when all its terms are gone: all labels are equally likely."""
+        labels = self.knowledge.labels
+        even = Fraction(1, len(labels))
+        far = [
+            sum(((share - even) ** 2 for share in _prior(p).on(labels)), Fraction(0)) for p in self.distances
+        ]
+        near = all(d <= p.t * p.t for p, d in zip(self.distances, far, strict=True))
+        return near and all(p.reachable for p in self.ratios)
+
+    def holds_on(self, classes: Classes) -> NDArray[np.bool_]:
+        """Which classes keep every promise, exactly."""
+        truth = np.ones(len(classes), bool)
+        for promise in self.promises:
+            truth &= promise.holds_on(classes)
+        return truth
 
     def compiled(self, *, strict: bool) -> Any:
         """The same as arrays and numbers; `strict` gives ties that rounding may have made no benefit."""
         from sfumato.kernels import term_limits  # noqa: PLC0415  # compiled
 
-        kind = term_limits.RATIO if self.ratio else term_limits.DISTANCE
-        slack = -1.0 if strict else 1.0
-        return term_limits.Limit(kind, self.c, self.l - 1, self.target, self.distance, slack)
+        labels = self.knowledge.labels
+        targets = [[float(share) for share in _prior(p).on(labels)] for p in self.distances]
+        return term_limits.Limit(
+            np.array([float(p.c) for p in self.ratios], np.float64),
+            np.array([min(p.l, len(labels) + 1) - 1 for p in self.ratios], np.int64),
+            np.array(targets, np.float64).reshape(len(targets), len(labels)),
+            np.array([float(p.t * p.t) for p in self.distances], np.float64),
+            -1.0 if strict else 1.0,
+        )
+
+    def __str__(self) -> str:
+        return " and ".join(str(p) for p in self.promises)
+
+
+def _prior(promise: QuasiSensitiveCloseness) -> Prior:
+    assert isinstance(promise.prior, Prior)  # noqa: S101  # Limit.of saw to it
+    return promise.prior
 
 
 @dataclass(frozen=True)
@@ -102,13 +146,10 @@ def solve_class(rows: Sequence[Terms], limit: Limit, tariff: Tariff, effort: Eff
     known = limit.knowledge
     if len(rows) * len(known.rows) > LARGEST:
         return _nothing_left(rows, limit, tariff)
-    start, term = known.coded(rows)
-    atom, coarse = _atoms(start, term, known.holders[0])
-    numbers: dict[frozenset[str], int] = {}
-    same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
+    query, holders, coarse = _compiled(rows, known)
     choice, cost, bound, found, proved = term_solving.solve(
-        term_solving.Query(start, atom, term, same),
-        term_solving.Holders(*known.holders, known.label_of_row),
+        query,
+        holders,
         tariff.table,
         limit.compiled(strict=effort.strict),
         METHODS.index(effort.method),
@@ -118,10 +159,47 @@ def solve_class(rows: Sequence[Terms], limit: Limit, tariff: Tariff, effort: Eff
     )
     kept = []
     for i, row in enumerate(rows):
-        bits = atom[start[i] : start[i + 1]].tolist()
+        bits = query.atom[query.start[i] : query.start[i + 1]].tolist()
         kept.append(tuple(t for t, b in zip(row, bits, strict=True) if int(choice[i]) >> b & 1))
     sure = bool(proved) and tariff.exact and not coarse and not effort.strict
     return Answer(tuple(kept), int(cost), int(bound) if not coarse else 0, bool(found), sure)
+
+
+def out_of_reach(rows: Sequence[Terms], limit: Limit, tariff: Tariff, effort: Effort) -> bool:
+    """Whether no removal keeps the limit, as far as a bound tells before any search.
+
+    Of a diversity the answer is complete: with all terms gone it holds, or never. Of a closeness it is
+    complete for a class of one row; for others the least distance of all mixtures of removals is a bound.
+
+    >>> from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness
+    >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
+    >>> cold = Prior.of({"Cold": Fraction(1)})
+    >>> close = QuasiSensitiveCloseness("symptoms", known, t=Fraction(1, 10), prior=cold)
+    >>> out_of_reach([("fever", "cough")], Limit.of(close), Tariff("inverse", 2), Effort())
+    True
+    """
+    from sfumato.kernels import term_solving  # noqa: PLC0415  # compiled
+
+    known = limit.knowledge
+    if limit.reached_by_nothing or not limit.distances or len(rows) * len(known.rows) > LARGEST:
+        return not limit.reached_by_nothing and not limit.distances
+    query, holders, coarse = _compiled(rows, known)
+    compiled = limit.compiled(strict=False)
+    return not coarse and bool(
+        term_solving.unreachable(query, holders, tariff.table, compiled, effort.rounds, effort.stop)
+    )
+
+
+def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Any, Any, bool]:
+    """Rows and knowledge as arrays, and whether terms of a row share a bit."""
+    from sfumato.kernels import term_solving  # noqa: PLC0415  # compiled
+
+    start, term = known.coded(rows)
+    atom, coarse = _atoms(start, term, known.holders[0])
+    numbers: dict[frozenset[str], int] = {}
+    same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
+    query = term_solving.Query(start, atom, term, same)
+    return query, term_solving.Holders(*known.holders, known.label_of_row), coarse
 
 
 def _atoms(
@@ -129,29 +207,21 @@ def _atoms(
 ) -> tuple[NDArray[np.int32], bool]:
     """The bit of every term; in rows of very many terms the commonest share one."""
     widths = np.diff(start)
+    atoms = next((a for a in reversed(ATOMS) if (1 << np.minimum(widths, a)).sum() <= SUBSETS), ATOMS[0])
     atom = (np.arange(len(term)) - np.repeat(start[:-1], widths)).astype(np.int32)
-    wide = np.flatnonzero(widths > ATOMS)
+    wide = np.flatnonzero(widths > atoms)
     for i in wide.tolist():
         span = slice(int(start[i]), int(start[i + 1]))
         held = term[span]
         common = np.where(held >= 0, first[held + 1] - first[held], 0)
         order = np.lexsort((held, common))
         place = np.empty(len(held), np.int32)
-        place[order] = np.minimum(np.arange(len(held)), ATOMS - 1)
+        place[order] = np.minimum(np.arange(len(held)), atoms - 1)
         atom[span] = place
     return atom, bool(len(wide))
 
 
 def _nothing_left(rows: Sequence[Terms], limit: Limit, tariff: Tariff) -> Answer:
     """The answer that needs no search: every term gone."""
-    labels = len(limit.knowledge.labels)
-    even = Fraction(1, labels)
-    if isinstance(limit.promise, QuasiSensitiveDiversity):
-        found = limit.promise.reachable
-    else:
-        prior = limit.promise.prior
-        assert isinstance(prior, Prior)  # noqa: S101  # Limit.of saw to it
-        gaps = [share - even for share in prior.on(limit.knowledge.labels)]
-        found = sum((gap * gap for gap in gaps), Fraction(0)) <= limit.promise.t**2
     cost = sum(int(tariff.table[len(row), len(row)]) for row in rows)
-    return Answer(((),) * len(rows), cost, 0, found, False)
+    return Answer(((),) * len(rows), cost, 0, limit.reached_by_nothing, False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from sfumato.protect.term_class import Answer, Effort, Limit, Terms, solve_class
+from sfumato.protect.term_class import Answer, Effort, Limit, Terms, out_of_reach, solve_class
 from sfumato.protect.term_clock import Clock
 from sfumato.protect.term_cost import Tariff
 from sfumato.terms.progress import Progress, silent
@@ -20,7 +20,25 @@ SECOND = Effort(rounds=400, nodes=1 << 40)
 LAST = Effort(rounds=10, nodes=0)
 """What a class is given when time is up: an answer that keeps the promise, perhaps a dear one."""
 
+REACH = Effort(rounds=100)
+"""What a class is given to be told out of reach."""
+
 Rows = Sequence[Terms]
+
+
+def infeasible_among(
+    classes: Mapping[int, Rows], limit: Limit, tariff: Tariff, *, progress: Progress = silent
+) -> list[int]:
+    """The classes that no removal can help, as far as a bound tells; nothing is searched for."""
+    found = []
+    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+        some = sorted(classes)
+        told = pool.map(lambda c: out_of_reach(classes[c], limit, tariff, REACH), some)
+        for done, (c, lost) in enumerate(zip(some, told, strict=True), start=1):
+            if lost:
+                found.append(c)
+            progress("reach", done, len(some))
+    return found
 
 
 def solve_classes(

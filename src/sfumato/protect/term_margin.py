@@ -8,26 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.protect.term_class import Terms
+from sfumato.terms.recoding import Recoding
 
 if TYPE_CHECKING:
-    from sfumato.protect.term_suppression import Phase
+    from sfumato.protect.term_suppression import Part
 
 TRIES = 4
 
 
-def with_margin(phase: Phase, gone: Mapping[int, Terms], *, seed: int | None = None) -> dict[int, Terms]:
-    """Remove each remaining term with the probability that the policy names, where the promise still holds.
+def with_margin(
+    recoding: Recoding, part: Part, gone: Mapping[int, Terms], share: float, *, seed: int | None = None
+) -> dict[int, Terms]:
+    """Remove each remaining term with the probability `share`, where the promise still holds.
 
     Every class takes part, also those that needed no removal, so that a removal alone says nothing. A class
     that would break the promise is dealt with anew, a few times; if it still would, it gets none. Without a
     `seed` chance comes from the system: it must not be repeatable by outsiders.
     """
     rng = np.random.default_rng(seed)
-    share = float(phase.rule.margin)
-    sets = phase.sets
+    sets = part.sets
     found = dict(gone)
-    owner = phase.recoding.class_of[sets.row]
-    waiting = np.ones(phase.recoding.count, bool)
+    owner = recoding.class_of[sets.row]
+    waiting = np.ones(recoding.count, bool)
     for _ in range(TRIES):
         tried = dict(found)
         for row in np.flatnonzero((owner >= 0) & waiting[owner]).tolist():
@@ -38,7 +40,7 @@ def with_margin(phase: Phase, gone: Mapping[int, Terms], *, seed: int | None = N
             }
             if more - lost:
                 tried[row] = tuple(t for t in terms if t in more | lost)
-        holds = phase.judged(tried)
+        holds = part.judged(recoding, tried)
         settled = waiting & holds
         found |= {row: terms for row, terms in tried.items() if settled[owner[row]]}
         waiting &= ~holds

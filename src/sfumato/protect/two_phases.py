@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.declare.policy import Policy
-from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness
+from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protect.loss import measure
 from sfumato.protect.search import Aim, Outcome, Search
-from sfumato.protect.term_suppression import TermReport, suppress_terms
+from sfumato.protect.term_class import Limit, QuasiSensitive
+from sfumato.protect.term_report import TermReport
+from sfumato.protect.term_suppression import suppress_terms
 from sfumato.terms.classes import Classes
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
@@ -39,23 +41,26 @@ def of_keys(promises: Promises) -> Promises:
     return Promises(tuple(p for p in promises if p.name != QUASI_SENSITIVE))
 
 
+def limits_of(promises: Promises) -> list[Limit]:
+    """What has to be kept in phase two, column by column."""
+    found: dict[str, list[QuasiSensitive]] = {}
+    for promise in promises:
+        if isinstance(promise, QuasiSensitiveDiversity | QuasiSensitiveCloseness):
+            found.setdefault(promise.of, []).append(promise)
+    return [Limit.of(*some) for some in found.values()]
+
+
 def find_in_two_phases(
     search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
 ) -> tuple[Outcome, TermReport | None]:
     """What a search finds, and what phase two made of it, if there was one."""
     rule = policy.protect.terms
-    asked = [p for p in policy.promises if p.name == QUASI_SENSITIVE]
-    if not asked or rule.method == "keep":
+    limits = limits_of(policy.promises)
+    if not limits or rule.method == "keep":
         return search(table, policy.promises, aim, progress=progress), None
     outcome = search(table, of_keys(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
-    recoding, report = suppress_terms(
-        outcome.recoding,
-        asked[0],  # type: ignore[arg-type]  # the only promises of this name
-        rule,
-        allowed=left,
-        progress=progress,
-    )
+    recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)
     loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal
     if recoding.count != outcome.recoding.count or recoding.cuts is None:
         loss = measure(aim.loss, recoding, levels=levels if recoding.cuts else None, weights=aim.weights)
