@@ -53,12 +53,20 @@ postgresql:
 		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 
+# The tests of Spark start one on this machine, for which a Java runtime has to be there.
+.PHONY: java
+java:
+	@command -v java >/dev/null 2>&1 || { \
+		echo "== installing a Java runtime from the system's packages"; \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; }
+
 demo: $(VENV)/.ready
 	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
 
-test: $(VENV)/.ready $(PEERS)/.ready postgresql
+test: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@echo "== running the tests on $(JOBS) processes"
-	@$(BIN)/pytest -n $(JOBS)
+	@$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 lint: $(VENV)/.ready
 	@echo "== style"
@@ -68,10 +76,10 @@ lint: $(VENV)/.ready
 	@echo "== direction of imports"
 	@$(BIN)/lint-imports
 
-soak: $(VENV)/.ready $(PEERS)/.ready postgresql
+soak: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
-	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS)
+	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 benchmark: $(VENV)/.ready $(PEERS)/.ready
 	@$(BIN)/python -m benchmarks --data $(DATA)

@@ -31,13 +31,9 @@ def microdata(
     columns: list[Column] = []
     tables: list[NDArray[np.int64]] = []
     for coding, dictionary in zip(codings, gathered.dictionaries, strict=False):
-        if missing is Missing.REFUSE and coding.role.is_key and dictionary.missing:
-            raise BadData(
-                f"column {shown(coding.name)} has {dictionary.missing} missing cells, "
-                "and the policy refuses them",
-                remedy="Fill them, or set missing to own-value or suppress.",
-            )
-        taxonomy, table = _code(coding, dictionary)
+        if missing is Missing.REFUSE and coding.role.is_key:
+            refuse_missing(coding.name, dictionary.missing)
+        taxonomy, table = rank_table(coding, dictionary)
         columns.append(Column(coding.name, coding.role, taxonomy, coding.form))
         tables.append(table)
     sizes = [max(1, len(c.taxonomy.leaves)) for c in columns]
@@ -68,7 +64,8 @@ def alike_by_leaf(codings: Sequence[Coding]) -> Alike:
     return alike
 
 
-def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.int64]]:
+def rank_table(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.int64]]:
+    """The taxonomy of a column, and the leaf rank of every number that its dictionary gave."""
     values, index = dictionary.settle()
     refuse_infinite(values, coding.name)
     texts = dictionary.texts(values)
@@ -85,6 +82,15 @@ def _code(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.
             values=["" if label is None else label for label in lacking],
         )
     return taxonomy, np.maximum(table, 0)
+
+
+def refuse_missing(name: str, cells: int) -> None:
+    """Refuse a key column with missing cells."""
+    if cells:
+        raise BadData(
+            f"column {shown(name)} has {cells} missing cells, and the policy refuses them",
+            remedy="Fill them, or set missing to own-value or suppress.",
+        )
 
 
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Dataframes as sources: pandas, Polars eager and lazy, PyArrow tables, DuckDB relations."""
+"""Dataframes as sources: pandas, Polars eager and lazy, PyArrow tables, DuckDB relations, PySpark."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from narwhals import dependencies as loaded
 
 from sfumato.engine.arrow import ArrowReader
 from sfumato.engine.rows import RowSource
+from sfumato.engine.source import Source
 from sfumato.terms.errors import WrongCall
 
 
-def open_frame(data: Any) -> RowSource:
+def open_frame(data: Any) -> Source:
     """A dataframe as a source; only libraries that the caller has already loaded are asked about it."""
     frame = nw.to_native(data, pass_through=True)
     if loaded.is_pandas_dataframe(frame):
@@ -30,7 +31,11 @@ def open_frame(data: Any) -> RowSource:
         from sfumato.engine.duckdb_relations import DuckDbReader  # noqa: PLC0415
 
         return RowSource(DuckDbReader(frame))
+    if loaded.is_pyspark_dataframe(frame) or loaded.is_pyspark_connect_dataframe(frame):
+        from sfumato.engine.spark import SparkSource  # noqa: PLC0415
+
+        return SparkSource(frame)
     raise WrongCall(
         f"an object of type {type(data).__name__} is no table",
-        remedy="Hand in a pandas, Polars, PyArrow or DuckDB table, or a path to a CSV or Parquet file.",
+        remedy="Hand in a pandas, Polars, PyArrow, DuckDB or PySpark table, or the path of a file.",
     )

@@ -143,6 +143,14 @@ class RowSource:
             found = self._published(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
             return write(found, progress)
 
+    def digest(self, *, progress: Progress = silent) -> str:
+        """The digest of all rows, whatever their order; lists are taken for term sets."""
+        from sfumato.engine.digest import digest  # noqa: PLC0415  # it loads a database
+
+        progress("digest", 0, self.reader.total)
+        lists = {f.name: SetForm() for f in self.reader.schema if pa.types.is_nested(f.type)}
+        return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
+
     def _published(
         self,
         recoding: Recoding,

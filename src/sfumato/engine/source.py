@@ -22,7 +22,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is: pandas, polars, polars-lazy, pyarrow, duckdb, csv or parquet."""
+        """What it is: pandas, polars, polars-lazy, pyarrow, duckdb, spark, csv or parquet."""
         ...
 
     @property
@@ -62,16 +62,22 @@ class Source(Protocol):
         numbered: Sequence[str] = (),
         progress: Progress = silent,
     ) -> Path:
-        """The published table, as a CSV or Parquet file.
+        """The published table, as a CSV or Parquet file; from Spark, as a folder of Parquet files.
 
         The columns `numbered` come last, and a number stands for each of their values: it tells which rows
         are alike in that column, and nothing else. Only its owner may read such a file.
         """
         ...
 
+    def digest(self, *, progress: Progress = silent) -> str:
+        """A fingerprint of all rows as text: equal for equal multisets of rows, on every engine."""
+        ...
+
 
 def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
-    """A source for a dataframe (pandas, Polars, PyArrow, DuckDB) or a path to a CSV or Parquet file.
+    """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path.
+
+    A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest.
 
     `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding).
     """

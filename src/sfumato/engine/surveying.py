@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
 import numpy as np
@@ -42,7 +42,7 @@ class _Tally:
         self.name, self.limit = name, limit
         self.nested = pa.types.is_nested(kind)
         self.seen = Dictionary(name, pa.null() if self.nested else kind)
-        self.guess = _Guess(kind)
+        self.guess = Guess(kind)
         self.counts = np.zeros(1, np.int64)
         self.missing = 0
         self.checked = 0
@@ -90,17 +90,21 @@ class _Tally:
         return ColumnSurvey(self.name, self.guess.kind, len(texts), self.missing, tuple(labels), sums[order])
 
 
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+([+-][0-9:]+)?)?")
+PATTERNS = {
+    "boolean": "true|false",
+    "integer": "-?(0|[1-9][0-9]*)",
+    "decimal": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?",
+    "date": "[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+([+-][0-9:]+)?)?",
+}
+"""Kinds of text from the narrowest on; a date must also be a day of the calendar."""
 
 
-class _Guess:
+class Guess:
     """The narrowest kind that every value so far fits; typed columns know their kind."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.fixed = _typed(kind)
-        self.open = ["boolean", "integer", "decimal", "date"]
+        self.open = list(PATTERNS)
         self.any = False
 
     @property
@@ -129,19 +133,19 @@ def _typed(kind: pa.DataType) -> str:
     return "date" if types.is_date(kind) or types.is_timestamp(kind) else ""
 
 
-def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
-        return False
+def _fits(kind: str) -> Callable[[str], bool]:
+    pattern = re.compile(PATTERNS[kind])
+    if kind == "date":
+        return lambda text: pattern.fullmatch(text) is not None and _is_day(text[:10])
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _is_day(text: str) -> bool:
     try:
-        date.fromisoformat(text[:10])
+        date.fromisoformat(text)
     except ValueError:
         return False
     return True
 
 
-_FITS = {
-    "boolean": {"true", "false"}.__contains__,
-    "integer": lambda text: _WHOLE.fullmatch(text) is not None,
-    "decimal": lambda text: _DECIMAL.fullmatch(text) is not None,
-    "date": _is_date,
-}
+_FITS = {kind: _fits(kind) for kind in PATTERNS}

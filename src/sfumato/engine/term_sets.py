@@ -87,6 +87,19 @@ class SetReader:
                 published = published.with_values(j, self._values(published.values[j], name, form))
         return published
 
+    def native_columns(self, texts: pa.Array, name: str) -> dict[str, pa.Array]:
+        """Texts of term sets in the source's own columns."""
+        form = self.forms[name]
+        if not form.parts:
+            return {name: self._values(texts, name, form)}
+        held = [set(terms_of(text)) for text in texts.to_pylist()]
+        return {
+            part: _zero_and_one(self.reader.schema.field(part).type, part).take(
+                pa.array([int(part in terms) for terms in held], pa.int64())
+            )
+            for part in form.parts
+        }
+
     def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
         kind = published_type(self.reader.schema.field(name).type)
         if pa.types.is_nested(kind):

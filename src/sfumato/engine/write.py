@@ -46,7 +46,7 @@ def writer(
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
         raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
-    _check_target(path, overwrite)
+    check_target(path, overwrite)
 
     def write(published: Published, progress: Progress) -> Path:
         with placed(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
@@ -60,7 +60,8 @@ def writer(
     return write
 
 
-def _check_target(path: Path, overwrite: bool) -> None:
+def check_target(path: Path, overwrite: bool = False) -> None:
+    """Refuse a place where nothing can be written, or where something is."""
     if path.is_symlink():
         raise WrongCall("the target is a symbolic link", where=str(path), remedy="Name the file itself.")
     if path.exists() and not (overwrite and path.is_file()):
@@ -76,7 +77,7 @@ def _check_target(path: Path, overwrite: bool) -> None:
 @contextmanager
 def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
-    _check_target(path, overwrite)
+    check_target(path, overwrite)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -108,7 +109,7 @@ def _place_new(draft: Path, path: Path) -> None:
     except FileExistsError:
         raise WrongCall("the target exists already", where=str(path), remedy="Choose another name.") from None
     except OSError:  # a file system without hard links
-        _check_target(path, False)
+        check_target(path, False)
         draft.replace(path)
 
 

@@ -141,7 +141,8 @@ class Taxonomy:
         return tuple(self.labels[v] for v in self.leaves.tolist())
 
     @cached_property
-    def _leaf_ranks(self) -> dict[Label, int]:
+    def ranks(self) -> Mapping[Label, int]:
+        """Every raw value that the tree knows, aliases included, and the rank of the leaf it is coded as."""
         return {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
 
     @cached_property
@@ -165,7 +166,7 @@ class Taxonomy:
 
     def rank(self, label: Label) -> int | None:
         """The rank of the leaf that this raw value is coded as, `None` if the tree lacks it."""
-        return self._leaf_ranks.get(label)
+        return self.ranks.get(label)
 
     def covers(self, above: int, below: int) -> bool:
         """Whether `above` is `below` or one of its ancestors."""

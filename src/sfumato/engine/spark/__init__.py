@@ -1,0 +1,7 @@
+"""Spark tables as sources: rows are counted and published in Spark, and only packed counts leave it."""
+
+from __future__ import annotations
+
+from sfumato.engine.spark.frames import SparkSource
+
+__all__ = ["SparkSource"]

@@ -1,0 +1,35 @@
+"""Asking Spark: its complaints may quote cells, so they are left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sfumato.terms.errors import BadData
+
+ANOTHER_TABLE = "this is not the table that was planned"
+
+
+@contextmanager
+def asked(what: str) -> Iterator[None]:
+    """Run something in Spark; if it fails, say what failed and nothing that Spark says."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        ours = ANOTHER_TABLE in str(error)
+    else:
+        return
+    if ours:
+        raise another_table()
+    raise BadData(
+        f"Spark could not finish {what}; nothing was published",
+        remedy="Spark's own log says why: memory, disk, a lost worker, or a cell that it could not read.",
+    )
+
+
+def another_table() -> BadData:
+    """The refusal of a table that changed since it was planned."""
+    return BadData(ANOTHER_TABLE, remedy="Plan again with this table.")

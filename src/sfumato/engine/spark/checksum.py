@@ -1,0 +1,79 @@
+"""A checksum of a multiset of packed keys, computed by Spark over rows and by numpy over counts.
+
+Spark's own `xxhash64` is rebuilt here: every key is hashed twice, and of each hash two slices of 29 bits are
+added up. The sums do not depend on the order of rows, and fit into 64 bits up to 2**34 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from sfumato.terms.packing import Words
+
+SLICE = 29
+_MASK = (1 << SLICE) - 1
+_P = tuple(
+    np.uint64(p)
+    for p in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
+)
+_SEED = np.uint64(42)
+
+
+def sums(words: Sequence[str], copies: Column | None = None) -> list[Column]:
+    """The checksum as aggregates over rows; the last is the number of keys that lack a word."""
+    keys = [F.col(word) for word in words]
+    many = F.lit(1) if copies is None else copies
+    found: list[Column] = []
+    for salt in (0, 1):
+        mixed = F.xxhash64(F.lit(salt).cast("long"), *keys)
+        parts = (mixed, F.shiftright(mixed, SLICE))
+        found += [F.coalesce(F.sum(part.bitwiseAND(F.lit(_MASK)) * many), F.lit(0)) for part in parts]
+    lacking = F.coalesce(F.sum(F.when(sum_of(keys).isNull(), many).otherwise(F.lit(0))), F.lit(0))
+    return [cell.alias(f"sum{i}") for i, cell in enumerate([*found, lacking])]
+
+
+def sum_of(keys: Sequence[Column]) -> Column:
+    """Missing where one of the keys is."""
+    found = keys[0]
+    for key in keys[1:]:
+        found = found.bitwiseOR(key)
+    return found
+
+
+def expected(words: Words, counts: NDArray[np.int64]) -> list[int]:
+    """What the sums must come to for these keys, each with its count."""
+    many = counts.astype(np.uint64)
+    found: list[int] = []
+    with np.errstate(over="ignore"):
+        for salt in (0, 1):
+            mixed = _mixed(np.full(words.shape[1], salt, np.uint64), _SEED)
+            for word in words:
+                mixed = _mixed(word.astype(np.uint64), mixed)
+            slices = (mixed, mixed >> np.uint64(SLICE))
+            found += [int(((part & np.uint64(_MASK)) * many).sum()) for part in slices]
+    return [*found, 0]
+
+
+def _mixed(key: NDArray[np.uint64], seed: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+    """XXH64 of a 64-bit key."""
+    p1, p2, p3, p4, p5 = _P
+    found = (seed + p5 + np.uint64(8)) ^ (_rotated(key * p2, 31) * p1)
+    found = _rotated(found, 27) * p1 + p4
+    found = (found ^ (found >> np.uint64(33))) * p2
+    found = (found ^ (found >> np.uint64(29))) * p3
+    return np.asarray(found ^ (found >> np.uint64(32)))
+
+
+def _rotated(key: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    return np.asarray((key << np.uint64(bits)) | (key >> np.uint64(64 - bits)))

@@ -1,0 +1,71 @@
+"""The packed table comes to the driver: counted first where it might be too large, and in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sfumato.engine.exchange import to_numpy
+from sfumato.engine.spark.asking import asked
+from sfumato.terms.errors import BadData
+from sfumato.terms.packing import Words
+
+LIMIT = 1 << 28
+"""Distinct rows that a driver takes: with one word and a count, 4 GiB."""
+
+PART = 1 << 23
+"""Distinct rows fetched at a time: far below what Spark hands over in one result."""
+
+
+@contextmanager
+def kept(table: DataFrame) -> Iterator[DataFrame]:
+    """A table that Spark keeps, so that counting it and fetching it is not done twice."""
+    held = table.persist()
+    try:
+        yield held
+    finally:
+        with asked("letting go of a table"):
+            held.unpersist()
+
+
+def fetched(
+    table: DataFrame, words: Sequence[str], *, at_most: int, limit: int = LIMIT, part: int = PART
+) -> tuple[Words, NDArray[np.int64]]:
+    """The words and counts (column n) of all rows; `at_most` is a bound that is known beforehand."""
+    if at_most <= min(part, limit):
+        with asked("counting"):
+            return _arrays([table.select(*words, "n").toArrow()], words)
+    with kept(table) as held:
+        with asked("counting"):
+            rows = held.count()
+        if rows > limit:
+            raise BadData(
+                f"the packed table has {rows:,} distinct rows, and the driver takes {limit:,}",
+                remedy="Give columns with many values a start level in the policy, or raise the limit.",
+            )
+        parts = -(-max(1, rows) // part)
+        place = F.pmod(F.xxhash64(*words), F.lit(parts))
+        with asked("fetching counts"):
+            tables = [held.where(place == i).select(*words, "n").toArrow() for i in range(parts)]
+    return _arrays(tables, words)
+
+
+def _arrays(tables: Sequence[pa.Table], words: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
+    rows = sum(table.num_rows for table in tables)
+    found = np.empty((len(words) + 1, rows), np.int64)
+    done = 0
+    for table in tables:
+        for batch in table.to_batches():
+            for i, name in enumerate([*words, "n"]):
+                column = batch.column(name)
+                if column.null_count:
+                    raise BadData("the table changed while it was counted", remedy="Try again.")
+                found[i, done : done + len(column)] = to_numpy(column)
+            done += len(batch)
+    return found[:-1], found[-1]

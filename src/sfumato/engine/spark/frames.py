@@ -1,0 +1,156 @@
+"""PySpark DataFrames as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Observation
+
+from sfumato.engine.names import check_names
+from sfumato.engine.parts import write_parts
+from sfumato.engine.spark import checksum
+from sfumato.engine.spark.asking import asked
+from sfumato.engine.spark.collecting import LIMIT
+from sfumato.engine.spark.counting import count
+from sfumato.engine.spark.digest import digest
+from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.recoding import Recoder
+from sfumato.engine.spark.surveying import survey
+from sfumato.engine.survey import DISTINCT, Survey
+from sfumato.engine.write import check_target
+from sfumato.terms.errors import WrongCall
+from sfumato.terms.microdata import Coding, Microdata, Missing
+from sfumato.terms.progress import Progress, silent
+from sfumato.terms.recoding import SUPPRESSED, Recoding
+
+
+@dataclass(frozen=True, eq=False)
+class SparkSource:
+    """A Spark table. Its rows stay in Spark; the driver sees distinct values and packed counts.
+
+    Every pass reads the table again, and a survey reads each column by itself: an expensive query is best
+    persisted before. `limit` is how many distinct coded rows the driver takes.
+    """
+
+    frame: DataFrame
+    limit: int = LIMIT
+    kind: str = "spark"
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        check_names(self.frame.columns)
+        return tuple(self.frame.columns)
+
+    @cached_property
+    def _opened(self) -> Opened:
+        check_names(self.columns)
+        return Opened.of(self.frame)
+
+    def survey(
+        self, names: Sequence[str] | None = None, *, limit: int = DISTINCT, progress: Progress = silent
+    ) -> Survey:
+        """What the columns hold."""
+        return survey(self._opened, self.columns if names is None else names, limit=limit, progress=progress)
+
+    def count(
+        self,
+        codings: Sequence[Coding],
+        *,
+        missing: Missing = Missing.OWN_VALUE,
+        person: str | None = None,
+        progress: Progress = silent,
+    ) -> Microdata:
+        """All rows as leaf ranks, equal rows once."""
+        return count(
+            self._opened, codings, missing=missing, person=person, limit=self.limit, progress=progress
+        )
+
+    def recode(
+        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+    ) -> DataFrame:
+        """The published table as a DataFrame that has not run yet; one pass tells that it is as planned."""
+        progress("recoding", 0)
+        recoder = Recoder.of(self._opened, recoding)
+        recoder.check()
+        rows = recoder.rows(drop)
+        return rows.ordered().toDF(*rows.cells)
+
+    def write(
+        self,
+        recoding: Recoding,
+        path: str | PathLike[str],
+        *,
+        drop: Sequence[str] = (),
+        overwrite: bool = False,
+        formula_safe: bool = False,
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
+    ) -> Path:
+        """The published table as a folder of Parquet files, written by Spark, with a manifest.
+
+        What was written is compared with the plan on the way. The columns `numbered` come last, and a number
+        stands for each of their values; only its owner may read such a folder.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in (".parquet", ".pq"):
+            raise WrongCall("Spark writes Parquet", remedy="End the path in .parquet.")
+        if overwrite and target.exists():
+            raise WrongCall("a folder is not overwritten", remedy="Name a new one.")
+        if formula_safe:
+            raise WrongCall("formulas are a matter of CSV files", remedy="Leave formula_safe out.")
+        check_target(target)
+        progress("recoding", 0, recoding.table.rows)
+        recoder = Recoder.of(self._opened, recoding)
+        last = [name for name in dict.fromkeys(numbered) if name not in drop]
+        published = int(recoding.rows.sum())
+
+        def fill(folder: Path) -> None:
+            self._fill(recoder, folder, drop, last)
+
+        write_parts(target, fill, rows=published, private=len(numbered) > 0)
+        progress("writing", published, published)
+        return target
+
+    def digest(self, *, progress: Progress = silent) -> str:
+        """The digest of all rows, whatever their order; lists are taken for term sets."""
+        progress("digest", 0)
+        return digest(self._opened)
+
+    def _fill(self, recoder: Recoder, folder: Path, drop: Sequence[str], last: Sequence[str]) -> None:
+        """Write, and compare the packed keys of what was written with the planned ones."""
+        table = recoder.table
+        people = table.has_person
+        if people:
+            recoder.check()
+        rows = recoder.rows(drop, last, keyed=not people)
+        words = [] if people else [f"w{i}" for i in range(table.packing.words)]
+        frame, seen = rows.ordered(words), Observation()
+        if words:
+            frame = frame.observe(seen, *checksum.sums(words)).drop(*words)
+        with _plain_timestamps(self.frame), asked("writing"):
+            frame.toDF(*rows.cells).write.option("compression", "zstd").parquet(f"file://{folder.absolute()}")
+            found = [int(cell) for cell in seen.get.values()] if words else []
+        kept = recoder.recoding.class_of != SUPPRESSED
+        if words and found != checksum.expected(table.words[:, kept], table.counts[kept]):
+            recoder.check()  # a task that ran twice is observed twice: the source itself decides
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} source, {len(self.columns)} columns>"
+
+
+@contextmanager
+def _plain_timestamps(frame: DataFrame) -> Iterator[None]:
+    """Points in time as Parquet has them today, not as old Hive tables had them."""
+    setting = "spark.sql.parquet.outputTimestampType"
+    conf = frame.sparkSession.conf
+    before = conf.get(setting)
+    conf.set(setting, "TIMESTAMP_MICROS")
+    try:
+        yield
+    finally:
+        conf.set(setting, str(before))

@@ -1,0 +1,56 @@
+"""Small tables that say what each value of a column becomes, joined with the rows by broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+SENT_ALONG = 1 << 20
+"""Up to so many entries a table is sent to every worker; a larger one is joined by moving the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """What each value of a cell becomes, in columns with names of their own."""
+
+    cell: Column
+    values: pa.Array
+    becomes: Mapping[str, pa.Array]
+
+
+def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
+    """The rows with what their cells become; nothing for a value that a table lacks."""
+    for number, lookup in enumerate(lookups):
+        given = f"given{number}"
+        small = made(frame, {given: lookup.values, **lookup.becomes})
+        joined = frame.join(sent(small, len(lookup.values)), lookup.cell.eqNullSafe(F.col(given)), "left")
+        frame = joined.drop(given)
+    return frame
+
+
+def match(frame: DataFrame, columns: Mapping[str, pa.Array], *, on: Sequence[str], how: str) -> DataFrame:
+    """Join with a table by columns that are never missing; `how` as Spark says it."""
+    other = made(frame, {f"m_{name}" if name in on else name: cells for name, cells in columns.items()})
+    same = reduce(lambda a, b: a & b, [F.col(name) == F.col(f"m_{name}") for name in on])
+    joined = frame.join(sent(other, len(columns[on[0]])), same, how)
+    return joined if how == "left_anti" else joined.drop(*(f"m_{name}" for name in on))
+
+
+def made(frame: DataFrame, columns: Mapping[str, pa.Array]) -> DataFrame:
+    """A table of the same session."""
+    return frame.sparkSession.createDataFrame(pa.table(dict(columns)))
+
+
+def sent(small: DataFrame, entries: int) -> DataFrame:
+    """A table that goes to every worker, unless it is large."""
+    return F.broadcast(small) if entries <= SENT_ALONG else small
+
+
+def either(columns: Sequence[Column]) -> Column:
+    """Bits of several columns in one; missing where one of them is."""
+    return reduce(lambda a, b: a.bitwiseOR(b), columns)

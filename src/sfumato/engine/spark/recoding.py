@@ -1,0 +1,216 @@
+"""Microdata become rows again, in Spark and lazily: published texts, untouched columns, canonical order."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column as Cell
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, StringType
+
+from sfumato.engine.arrow import ArrowReader
+from sfumato.engine.exchange import to_arrow
+from sfumato.engine.spark import checksum
+from sfumato.engine.spark.asking import ANOTHER_TABLE, another_table, asked
+from sfumato.engine.spark.classing import ByColumn, ByRow, arrow_words, classing
+from sfumato.engine.spark.counting import without_gaps
+from sfumato.engine.spark.keys import Coded, packed, planned, with_person
+from sfumato.engine.spark.lookups import look_up, match
+from sfumato.engine.spark.numbering import numbered
+from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.text import text_of
+from sfumato.engine.term_sets import YES, SetReader
+from sfumato.terms.errors import WrongCall
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.recoding import Recoding
+from sfumato.terms.term_sets import UNIT, SetForm
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Published rows: the cells of every column by name, and by what they are ordered."""
+
+    frame: DataFrame
+    cells: dict[str, Cell]
+    order: tuple[Cell, ...]
+
+    def ordered(self, extra: Sequence[str] = ()) -> DataFrame:
+        """All rows in canonical order, in columns p0, p1, … and the `extra` ones."""
+        shown = [cell.alias(f"p{i}", metadata={}) for i, cell in enumerate(self.cells.values())]
+        keys = [cell.alias(f"o{i}") for i, cell in enumerate(self.order)]
+        frame = self.frame.select(*shown, *keys, *extra)
+        by = [F.col(f"o{i}").asc_nulls_last() for i in range(len(keys))]
+        return frame.orderBy(*by).drop(*(f"o{i}" for i in range(len(keys))))
+
+
+@dataclass(frozen=True, eq=False)
+class Recoder:
+    """One recoding of one Spark table."""
+
+    opened: Opened
+    recoding: Recoding
+    coded: tuple[Coded, ...]
+
+    @classmethod
+    def of(cls, opened: Opened, recoding: Recoding) -> Recoder:
+        """Recognize the values of the planned table; refuse one that holds others."""
+        table = recoding.table
+        if table.has_person and table.person_column is None:
+            raise WrongCall("the planned table does not name its person column")
+        opened, dropped = without_gaps(opened, [c.name for c in table.keys] if table.dropped else ())
+        if dropped != table.dropped:
+            raise another_table()
+        return cls(opened, recoding, tuple(planned(opened, table.columns)))
+
+    @property
+    def table(self) -> Microdata:
+        return self.recoding.table
+
+    def check(self) -> None:
+        """Refuse a table that is not the one that was planned, row by row: one pass, one row of sums."""
+        frame, words = self._keyed(self.opened.frame)
+        with asked("the comparison with the planned table"):
+            found = [int(cell) for cell in frame.agg(*checksum.sums(words)).collect()[0]]
+        if found != checksum.expected(self.table.words, self.table.counts):
+            raise another_table()
+
+    def _keyed(self, frame: DataFrame) -> tuple[DataFrame, list[str]]:
+        """The rows with their packed keys."""
+        packing = self.table.packing
+        codes = [f"k{i}" for i in range(len(packing.sizes))]
+        lookups = [c.lookup(codes[i], packing.places[i][1]) for i, c in enumerate(self.coded)]
+        person = self.table.person_column
+        if person is not None:
+            frame, people = with_person(self.opened, frame, person, rows=self.table.rows)
+            if max(1, people) != packing.sizes[-1]:
+                raise another_table()
+            shift = packing.places[-1][1]
+            frame = frame.withColumn(codes[-1], F.shiftleft(F.col("person"), shift)).drop("person", "who")
+        return packed(look_up(frame, lookups), packing, codes)
+
+    def rows(self, drop: Sequence[str], last: Sequence[str] = (), *, keyed: bool = False) -> Rows:
+        """The published rows; `keyed` asks for their packed keys beside them."""
+        names = self._published(drop, last)
+        table, keys = self.table, {c.name: j for j, c in enumerate(self.table.keys)}
+        how = classing(self.recoding)
+        sets = {p: c.name for c in table.columns if c.form for p in (c.form.parts or (c.name,))}
+        rewritten = [name for name in self.recoding.rewritten if name in {sets.get(n, n) for n in names}]
+        frame = self.opened.frame
+        if keyed or rewritten or (isinstance(how, ByRow) and how.packing is None):
+            frame, _ = self._keyed(frame)
+        frame = self._by_column(frame, how) if isinstance(how, ByColumn) else self._by_row(frame, how)
+        cells = {name: F.col(self.opened.at(name)) for name in names}
+        for name in set(keys) & set(names):
+            cells[name] = F.col(f"l{keys[name]}")
+        others = [cells[n] for n in names if n not in keys and sets.get(n, n) not in rewritten]
+        for name in rewritten:
+            frame = self._rewritten(frame, name, others, cells)
+        for column in table.columns:
+            if column.form and column.form.parts and column.name not in rewritten:
+                cells |= {p: self._zero_or_one(p) for p in column.form.parts if p in names}
+        order = tuple(self._order(name, cells[name]) for name in names if name not in last)
+        for i, name in enumerate(last):
+            frame = self._numbers(frame, name, f"number{i}")
+            cells[name] = F.col(f"number{i}")
+        return Rows(frame, cells, (*order, *(cells[name] for name in last)))
+
+    def _published(self, drop: Sequence[str], last: Sequence[str]) -> list[str]:
+        for name in (*drop, *last):
+            self.opened.place(name)
+        names = [name for name in self.opened.names if name not in drop and name not in last]
+        if not names and not last:
+            raise WrongCall("no column is left to publish")
+        sets = {part for c in self.table.columns if c.form for part in (c.form.parts or (c.name,))}
+        self.opened.refuse_nested([name for name in names if name not in sets])
+        return [*names, *last]
+
+    def _by_column(self, frame: DataFrame, how: ByColumn) -> DataFrame:
+        lookups = []
+        for j, coded in enumerate(self._key_codes()):
+            node = how.nodes[j][coded.ranks] << how.packing.places[j][1]
+            label = how.labels[j].take(to_arrow(coded.ranks))
+            lookups.append(coded.lookup(f"r{j}", 0, **{f"n{j}": to_arrow(node), f"l{j}": label}))
+        frame = look_up(frame, lookups)
+        for j in range(len(lookups)):
+            known = F.when(F.col(f"n{j}").isNotNull(), F.col(f"l{j}"))
+            frame = frame.withColumn(f"l{j}", known.otherwise(F.raise_error(F.lit(ANOTHER_TABLE))))
+        if how.gone.shape[1] == 0:
+            return frame
+        frame, words = packed(frame, how.packing, [f"n{j}" for j in range(len(lookups))], into="g")
+        return match(frame, arrow_words(how.gone, words), on=words, how="left_anti")
+
+    def _by_row(self, frame: DataFrame, how: ByRow) -> DataFrame:
+        if how.packing is None:
+            words = [f"w{i}" for i in range(len(how.words))]
+        else:
+            places = how.packing.places
+            codes = [f"q{j}" for j in range(len(places))]
+            keys = zip(codes, self._key_codes(), places, strict=True)
+            frame = look_up(frame, [coded.lookup(code, shift) for code, coded, (_, shift, _) in keys])
+            frame, words = packed(frame, how.packing, codes, into="g")
+        found = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
+        frame = match(frame, found, on=words, how="inner")
+        shown = {f"l{j}": labels for j, labels in enumerate(how.labels)}
+        every = {"class": to_arrow(np.arange(self.recoding.count)), **shown}
+        return match(frame, every, on=["class"], how="inner") if shown else frame
+
+    def _key_codes(self) -> list[Coded]:
+        return [c for c, column in zip(self.coded, self.table.columns, strict=True) if column.role.is_key]
+
+    def _rewritten(
+        self, frame: DataFrame, name: str, others: Sequence[Cell], cells: dict[str, Cell]
+    ) -> DataFrame:
+        """Copies of a planned row are told apart by their other cells, and each is given its own text."""
+        table, new = self.table, self.recoding.rewritten[name]
+        words = [f"w{i}" for i in range(table.packing.words)]
+        by = Window.partitionBy(*words).orderBy(*(cell.asc_nulls_last() for cell in others))
+        frame = frame.withColumn("copy", (F.row_number().over(by) - 1).cast("long"))
+        start = np.cumsum(table.counts) - table.counts
+        owner = np.repeat(np.arange(table.distinct), table.counts)
+        copy = np.arange(len(owner)) - start[owner]
+        given = arrow_words(table.words[:, owner], words)
+        given |= {"copy": to_arrow(copy), "new": to_arrow(new.codes.astype(np.int64))}
+        frame = match(frame, given, on=[*words, "copy"], how="inner").drop("copy")
+        form = table.column(name).form
+        texts = pa.array(list(new.taxonomy.leaf_labels), pa.large_string())
+        native = self._native(texts, name, form)
+        columns = {f"t{self.opened.place(part)}": array for part, array in native.items()}
+        found = {"new": to_arrow(np.arange(len(texts))), **columns}
+        cells |= {part: F.col(f"t{self.opened.place(part)}") for part in native if part in cells}
+        return match(frame, found, on=["new"], how="inner").drop("new")
+
+    def _native(self, texts: pa.Array, name: str, form: SetForm | None) -> dict[str, pa.Array]:
+        """Texts of term sets in the source's own columns."""
+        if form is None:
+            return {name: texts.cast(pa.string())}
+        with asked("reading the schema"):
+            empty = self.opened.frame.limit(0).toArrow().rename_columns(list(self.opened.names))
+        return SetReader(ArrowReader(empty), {name: form}).native_columns(texts, name)
+
+    def _zero_or_one(self, part: str) -> Cell:
+        cell = F.col(self.opened.at(part))
+        if isinstance(self.opened.kind(part), StringType):
+            return F.when(cell.isin(*YES), F.lit("1")).otherwise(F.lit("0"))
+        return cell
+
+    def _order(self, name: str, cell: Cell) -> Cell:
+        """What rows are ordered by: term sets by their text, whatever joins the terms in the source."""
+        form = next((c.form for c in self.table.columns if c.name == name), None)
+        if form is None:
+            return cell
+        if isinstance(self.opened.kind(name), ArrayType):
+            return F.array_join(cell, UNIT)
+        return F.replace(cell, F.lit(form.separator), F.lit(UNIT))
+
+    def _numbers(self, frame: DataFrame, name: str, into: str) -> DataFrame:
+        """Numbers that tell which cells are equal and nothing else: in the order of a salted hash."""
+        text = text_of(F.col(self.opened.at(name)), self.opened.kind(name), name)
+        mixed = F.when(text.isNotNull(), F.sha2(F.concat(F.lit(secrets.token_hex(16)), text), 256))
+        named = frame.withColumn("mixed", mixed)
+        found, _ = numbered(named, "mixed", into, rows=self.table.rows, what="the numbering of people")
+        return found.drop("mixed")

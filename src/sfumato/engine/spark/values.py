@@ -1,0 +1,56 @@
+"""The values that occur in columns: counted in Spark, fetched in one go, at most so many of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from sfumato.engine.spark.asking import asked
+
+TEXT = pa.large_string()
+
+
+@dataclass(frozen=True, eq=False)
+class Occurring:
+    """The distinct cells of a column, missing ones included, and how many rows have each."""
+
+    values: pa.Array
+    counts: pa.Array
+
+    @property
+    def rows(self) -> int:
+        return int(pc.sum(self.counts).as_py() or 0)
+
+
+def occurring(
+    frame: DataFrame, cells: Mapping[str, Column], *, limit: int, what: str
+) -> dict[str, Occurring]:
+    """Group every column by itself; one query, with one slot for each type of cell.
+
+    A column with more than `limit` distinct cells comes back with one more than that, whichever they are.
+    """
+    if not cells:
+        return {}
+    with asked(what):
+        kinds = {name: frame.select(cell).schema[0].dataType for name, cell in cells.items()}
+        slots = list(dict.fromkeys(kinds.values()))
+        parts = []
+        for number, (name, cell) in enumerate(cells.items()):
+            one = frame.select(cell.alias("v")).groupBy("v").agg(F.count(F.lit(1)).alias("n"))
+            own = slots.index(kinds[name])
+            shown = [F.col("v") if i == own else F.lit(None).cast(kind) for i, kind in enumerate(slots)]
+            named = [cell.alias(f"v{i}") for i, cell in enumerate(shown)]
+            parts.append(one.limit(limit + 1).select(F.lit(number).alias("which"), "n", *named))
+        table = reduce(DataFrame.unionAll, parts).toArrow()
+    found = {}
+    for number, name in enumerate(cells):
+        mine = table.filter(pc.equal(table["which"], number))
+        column = mine[f"v{slots.index(kinds[name])}"].combine_chunks()
+        found[name] = Occurring(column, mine["n"].combine_chunks())
+    return found
