@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.attack.realized import Realized
-from sfumato.attack.worlds import Worlds
+from sfumato.declare.worlds import Worlds
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.declare.policy import Policy
 from sfumato.kernels.overlaps import NOTHING

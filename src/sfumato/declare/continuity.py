@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.declare.blocks import Below, Blocks, Labels
-from sfumato.declare.history import History
+from sfumato.declare.certainty import Certainty, decide
+from sfumato.declare.history import History, side_under
 from sfumato.declare.meeting import Meeting
 from sfumato.kernels import chaining, splitting
+from sfumato.terms.card import several
 from sfumato.terms.chain import Chain, Side, place
 from sfumato.terms.classes import Classes, histogram
+from sfumato.terms.cut import Cut
+from sfumato.terms.errors import RefusedByHistory
 from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.packing import Packing
 from sfumato.terms.promise import Answer, Cuts
+from sfumato.terms.taxonomy import Nodes
 
 Survivors = Callable[[Classes], bool]
 """Whether what survives in every class keeps what is asked of it."""
@@ -63,6 +68,7 @@ class Continuity:
         self._targets = [meeting.cells(t).side for t in range(len(history.sides))]
         self._inside = [_cell_of_rows(history, side, t) for t, side in enumerate(self._targets)]
         self._slot = np.empty(max(1, history.values), np.int64)
+        self._exactly = False
         self._start_over()
 
     def _start_over(self) -> None:
@@ -83,10 +89,27 @@ class Continuity:
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         if step is None:
             self._replay(cuts)
-            return self._answer(self._whole(), None)
-        below = self._below(step)
-        self._pending = below
-        return self._answer(self._parts(below), below)
+            groups, below = self._whole(), None
+        else:
+            self._pending = below = self._below(step)
+            groups = self._parts(below)
+        return self._answer(groups, below, [cuts[c.name].node_of for c in self.history.table.keys])
+
+    def deliberate(self) -> None:
+        """Answer exactly from now on, also where there are three releases or more."""
+        self._exactly = len(self.history.sides) > 1
+        roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
+        if self._exactly and (root := self._decided(roots)).holds is not True:
+            unsure = f"for {several(root.open, 'target')} it cannot be decided whether the earlier releases leave"
+            known = "the earlier releases together leave somebody fewer than"
+            raise RefusedByHistory(
+                f"{unsure if root.holds is None else known} {self.k} candidates",
+                remedy="Promise a smaller k, or start a new chain with the people who came later.",
+            )
+
+    def settle(self) -> bool:
+        """Whether everybody keeps k candidates under the accepted cuts, exactly."""
+        return len(self.history.sides) < 2 or self._decided(self._node_of).holds is True
 
     def accept(self, cuts: Cuts) -> None:
         if self._pending is not None and self._is_next(cuts):
@@ -94,7 +117,12 @@ class Continuity:
         elif not self._is_here(cuts):
             self._replay(cuts)
 
-    def _answer(self, groups: Groups, below: Below | None) -> tuple[Answer, str]:
+    def _decided(self, node_of: Sequence[Nodes]) -> Certainty:
+        table = self.history.table
+        cuts = {c.name: Cut(c.taxonomy, n.copy()) for c, n in zip(table.keys, node_of, strict=True)}
+        return decide(self.history, side_under(self.history, cuts), self.k)
+
+    def _answer(self, groups: Groups, below: Below | None, node_of: Sequence[Nodes]) -> tuple[Answer, str]:
         caps = self._caps(groups, below)
         now = len(self.history.sides)
         least, real = self._newcomers(groups, caps[now])
@@ -105,6 +133,11 @@ class Continuity:
             least, real = min(least, fewest), min(real, fewest_real)
         if real < self.k:
             return Answer.NEVER, f"somebody would keep fewer than {self.k} candidates beside earlier releases"
+        if self._exactly:
+            decided = self._decided(node_of)
+            if decided.holds is None:
+                return Answer.LATER, f"whether {decided.open} targets keep {self.k} candidates stays open"
+            least = min(least, 0) if decided.few else self.k
         if least < self.k:
             return Answer.LATER, f"it would look as if somebody kept fewer than {self.k} candidates"
         if self._survive is not None and not self._survivors_keep(groups, caps, below):

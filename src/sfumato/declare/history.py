@@ -19,6 +19,8 @@ from sfumato.terms.imprint import Imprint, grouped
 from sfumato.terms.marks import label_marks, matching, numbered_together
 from sfumato.terms.microdata import Codes, Microdata, Role
 from sfumato.terms.packing import Packing, sort_and_count
+from sfumato.terms.promise import Cuts
+from sfumato.terms.recoding import classes_under
 from sfumato.terms.taxonomy import Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
@@ -152,7 +154,9 @@ def _placed(table: Microdata, imprint: Imprint, number: Codes) -> Side:
     return Side(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
 
 
-def side_of(history: History, class_of: Codes, nodes: Codes, node_of: Sequence[Codes]) -> Side:
-    """The table itself, recoded, as a release beside the earlier ones."""
-    owner, values, counts = grouped(history.table, class_of, history.value, len(nodes), history.values)
-    return Side(tuple(node_of), nodes, owner, values, counts)
+def side_under(history: History, cuts: Cuts) -> Side:
+    """The table itself under these cuts, as a release beside the earlier ones."""
+    table = history.table
+    class_of, nodes = classes_under(table, cuts)
+    owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
+    return Side(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)

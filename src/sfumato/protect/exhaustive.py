@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
+from sfumato.protect.judging import watch_of
 from sfumato.protect.loss import find_measure, measure
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.suppress import keep
@@ -29,7 +30,7 @@ def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     total = prod(cuts_of(c.taxonomy) for c in columns)
     if total > LARGEST:
         raise WrongCall(f"there are {total:,} recodings; at most {LARGEST:,} can be tried", remedy="Search.")
-    watches = [p.watch(table) for p in promises.of_table]
+    watches = [watch_of(p, table, exact=True) for p in promises.of_table]
     best: tuple[float, Recoding] | None = None
     for checked, chosen in enumerate(product(*(every_cut(c.taxonomy) for c in columns)), 1):
         cuts: Cuts = {c.name: cut for c, cut in zip(columns, chosen, strict=True)}

@@ -12,7 +12,7 @@ from sfumato.protect.suppress import keep
 from sfumato.terms.classes import Classes, Histogram
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Answer, Promises
+from sfumato.terms.promise import Answer, Deliberate, Promises, TablePromise, Watch
 
 
 class Judge:
@@ -29,7 +29,7 @@ class Judge:
     (`suppress.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last.
     """
 
-    def __init__(self, classes: Refinement, promises: Promises, aim: Aim) -> None:
+    def __init__(self, classes: Refinement, promises: Promises, aim: Aim, *, exact: bool = False) -> None:
         table = classes.table
         self.classes = classes
         self.budget = budget_of(table, promises, aim)
@@ -46,7 +46,7 @@ class Judge:
         self._broken = ~self.lasting.holds_on(everything)
         self._breaking = self._broken
         self._lost = int(everything.rows[self._broken].sum())
-        self.watches = [p.watch(table) for p in promises.of_table]
+        self.watches = [watch_of(p, table, exact=exact) for p in promises.of_table]
         self._cuts = classes.cuts if self.watches else {}
         self._check_start(everything)
 
@@ -77,6 +77,11 @@ class Judge:
             self._cuts = self.classes.cuts_after(split.step, self._cuts)
             for watch in self.watches:
                 watch.accept(self._cuts)
+
+    @property
+    def certain(self) -> bool:
+        """Whether what was accepted keeps the table promises for certain, not only by a bound."""
+        return all(watch.settle() for watch in self.watches if isinstance(watch, Deliberate))
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -114,6 +119,14 @@ class Judge:
             if answer is not Answer.YES:
                 raise refusal.by_table(promise, reason)
             watch.accept(self._cuts)
+
+
+def watch_of(promise: TablePromise, table: Microdata, *, exact: bool) -> Watch:
+    """The promise at work on a table; `exact`: never by a bound, however long that takes."""
+    watch = promise.watch(table)
+    if exact and isinstance(watch, Deliberate):
+        watch.deliberate()
+    return watch
 
 
 def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:

@@ -27,11 +27,24 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
     set aside.
 
+    A table promise may answer by a bound while the search runs. If what was found turns out not to be
+    certain, the search runs again with exact answers.
+
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
     find_measure(aim.loss)
+    for exact in (False, True):
+        found, judge = _descend(table, promises, aim, exact=exact, progress=progress)
+        if exact or judge.certain:
+            break
+    return found
+
+
+def _descend(
+    table: Microdata, promises: Promises, aim: Aim, *, exact: bool, progress: Progress
+) -> tuple[Outcome, Judge]:
     classes = Refinement(table)
-    judge = Judge(classes, promises, aim)
+    judge = Judge(classes, promises, aim, exact=exact)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
     checked = 1
     while (step := ranking.best()) is not None:
@@ -50,4 +63,4 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     if not judge.watches:
         classes.open_empty_nodes()
     recoding = classes.recoding(judge.kept)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
+    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked), judge

@@ -101,6 +101,19 @@ class Watch(Protocol):
 
 
 @runtime_checkable
+class Deliberate(Protocol):
+    """A watch that answers by a bound while a search runs, because the truth takes longer to find."""
+
+    def settle(self) -> bool:
+        """Whether the recoding accepted last keeps the promise for certain."""
+        ...
+
+    def deliberate(self) -> None:
+        """Answer exactly from now on."""
+        ...
+
+
+@runtime_checkable
 class TablePromise(Promise, Protocol):
     """A property of the recoded table as a whole."""
 

@@ -15,7 +15,6 @@ from sfumato.terms.errors import HeldBack, RefusedByHistory
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Microdata, Role
 from sfumato.terms.promise import ClassPromise, Cuts, Promises, Watch
-from sfumato.terms.recoding import classes_under
 from sfumato.terms.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -39,8 +38,10 @@ class Continuous(Declared):
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
-    Does not promise: anything about releases of others; with three or more releases the count of candidates
-    is the refined bound, which may be higher than the truth (the attack `correspondence` solves small cases).
+    Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
+    bound, what it found is decided exactly, and where that fails the search is repeated with exact answers;
+    what can be neither proved nor refuted is refused.
+    Does not promise: anything about releases of others.
     """
 
     k: int
@@ -106,21 +107,30 @@ class Continuous(Declared):
         return watch
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
-        """From scratch: the release as it would be, beside every earlier one."""
-        from sfumato.declare.history import side_of  # noqa: PLC0415
+        """From scratch: the release as it would be, beside every earlier one.
+
+        `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
+        and `holds` is decided exactly all the same.
+        """
+        from sfumato.declare.certainty import decide  # noqa: PLC0415
+        from sfumato.declare.history import side_under  # noqa: PLC0415
         from sfumato.declare.meeting import Meeting  # noqa: PLC0415
 
         history = self._history(table)
-        class_of, nodes = classes_under(table, cuts)
-        side = side_of(history, class_of, nodes, [cuts[c.name].node_of for c in table.keys])
+        side = side_under(history, cuts)
         trees = tuple(c.taxonomy for c in table.keys)
         meeting = Meeting(Chain(trees, (*history.sides, side), history.values))
         left = [meeting.left(t).least for t in range(len(history.sides) + 1)]
         least = min((n for n in left if n is not None), default=None)
-        bound = "; a bound, with three or more releases" if len(left) > 2 else ""
-        beside = f"beside {len(history.sides)} earlier releases{bound}"
-        holds = least is None or least >= self.k
-        return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=beside)
+        holds: bool | None = least is None or least >= self.k
+        reason = f"beside {several(len(history.sides), 'earlier release')}"
+        if len(left) > 2:
+            decided = decide(history, side, self.k)
+            holds = decided.holds
+            reason += f"; at least {self.k} is decided exactly, the number is a bound"
+            if holds is None:
+                reason = f"{several(decided.open, 'target is', 'targets are')} too large to decide exactly"
+        return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
 
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""

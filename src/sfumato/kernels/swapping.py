@@ -1,0 +1,285 @@
+"""Other worlds with the same counts, by swapping labels: compiled loops.
+
+Everybody carries one label per column (a node in every attribute of a tree), from the time on at which they
+came. Two people of the same value may swap a label, as long as each remains on one path through every tree.
+Whatever was counted of the labels of a column is then still true.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+LOGGED = 100_000
+"""So many swaps are kept, to be taken back."""
+
+
+@njit(cache=True)
+def _on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
+    for j in range(len(a)):
+        u, v = a[j], b[j]
+        if not (u <= v < end[j, u] or v <= u < end[j, v]):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _fits(who: int, column: int, label: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]) -> bool:
+    """Whether somebody could carry this label in place of their own."""
+    labels, time, first = people
+    nodes, end = shape
+    for d in range(len(labels)):
+        if d == column or first[d, time[who]] < 0:
+            continue
+        if not _on_one_path(nodes[column, label], nodes[d, labels[d, who]], end):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _is_whole(who: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]) -> bool:
+    """Whether all labels of somebody are on one path."""
+    labels, time, first = people
+    for c in range(len(labels)):
+        if first[c, time[who]] >= 0 and not _fits(who, c, labels[c, who], people, shape):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _equals(who: int, target: Ints, when: int, people: tuple[Ints, Ints, Ints]) -> bool:
+    labels, time, first = people
+    if time[who] != when:
+        return False
+    for c in range(len(labels)):
+        if first[c, when] >= 0 and labels[c, who] != target[c]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _swap(a: int, b: int, column: int, labels: Ints, log: Ints, used: int) -> int:
+    labels[column, a], labels[column, b] = labels[column, b], labels[column, a]
+    log[used, 0], log[used, 1], log[used, 2] = column, a, b
+    return used + 1
+
+
+@njit(cache=True)
+def _undo(labels: Ints, log: Ints, used: int, mark: int) -> int:
+    for i in range(used - 1, mark - 1, -1):
+        c, a, b = log[i, 0], log[i, 1], log[i, 2]
+        labels[c, a], labels[c, b] = labels[c, b], labels[c, a]
+    return mark
+
+
+@njit(cache=True)
+def _gains(
+    who: int,
+    column: int,
+    target: Ints,
+    when: int,
+    people: tuple[Ints, Ints, Ints],
+    shape: tuple[Ints, Ints],
+    some: Ints,
+    alike: Ints,
+    log: Ints,
+    used: int,
+    patience: int,
+) -> tuple[int, int]:
+    """Give somebody the target's label in a column: the new length of the log (-1: impossible), patience.
+
+    `some` had that label, `alike` are all people of the same value. First a swap of all columns in which the
+    other person is nearer to the target, or of this column alone; then a cycle.
+    """
+    labels, time, first = people
+    mark, wanted = used, target[column]
+    for r in some:
+        patience -= 1
+        if r == who or labels[column, r] != wanted or first[column, time[r]] != first[column, when]:
+            continue
+        if _equals(r, target, when, people):
+            continue
+        for d in range(len(labels)):
+            near = first[d, when] >= 0 and first[d, time[r]] == first[d, when]
+            if near and labels[d, r] == target[d] and labels[d, who] != target[d]:
+                used = _swap(who, r, d, labels, log, used)
+        if _is_whole(r, people, shape):
+            return used, patience
+        used = _undo(labels, log, used, mark)
+        if _fits(r, column, labels[column, who], people, shape):
+            return _swap(who, r, column, labels, log, used), patience
+    chosen = np.zeros(len(labels), np.bool_)
+    chosen[column] = True
+    return _cycle(who, chosen, target, when, people, shape, alike, log, used, patience)
+
+
+@njit(cache=True)
+def _may_take(
+    taker: int,
+    giver: int,
+    chosen: NDArray[np.bool_],
+    when: int,
+    people: tuple[Ints, Ints, Ints],
+    shape: tuple[Ints, Ints],
+) -> bool:
+    """Whether somebody could carry another's labels in the chosen columns."""
+    labels, time, first = people
+    nodes, end = shape
+    for c in range(len(labels)):
+        if chosen[c] and first[c, time[taker]] != first[c, when]:
+            return False
+    for c in range(len(labels)):
+        if not chosen[c]:
+            continue
+        for d in range(len(labels)):
+            if chosen[d] or first[d, time[taker]] < 0:
+                continue
+            if not _on_one_path(nodes[c, labels[c, giver]], nodes[d, labels[d, taker]], end):
+                return False
+    return True
+
+
+@njit(cache=True)
+def _cycle(
+    who: int,
+    chosen: NDArray[np.bool_],
+    target: Ints,
+    when: int,
+    people: tuple[Ints, Ints, Ints],
+    shape: tuple[Ints, Ints],
+    alike: Ints,
+    log: Ints,
+    used: int,
+    patience: int,
+) -> tuple[int, int]:
+    """The labels of some columns passed on around the shortest cycle: everybody on it takes those of the one
+    before, and the last one had the labels that are wanted."""
+    labels = people[0]
+    queue, before = np.full(len(alike) + 1, -1, np.int64), np.full(len(alike), -2, np.int64)
+    head, tail = 0, 1
+    while head < tail:
+        giver = who if queue[head] < 0 else alike[queue[head]]
+        for i in range(len(alike)):
+            taker = alike[i]
+            patience -= 1
+            if patience < 0:
+                return -1, patience
+            if before[i] != -2 or taker == who or _equals(taker, target, when, people):
+                continue
+            if not _may_take(taker, giver, chosen, when, people, shape):
+                continue
+            before[i] = queue[head]
+            wanted = True
+            for c in range(len(labels)):
+                wanted = wanted and (not chosen[c] or labels[c, taker] == target[c])
+            if wanted:
+                path, place = 0, i
+                while place >= 0:
+                    queue[path], place = place, before[place]
+                    path += 1
+                if used + path * len(labels) >= len(log):
+                    return -1, patience
+                for j in range(path - 1, -1, -1):
+                    for c in range(len(labels)):
+                        if chosen[c]:
+                            used = _swap(who, alike[queue[j]], c, labels, log, used)
+                return used, patience
+            queue[tail] = i
+            tail += 1
+        head += 1
+    return -1, patience
+
+
+@njit(cache=True)
+def _becomes(
+    who: int,
+    target: Ints,
+    when: int,
+    people: tuple[Ints, Ints, Ints],
+    shape: tuple[Ints, Ints],
+    buckets: tuple[Ints, Longs],
+    alike: Ints,
+    spot: tuple[int, int],
+    log: Ints,
+    used: int,
+    patience: int,
+) -> tuple[int, int]:
+    """Give somebody all labels of the target: at once, else column by column; `spot`: value, and how many."""
+    labels, _, first = people
+    order, keys = buckets
+    value, width = spot
+    mark = used
+    chosen = np.zeros(len(labels), np.bool_)
+    for c in range(len(labels)):
+        chosen[c] = first[c, when] >= 0 and labels[c, who] != target[c]
+    result, patience = _cycle(who, chosen, target, when, people, shape, alike, log, used, patience)
+    if result >= 0:
+        return result, patience
+    for c in range(len(labels)):
+        if first[c, when] < 0 or labels[c, who] == target[c]:
+            continue
+        key = np.int64(target[c]) * width + value
+        some = order[c, np.searchsorted(keys[c], key) : np.searchsorted(keys[c], key + 1)]
+        result, patience = _gains(who, c, target, when, people, shape, some, alike, log, used, patience)
+        if result < 0 or result > LOGGED:
+            _undo(labels, log, max(used, result), mark)
+            return -1, patience
+        used = result
+    return used, patience
+
+
+@njit(cache=True)
+def swapped_in(
+    targets: Ints,
+    times: Ints,
+    there: Longs,
+    people: tuple[Ints, Ints, Ints],
+    shape: tuple[Ints, Ints],
+    buckets: tuple[Ints, Longs],
+    values: tuple[Ints, Ints, Longs],
+    enough: int,
+    patience: int,
+) -> Longs:
+    """Of every target: how many people can stand in it in one world, value by value, up to `enough`.
+
+    Target i has label `targets[c, i]` in column c, from time `times[i]` on; `there[i]` people are in it.
+    `people`: labels by column and person (written to, and put back), the time of everybody, and by column
+    and time the first place of the column from then on (-1: none). `shape`: nodes by column, label and
+    attribute, and the end of every node by attribute. `buckets`: people by column, sorted by label and value,
+    with that key. `values`: the value of everybody, people by value, and where each value begins. A lower
+    bound: of each value no more than `patience` people are looked at.
+    """
+    labels, time, first = people
+    order, keys = buckets
+    value_of, alike, start = values
+    columns, width = len(labels), len(start) - 1
+    found = there.copy()
+    log = np.empty((LOGGED + 3 * columns, 3), np.int32)
+    for i in range(targets.shape[1]):
+        target, when, last = targets[:, i].copy(), times[i], columns - 1
+        begin = np.searchsorted(keys[last], np.int64(target[last]) * width)
+        stop = np.searchsorted(keys[last], np.int64(target[last] + 1) * width)
+        while begin < stop and found[i] < enough:
+            value = value_of[order[last, begin]]
+            begin = np.searchsorted(keys[last], np.int64(target[last]) * width + value + 1)
+            used, steps = 0, patience
+            people_of = alike[start[value] : start[value + 1]]
+            for who in people_of:
+                if found[i] >= enough or steps <= 0:
+                    break
+                steps -= 1
+                if time[who] != when or _equals(who, target, when, people):
+                    continue
+                spot = (value, width)
+                result, steps = _becomes(
+                    who, target, when, people, shape, buckets, people_of, spot, log, used, steps
+                )
+                if result >= 0:
+                    used = result
+                    found[i] += 1
+            used = _undo(labels, log, used, 0)
+    return found
