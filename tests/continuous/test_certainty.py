@@ -1,6 +1,6 @@
 """Three releases and more are decided exactly, against all worlds of tiny chains."""
 
-import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +8,13 @@ from continuous.chains import chains, exact, releases, table, two
 from sfumato.declare import certainty
 from sfumato.declare.certainty import decide
 from sfumato.declare.history import History, side_under
+from sfumato.declare.promises import Continuous
+from sfumato.protect.exhaustive import exhaustive
+from sfumato.protect.search import Aim
+from sfumato.protect.top_down import top_down
 from sfumato.terms.cut import Cut
+from sfumato.terms.errors import RefusedByHistory
+from sfumato.terms.promise import Promises
 
 
 def history_and_side(trees, people, cuts):
@@ -29,9 +35,44 @@ def test_the_decision_is_the_truth(chain, k):
 def test_swaps_never_promise_too_much(chain, k):
     """Without the integer program only "not known" may take the place of the truth."""
     truth = min(exact(*chain).values()) >= k
-    before, certainty.PROGRAMS = certainty.PROGRAMS, 0
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certainty, "PROGRAMS", 0)
         said = decide(*history_and_side(*chain), k).holds
-    finally:
-        certainty.PROGRAMS = before
     assert said is truth or said is None
+
+
+BITS = [two("0", "1") for _ in range(3)]
+CUBE = [
+    (*cell, 0, 1)
+    for cell, n in {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}.items()
+    for _ in range(n)
+]
+HIDING = [[Cut.root(t) if i == hidden else Cut.leaves(t) for i, t in enumerate(BITS)] for hidden in range(3)]
+AIM = Aim(loss="discernibility")
+
+
+def cube_promise():
+    """Each of three bits is hidden in one release of ten people; two releases are out, k = 2."""
+    return Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING[:2]))
+
+
+def test_a_third_release_that_every_bound_allows_is_not_made():
+    """Every pair leaves two candidates, and so does the refined bound; all three together leave one."""
+    data, bound = table(BITS, CUBE), cube_promise()
+    unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    verdict = bound.of_table[0].verdict_on(data, unsafe)
+    assert verdict.measured == 2 and verdict.holds is False
+    for search in (top_down, exhaustive):
+        chosen = search(data, bound, AIM).recoding.cuts
+        assert min(exact(BITS, CUBE, [*HIDING[:2], list(chosen.values())]).values()) >= 2
+
+
+def test_what_cannot_be_decided_is_refused(monkeypatch):
+    monkeypatch.setattr(certainty, "PATIENCE", 0)
+    monkeypatch.setattr(certainty, "PROGRAMS", 0)
+    data, bound = table(BITS, CUBE), cube_promise()
+    with pytest.raises(RefusedByHistory, match="cannot be decided") as caught:
+        top_down(data, bound, AIM)
+    assert caught.value.exit_code == 5
+    verdict = bound.of_table[0].verdict_on(data, {f"q{j}": Cut.root(t) for j, t in enumerate(BITS)})
+    assert verdict.holds is None and "too large to decide" in verdict.reason

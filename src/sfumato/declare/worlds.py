@@ -2,61 +2,24 @@
 
 With three or more releases the refined bound may be too high: tables that agree pair by pair need not have a
 common cause. Here the question is answered exactly, value by value: how many people can be in one cell in
-some world that reproduces every published count? That is an integer program; a depth-first search with
-residual bounds solves the small ones and gives up on the others.
+some world that reproduces every published count? That is an integer program; a depth-first search solves
+the small ones and gives up on the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import numpy as np
 
 from sfumato.declare.meeting import Cells, Meeting
+from sfumato.kernels.filling import GAVE_UP, YES, fill
 
-STEPS = 100_000
+STEPS = 3_000_000
 """So many nodes of the search tree, then it gives up."""
-WIDEST = 400
+WIDEST = 2_000
 """Components of more cells than this are not looked at."""
 
 Cell = tuple[int, tuple[int, ...]]
 """The time somebody came, and their class in every release from then on."""
-
-
-@dataclass
-class _Program:
-    """Cells as variables, classes as equations; `most` caps the cell of the target."""
-
-    through: list[list[int]]
-    residual: list[int]
-    open: list[int]
-    steps: int = 0
-
-    def solve(self, order: Sequence[int], place: int) -> bool | None:
-        """Whether the remaining variables can use up every residual; `None`: gave up."""
-        self.steps += 1
-        if self.steps > STEPS:
-            return None
-        if place == len(order):
-            return not any(self.residual)
-        rows = self.through[order[place]]
-        for row in rows:
-            self.open[row] -= 1
-        low = max((self.residual[row] for row in rows if self.open[row] == 0), default=0)
-        high = min(self.residual[row] for row in rows)
-        answer: bool | None = False
-        for amount in range(high, low - 1, -1):
-            if any(self.open[row] == 0 and self.residual[row] != amount for row in rows):
-                continue
-            for row in rows:
-                self.residual[row] -= amount
-            answer = self.solve(order, place + 1)
-            for row in rows:
-                self.residual[row] += amount
-            if answer is not False:
-                break
-        for row in rows:
-            self.open[row] += 1
-        return answer
 
 
 class Worlds:
@@ -98,24 +61,22 @@ class Worlds:
         through = []
         for time, classes in component:
             through.append([rows.setdefault((time + i, c), len(rows)) for i, c in enumerate(classes)])
-        held = [self._held[j][c, value] for j, c in rows]
-        order = sorted(range(1, len(component)), key=lambda v: (through[v], v))
+        held = np.array([self._held[j][c, value] for j, c in rows], np.int64)
+        others = sorted(through[1:])
+        start = np.cumsum([0, *(len(rows_of) for rows_of in others)])
+        flat = np.array([row for rows_of in others for row in rows_of], np.int32)
+        order = np.argsort(flat, kind="stable")
+        members = np.repeat(np.arange(len(others), dtype=np.int32), np.diff(start))[order]
+        begin = np.searchsorted(flat[order], np.arange(len(rows) + 1))
         for amount in range(cells[target], -1, -1):
-            residual = list(held)
-            for row in through[0]:
-                residual[row] -= amount
-            if min(residual) < 0:
+            left = held.copy()
+            left[through[0]] -= amount
+            if np.any(left < 0) or np.any((left > 0) & (np.diff(begin) == 0)):
                 continue
-            unsettled = [0] * len(rows)
-            for v in order:
-                for row in through[v]:
-                    unsettled[row] += 1
-            if any(r and not u for r, u in zip(residual, unsettled, strict=True)):
-                continue
-            answer = _Program(through, residual, unsettled).solve(order, 0)
-            if answer is None:
+            answer = fill(start, flat, left, (begin, members), STEPS)
+            if answer == GAVE_UP:
                 return None
-            if answer:
+            if answer == YES:
                 return amount
         return 0
 

@@ -1,0 +1,74 @@
+"""Whole numbers that add up: a compiled depth-first search."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+NO, YES, GAVE_UP = 0, 1, 2
+
+
+@njit(cache=True)
+def _most(variable: int, start: Longs, through: Ints, left: Longs) -> int:
+    most = left[through[start[variable]]]
+    for i in range(start[variable] + 1, start[variable + 1]):
+        most = min(most, left[through[i]])
+    return most
+
+
+@njit(cache=True)
+def _within_reach(
+    place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints]
+) -> bool:
+    """Whether the variables after this place can still use up the sums that it is part of."""
+    begin, member = members
+    for i in range(start[place], start[place + 1]):
+        row, reach = through[i], 0
+        for m in range(begin[row + 1] - 1, begin[row] - 1, -1):
+            if member[m] <= place or reach >= left[row]:
+                break
+            reach += _most(member[m], start, through, left)
+        if reach < left[row]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], patience: int) -> int:
+    """Whether whole numbers can be given to variables so that every sum comes out.
+
+    Variable v is part of the sums `through[start[v] : start[v+1]]`; `members` lists the variables of every
+    sum, ascending, and where they begin. Larger numbers are tried first; a branch ends where a sum cannot be
+    used up any more. Gives up after `patience` steps.
+    """
+    count = len(start) - 1
+    left, amount = sums.copy(), np.full(count + 1, -1, np.int64)
+    place = 0
+    while place >= 0:
+        if place == count:
+            if np.all(left == 0):
+                return YES
+            place -= 1
+            continue
+        patience -= 1
+        if patience < 0:
+            return GAVE_UP
+        if amount[place] < 0:
+            amount[place] = _most(place, start, through, left) + 1
+        else:
+            for i in range(start[place], start[place + 1]):
+                left[through[i]] += amount[place]
+        amount[place] -= 1
+        if amount[place] < 0:
+            place -= 1
+            continue
+        for i in range(start[place], start[place + 1]):
+            left[through[i]] -= amount[place]
+        if _within_reach(place, start, through, left, members):
+            place += 1
+            amount[place] = -1
+    return NO
