@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.attack.realized import Realized
-from sfumato.declare.worlds import Worlds
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.declare.policy import Policy
+from sfumato.declare.worlds import Worlds
 from sfumato.kernels.overlaps import NOTHING
 from sfumato.terms.card import figure
 from sfumato.terms.chain import Chain, meet_of
@@ -27,7 +27,7 @@ Scope = Literal["feasible", "literal", "realized"]
 Method = Literal["exact", "refined", "paper"]
 
 SMALL = 3000
-"""So many targets are solved exactly where there are three or more releases."""
+"""So many targets, of releases with so many groups, are solved exactly where there are three or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +179,7 @@ def correspondence(
     elif len(chain) <= 2 or method != "exact":
         found = [_bounded(meeting, t, scope, certain=len(chain) <= 2) for t in range(len(chain))]
     else:
-        meeting = Meeting(chain, every=True)
-        worlds = Worlds(meeting)
-        found = [_solved(meeting.cells(t), scope, worlds) for t in range(len(chain))]
+        found = _solved_where_small(chain, scope)
     return Correspondence(tuple(found), scope, method, asked_k(_meant(policy)), chain)
 
 
@@ -214,13 +212,25 @@ def _bounded(meeting: Meeting, time: int, scope: Scope, *, certain: bool) -> Tar
     return Targets(time, least, per_class, certain, int((left.first != NOTHING).sum()))
 
 
-def _solved(cells: Cells, scope: Scope, worlds: Worlds) -> Targets:
+def _solved_where_small(chain: Chain, scope: Scope) -> list[Targets]:
     """Three or more releases: the refined bound, and the exact number where programs are small."""
-    left, certain = cells.left, False
-    if int((left > 0).sum()) <= SMALL:
-        exact = [worlds.left((cells.time, tuple(row))) for row in cells.classes.tolist()]
-        certain = None not in exact
-        left = np.array([b if e is None else e for b, e in zip(left.tolist(), exact, strict=True)], np.int64)
+    meeting = Meeting(chain)
+    found = [_bounded(meeting, t, scope, certain=False) for t in range(len(chain))]
+    if max(len(side.owner) for side in chain.releases) > SMALL:
+        return found
+    meeting = Meeting(chain, every=True)
+    cells = [meeting.cells(t) for t in range(len(chain))]
+    if sum(len(c.left) for c in cells) > SMALL:
+        return found
+    worlds = Worlds(meeting)
+    return [_solved(c, scope, worlds) for c in cells]
+
+
+def _solved(cells: Cells, scope: Scope, worlds: Worlds) -> Targets:
+    exact = [worlds.left((cells.time, tuple(row))) for row in cells.classes.tolist()]
+    certain = None not in exact
+    known = zip(cells.left.tolist(), exact, strict=True)
+    left = np.array([bound if e is None else e for bound, e in known], np.int64)
     there = left > 0
     least = _fewest_of(left[there])
     if scope == "literal" and least is not None and (cells.phantom or not there.all()):

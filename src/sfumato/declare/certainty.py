@@ -1,4 +1,4 @@
-"""Whether everybody keeps k candidates, exactly: what the refined bound leaves open with three releases or more.
+"""Whether everybody keeps k candidates, exactly: what the refined bound leaves open.
 
 For every target the truth lies between two numbers: the people who are in it (whoever holds the data knows
 them, and the truth is a world like any other) and the refined bound. Where k lies between, more people are

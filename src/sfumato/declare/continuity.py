@@ -100,7 +100,9 @@ class Continuity:
         self._exactly = len(self.history.sides) > 1
         roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         if self._exactly and (root := self._decided(roots)).holds is not True:
-            unsure = f"for {several(root.open, 'target')} it cannot be decided whether the earlier releases leave"
+            unsure = (
+                f"for {several(root.open, 'target')} it cannot be decided whether the earlier releases leave"
+            )
             known = "the earlier releases together leave somebody fewer than"
             raise RefusedByHistory(
                 f"{unsure if root.holds is None else known} {self.k} candidates",

@@ -14,16 +14,14 @@ NO, YES, GAVE_UP = 0, 1, 2
 
 @njit(cache=True)
 def _most(variable: int, start: Longs, through: Ints, left: Longs) -> int:
-    most = left[through[start[variable]]]
+    most: int = left[through[start[variable]]]
     for i in range(start[variable] + 1, start[variable + 1]):
         most = min(most, left[through[i]])
     return most
 
 
 @njit(cache=True)
-def _within_reach(
-    place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints]
-) -> bool:
+def _within_reach(place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints]) -> bool:
     """Whether the variables after this place can still use up the sums that it is part of."""
     begin, member = members
     for i in range(start[place], start[place + 1]):

@@ -28,7 +28,9 @@ def _on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
 
 
 @njit(cache=True)
-def _fits(who: int, column: int, label: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]) -> bool:
+def _fits(
+    who: int, column: int, label: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]
+) -> bool:
     """Whether somebody could carry this label in place of their own."""
     labels, time, first = people
     nodes, end = shape
@@ -55,10 +57,10 @@ def _equals(who: int, target: Ints, when: int, people: tuple[Ints, Ints, Ints]) 
     labels, time, first = people
     if time[who] != when:
         return False
+    apart = 0
     for c in range(len(labels)):
-        if first[c, when] >= 0 and labels[c, who] != target[c]:
-            return False
-    return True
+        apart += first[c, when] >= 0 and labels[c, who] != target[c]
+    return apart == 0
 
 
 @njit(cache=True)
@@ -253,7 +255,7 @@ def swapped_in(
     with that key. `values`: the value of everybody, people by value, and where each value begins. A lower
     bound: of each value no more than `patience` people are looked at.
     """
-    labels, time, first = people
+    labels, time, _ = people
     order, keys = buckets
     value_of, alike, start = values
     columns, width = len(labels), len(start) - 1

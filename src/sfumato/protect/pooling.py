@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sfumato.declare.history import History, side_of
+from sfumato.declare.history import History, side_under
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.terms.chain import Chain, Side
 from sfumato.terms.classes import Classes, histogram
@@ -98,8 +98,7 @@ class Pool:
         return bool(self.promises.holds_on(self.survivors(cells)).all())
 
     def _side(self, cuts: Cuts) -> Side:
-        class_of, nodes = classes_under(self.table, cuts)
-        return side_of(self.history, class_of, nodes, [cuts[c.name].node_of for c in self.table.keys])
+        return side_under(self.history, cuts)
 
     def _code_of_values(self, name: str) -> Codes:
         codes = np.zeros(max(1, self.history.values), np.int32)
