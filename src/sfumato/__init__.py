@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
     from sfumato.discover.discovery import Discovery
-    from sfumato.journey import attack, audit, declare, discover, draw, protect, release
+    from sfumato.journey import attack, audit, declare, discover, draw, patterns, protect, release
+    from sfumato.protect.patterns import Patterns
     from sfumato.protect.plan import Plan
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.receipt import Receipt
@@ -33,6 +34,7 @@ __all__ = [
     "Audit",
     "Discovery",
     "Ledger",
+    "Patterns",
     "Plan",
     "Policy",
     "Receipt",
@@ -42,6 +44,7 @@ __all__ = [
     "demo",
     "discover",
     "draw",
+    "patterns",
     "protect",
     "release",
 ]
@@ -50,11 +53,13 @@ _HOMES = {
     "Audit": "sfumato.attack.audit",
     "Discovery": "sfumato.discover.discovery",
     "Ledger": "sfumato.release.ledger.ledger",
+    "Patterns": "sfumato.protect.patterns",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
     "Receipt": "sfumato.release.receipt",
     "audit": "sfumato.journey",
     "draw": "sfumato.journey",
+    "patterns": "sfumato.journey.patterns",
 }
 _FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release")
 _VERBS = ("attack", "declare", "discover", "protect", "release")

@@ -16,7 +16,7 @@ def named(section):
     return set(re.findall(r"`([^`\s]+)`", SECTIONS[section]))
 
 
-VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check"]
+VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check", "policy patterns"]
 VERBS += ["release", "history", "ledger verify", "certificate verify"]
 
 
@@ -33,6 +33,7 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
         "discover": ("discover", data, "--k", "2", "--mode", "any", "--max-size", "1"),
         "declare": ("declare", data),
         "policy check, policy schema": ("policy", "check", policy, data),
+        "policy patterns": ("policy", "patterns", policy, data),
         "protect": ("protect", data, "-p", policy, "-o", safe, "--explain"),
         "audit": ("audit", safe, "-p", policy),
         "attack": ("attack", "linkage", safe, "-p", policy),

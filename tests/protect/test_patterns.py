@@ -63,6 +63,8 @@ def test_every_pattern_is_what_the_definitions_say(table, promises, aim):
         recoding, k, classes, allowed = plain(table, promises, aim, levels)
         assert (found.k[at], found.classes[at], found.allowed[at]) == (k, classes, allowed)
         assert found.suppressed[at] == recoding.suppressed
+        published = Classes.of(table, recoding.class_of, sensitive=()).people
+        assert found.smallest[at] == (published.min() if len(published) else 0)
         assert found.cuts(at) == recoding.cuts
         for name, loss in MEASURED.items():
             expected = measure(loss, recoding, found.named(at), aim.weights)

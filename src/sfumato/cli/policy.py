@@ -1,4 +1,4 @@
-"""`sfumato policy`: is a policy sound, and what does a policy look like?"""
+"""`sfumato policy`: is a policy sound, what does a policy look like, and what does it leave to choose?"""
 # ruff: noqa: PLC0415  # heavy imports wait until the verb runs
 
 from __future__ import annotations
@@ -64,3 +64,38 @@ def check(
                     talk(f"{ailment.where}, {ailment.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
     raise typer.Exit(3 if errors else 0)
+
+
+@policy.command()
+@through
+def patterns(
+    file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    quality: Annotated[
+        str | None, typer.Option("--quality", metavar="METRIC", help="What makes versions equally good.")
+    ] = None,
+    tolerance: Annotated[
+        str | None, typer.Option("--tolerance", metavar="SHARE", help="How much worse one may be, as 5%.")
+    ] = None,
+    charts: Annotated[
+        Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the versions of a table that keep the promises equally well.
+
+    Every combination of levels is judged; of equally good ones, those apart cannot be made from each other.
+
+    Example:  sfumato policy patterns policy.yaml patients.csv --quality precision
+    """
+    from sfumato import journey
+
+    with progress_bar() as progress:
+        found = journey.patterns(data, file, quality=quality, tolerance=tolerance, progress=progress)
+        drawn = journey.draw(found, charts) if charts is not None else ()
+    if as_json:
+        document(found.as_dict())
+    else:
+        say(str(found))
+    if drawn:
+        talk(f"drew {', '.join(str(file) for file in drawn)}")

@@ -6,6 +6,7 @@ from sfumato.journey.auditing import attack, audit
 from sfumato.journey.declaring import check, declare, knowledge
 from sfumato.journey.discovering import discover, draw
 from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
+from sfumato.journey.patterns import patterns
 from sfumato.journey.protecting import protect
 from sfumato.journey.publishing import protect_file, recipient_of, release
 
@@ -20,6 +21,7 @@ __all__ = [
     "discover",
     "draw",
     "knowledge",
+    "patterns",
     "policy_of",
     "protect",
     "protect_file",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.discover.discovery import Discovery
 from sfumato.discover.reading import Reading
 from sfumato.discover.scan import scan
 from sfumato.engine import open_source
 from sfumato.report.charts import save
+from sfumato.terms.chart import Figure
 from sfumato.terms.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ def discover(
     )
 
 
-def draw(result: Discovery, folder: str | Path) -> tuple[Path, ...]:
+class Drawable(Protocol):
+    """A result that has charts."""
+
+    def charts(self) -> Sequence[Figure]: ...
+
+
+def draw(result: Drawable, folder: str | Path) -> tuple[Path, ...]:
     """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
     return save(result.charts(), folder)

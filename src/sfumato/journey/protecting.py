@@ -10,6 +10,7 @@ from sfumato.engine import open_source
 from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, check_header, policy_of
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.terms.errors import BadData
+from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -26,12 +27,17 @@ def protect(
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them).
     """
     told, meant = progress or silent, beside(policy_of(policy), earlier)
+    return make_plan(counted(data, meant, progress=told), meant, progress=told)
+
+
+def counted(data: Any, policy: Policy, *, progress: Progress = silent) -> Microdata:
+    """The columns that the policy looks at, coded and counted; there is at least one row."""
     source = open_source(data)
-    _check_columns(source.columns, meant)
-    table = source.count(meant.codings, missing=meant.missing, person=meant.person, progress=told)
+    _check_columns(source.columns, policy)
+    table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
-    return make_plan(table, meant, progress=told)
+    return table
 
 
 def _check_columns(names: Sequence[str], policy: Policy) -> None:

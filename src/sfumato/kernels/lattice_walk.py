@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
-SMALLEST, GROUPS, SQUARES, KEPT, KEPT_SQUARES, GONE, COVERED = range(7)
+SMALLEST, GROUPS, SQUARES, KEPT, KEPT_SMALLEST, KEPT_SQUARES, GONE, COVERED = range(8)
 """What `figures` holds of a node, in this order; the last of these once per field."""
 
 
@@ -89,13 +89,14 @@ def _merge(keys: Ints, sums: Ints, shift: int, mask: int, lift: Small) -> tuple[
 
 @njit(cache=True)
 def _summarize(node: int, sums: Ints, keeps: Truth, figures: Ints) -> None:
-    """The smallest sum, the groups and their squares; the kept groups and their squares; the sums gone."""
+    """The smallest sum, the groups and their squares; the same of the kept groups; the sums gone."""
     smallest = sums[0] if len(sums) else np.int64(0)
-    squares, kept, kept_squares, gone = 0, 0, 0, 0
+    squares, kept, kept_smallest, kept_squares, gone = 0, 0, np.int64(0), 0, 0
     for size in sums:
         smallest = min(smallest, size)
         squares += size * size
         if keeps[size]:
+            kept_smallest = min(kept_smallest, size) if kept else size
             kept += 1
             kept_squares += size * size
         else:
@@ -104,6 +105,7 @@ def _summarize(node: int, sums: Ints, keeps: Truth, figures: Ints) -> None:
     figures[node, GROUPS] = len(sums)
     figures[node, SQUARES] = squares
     figures[node, KEPT] = kept
+    figures[node, KEPT_SMALLEST] = kept_smallest
     figures[node, KEPT_SQUARES] = kept_squares
     figures[node, GONE] = gone
 

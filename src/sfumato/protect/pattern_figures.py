@@ -27,9 +27,9 @@ class Figures:
     """One line per pattern. Only what suppression does to a pattern depends on promises.
 
     `k` is the size of the smallest class (people), `squares` adds up the squares of all `classes` (rows).
-    `published` classes are left after suppression, with `published_squares`; `gone` rows are not. Of these,
-    `covered[:, j]` adds up the leaves below their nodes in key column j, and `bits[:, j]` is the entropy of
-    these nodes, times the rows.
+    `published` classes are left after suppression, the `smallest` of so many people, with the squares
+    `published_squares`; `gone` rows are not. Of these, `covered[:, j]` adds up the leaves below their nodes
+    in key column j, and `bits[:, j]` is the entropy of these nodes, times the rows.
     """
 
     counts: NDArray[np.int64]
@@ -56,6 +56,10 @@ class Figures:
         return self.counts[:, walking.KEPT]
 
     @property
+    def smallest(self) -> Counts:
+        return self.counts[:, walking.KEPT_SMALLEST]
+
+    @property
     def published_squares(self) -> Counts:
         return self.counts[:, walking.KEPT_SQUARES]
 
@@ -70,14 +74,15 @@ class Figures:
     def put(self, at: int, rollup: RollUp, grouped: Grouped, classes: Classes, kept: Truth) -> None:
         """Write down a pattern that was looked at by itself."""
         rows, left = classes.rows, classes.rows[kept]
-        smallest = int(classes.people.min()) if len(classes) else 0
+        least = [int(some.min()) if len(some) else 0 for some in (classes.people, classes.people[kept])]
         gone = rollup.tally(grouped, ~kept)
         leaves = [c.taxonomy.leaf_count.astype(np.int64) for c in rollup.table.keys]
         self.counts[at] = [
-            smallest,
+            least[0],
             len(classes),
             rows @ rows,
             len(left),
+            least[1],
             left @ left,
             rows.sum() - left.sum(),
             *(some @ below for some, below in zip(gone, leaves, strict=True)),

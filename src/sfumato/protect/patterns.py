@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,14 @@ from sfumato.protect.judging import budget_of
 from sfumato.protect.pattern_figures import Figures, count_sizes, judge_further
 from sfumato.protect.pattern_metrics import EXACT, METRICS, Bench, Numbers, steps
 from sfumato.protect.search import Aim
+from sfumato.terms.card import Card
+from sfumato.terms.chart import Figure
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Counts, Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Promises, Truth
+from sfumato.terms.taxonomy import Label
 
 PATTERNS = 1_000_000
 """The largest lattice that is classified."""
@@ -41,6 +45,9 @@ class Patterns:
     Patterns are numbered with the last key column fastest. `allowed` are those that keep every promise within
     the suppression limit. `figures` and metrics of an allowed pattern are those of what would be published;
     of the others only the promises about class sizes were asked.
+
+    `quality` names the metric by which versions are to be equally good, up to `tolerance`; `words` are the
+    labels of each column that the policy itself knows, and that may be shown.
     """
 
     table: Microdata
@@ -48,6 +55,9 @@ class Patterns:
     aim: Aim
     figures: Figures
     allowed: Truth
+    quality: str = "loss"
+    tolerance: Fraction = Fraction(0)
+    words: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
     _metrics: dict[str, Numbers] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -69,6 +79,11 @@ class Patterns:
     def k(self) -> Counts:
         """The size of the smallest class, before suppression."""
         return self.figures.k
+
+    @property
+    def smallest(self) -> Counts:
+        """The size of the smallest class that is published; 0 where none is."""
+        return self.figures.smallest
 
     @property
     def classes(self) -> Counts:
@@ -134,8 +149,32 @@ class Patterns:
         """Column -> level."""
         return dict(zip(self.names, self.levels(index), strict=True))
 
+    def card(self) -> Card:
+        """The patterns on a few lines."""
+        from sfumato.protect.pattern_report import card  # noqa: PLC0415  # it builds on patterns
+
+        return card(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready: counts, the quality classes, and the patterns of the first that can be handed out."""
+        from sfumato.protect.pattern_report import as_dict  # noqa: PLC0415  # it builds on patterns
+
+        return as_dict(self)
+
+    def charts(self) -> tuple[Figure, ...]:
+        """The levels of every column, the lattice, and anonymity against quality."""
+        from sfumato.protect.pattern_report import charts  # noqa: PLC0415  # it builds on patterns
+
+        return charts(self)
+
+    def __str__(self) -> str:
+        return str(self.card())
+
     def __repr__(self) -> str:
         return f"Patterns({self.count} patterns, {int(self.allowed.sum())} allowed)"
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
 
 
 def classify(
@@ -151,7 +190,7 @@ def classify(
     budget = budget_of(table, promises, wanted)
     figures = count_sizes(table, promises, progress)
     allowed = judge_further(table, promises, budget, figures, progress)
-    return Patterns(table, promises, wanted, figures, allowed)
+    return Patterns(table, promises, wanted, figures, allowed, wanted.loss)
 
 
 def shape_of(table: Microdata) -> tuple[int, ...]:

@@ -94,7 +94,7 @@ class Plan:
             levels=self.levels,
             loss=rule.loss,
             weights=rule.weights,
-            allowed=_aim(self.policy).allowed(self.recoding.table),
+            allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
     def apply(self, data: Any, *, progress: Progress = silent) -> Any:
@@ -154,7 +154,7 @@ class Plan:
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
     """Search as the policy asks, and prove what was found before anybody sees it."""
     check_people(table, policy.promises)
-    aim = _aim(policy)
+    aim = aim_of(policy)
     policy = bound(policy, table)
     outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
     verdicts, smallest = prove(outcome, policy.promises, aim)
@@ -192,7 +192,8 @@ def check_people(table: Microdata, promises: Promises) -> None:
             )
 
 
-def _aim(policy: Policy) -> Aim:
+def aim_of(policy: Policy) -> Aim:
+    """What a search aims at under a policy."""
     rule = policy.protect
     return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
 

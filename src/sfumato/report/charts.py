@@ -7,15 +7,30 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sfumato.terms.chart import Chart
+from sfumato.report.diagrams import COLOURS, diagram, grid, scatter
+from sfumato.terms.chart import Chart, Diagram, Figure, Grid, Scatter
 from sfumato.terms.errors import WrongCall
 
-INK = "#3b5b7a"
+INK = COLOURS["ink"]
 
 
-def draw(chart: Chart) -> Any:
-    """The chart as an Altair chart, to be shown in a notebook or changed further."""
+def draw(chart: Figure) -> Any:
+    """The figure as an Altair chart, to be shown in a notebook or changed further."""
     altair = _altair()
+    match chart:
+        case Chart():
+            return _plain(altair, chart)
+        case Scatter():
+            return scatter(altair, chart)
+        case Diagram():
+            return diagram(altair, chart)
+        case Grid():
+            return grid(altair, chart)
+    raise WrongCall(f"nobody knows how to draw a {type(chart).__name__}")
+
+
+def _plain(altair: Any, chart: Chart) -> Any:
+    """Bars or a line."""
     across, up = chart.axes
     details = chart.details or [""] * len(chart.points)
     rows = [
@@ -38,7 +53,7 @@ def draw(chart: Chart) -> Any:
     return line.encode(x=x, y=altair.Y(**value), tooltip=tips).properties(width=480, height=280)
 
 
-def save(charts: Sequence[Chart], folder: str | Path) -> tuple[Path, ...]:
+def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
     """One SVG per chart and a page with all of them; the files, the page last."""
     convert = _converter()
     into = Path(folder)
@@ -53,22 +68,19 @@ def save(charts: Sequence[Chart], folder: str | Path) -> tuple[Path, ...]:
     return (*files, page)
 
 
-def _page(drawn: Sequence[tuple[Chart, str]]) -> str:
+def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     """Every chart as a picture and as a table, for those who read rather than look."""
     parts = []
     for chart, svg in drawn:
-        head = "".join(f"<th>{escape(name)}</th>" for name in chart.axes)
-        body = "".join(f"<tr><td>{escape(x)}</td><td>{_number(y, chart)}</td></tr>" for x, y in chart.points)
+        heads, *lines = chart.rows()
+        head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in line)}</tr>" for line in lines)
         parts.append(f"<figure>{svg}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Charts</title>'
         "<style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem}td,th{padding-right:1rem;text-align:left}"
         "</style></head>\n<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
     )
-
-
-def _number(value: float, chart: Chart) -> str:
-    return f"{value:.1%}" if chart.percent else f"{value:,.4g}"
 
 
 def _altair() -> Any:

@@ -1,0 +1,34 @@
+"""Looking at all patterns: how many equally good versions of a table there are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sfumato.declare.exact import fraction
+from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.journey.protecting import counted
+from sfumato.protect.pattern_plan import patterns_of
+from sfumato.protect.patterns import Patterns
+from sfumato.terms.progress import Progress, silent
+
+
+def patterns(
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    quality: str | None = None,
+    tolerance: Fraction | float | str | None = None,
+    progress: Progress | None = None,
+) -> Patterns:
+    """Every combination of levels of the key columns: its anonymity, its quality, and whether it is allowed.
+
+    Versions are equally good by `quality`: `height`, `precision`, `sweeney`, `discernibility`,
+    `discernibility-star`, `loss`, `geometric`, `entropy` or `class-size`. `tolerance` is the share by which
+    one may be worse than another ("5%"). Both are as the policy says (`recipients`) where they are not given.
+    """
+    meant, told = policy_of(policy), progress or silent
+    share = None if tolerance is None else fraction(tolerance, key="the tolerance")
+    return patterns_of(
+        counted(data, meant, progress=told), meant, quality=quality, tolerance=share, progress=told
+    )
