@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-NEEDS_DATA = ("adult", "anjana", "pycanon")
+NEEDS_DATA = ("adult", "anjana", "pycanon", "fingerprint")
 GENERATED = ("rows", "splitting", "continuous", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "start")
 

@@ -109,6 +109,22 @@ def test_the_order_of_rows_and_columns_changes_nothing(table, k, random):
             assert float(one.value(name, at)) == pytest.approx(float(other.value(name, there)), abs=1e-9)
 
 
+@given(some_tables)
+def test_ranks_say_what_can_be_made_from_what(table):
+    found = classify(table, Promises((KAnonymity(1),)))
+    shown = []
+    for at in range(found.count):
+        cuts = found.cuts(at)
+        shown.append([(c.taxonomy, cuts[c.name].node_of[table.codes(c.name)]) for c in table.keys])
+    for a in range(found.count):
+        for b in range(found.count):
+            makes = all(
+                ((coarse <= fine) & (fine < tree.end[coarse])).all()
+                for (tree, fine), (_, coarse) in zip(shown[a], shown[b], strict=True)
+            )
+            assert makes == bool((found.ranks[:, a] <= found.ranks[:, b]).all())
+
+
 def column(name, height, leaves=2):
     """A chain of `height` levels above the leaves."""
     labels = [f"{name}{i}" for i in range(leaves)] + [f"{name}^{i}" for i in range(1, height)] + ["*"]

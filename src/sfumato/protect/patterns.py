@@ -116,6 +116,19 @@ class Patterns:
         lines = np.indices(self.shape, dtype=np.int16)
         return lines.reshape(len(self.shape), self.count)
 
+    @cached_property
+    def ranks(self) -> NDArray[np.int16]:
+        """The same as `grid`, levels numbered anew: those that show the same of this table count once.
+
+        One pattern can be made from another iff its ranks are nowhere smaller.
+        """
+        lines = []
+        for column, levels in zip(self.table.keys, self.grid, strict=True):
+            shown = column.taxonomy.levels[:, np.unique(self.table.codes(column.name))]
+            new = np.any(shown[1:] != shown[:-1], axis=1)
+            lines.append(np.concatenate(([0], np.cumsum(new))).astype(np.int16)[levels])
+        return np.array(lines, np.int16).reshape(self.grid.shape)
+
     def cuts(self, index: int) -> dict[str, Cut]:
         """What each key column becomes under a pattern."""
         pairs = zip(self.table.keys, self.levels(index), strict=True)

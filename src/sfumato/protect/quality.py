@@ -46,12 +46,16 @@ class QualityClass:
         return self.patterns.value(self.metric, int(self.members[np.argmax(values)]))
 
     def antichain(self) -> Indices:
-        """The members of a largest antichain, always the same one: so many recipients can be served."""
+        """A largest set of members of which none can be made from another; always the same one.
+
+        Of members that show the same of this table, one counts.
+        """
         return self._antichain
 
     @cached_property
     def _antichain(self) -> Indices:
-        return self.members[largest_antichain(self.patterns.grid[:, self.members].T)]
+        lines, first = np.unique(self.patterns.ranks[:, self.members].T, axis=0, return_index=True)
+        return np.sort(self.members[first[largest_antichain(lines)]])
 
 
 def quality_classes(
