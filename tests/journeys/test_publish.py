@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from sfumato.release import publish as publishing
 from sfumato.release.publish import check_target, publish
 from sfumato.terms.errors import BrokenPromise, WrongCall
+from sfumato.terms.private import private_folder
 
 
 def write(path):
@@ -47,12 +53,36 @@ def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
         raise error
 
     if step == "disk":
-        monkeypatch.setattr(publishing, "_to_disk", fail)
+        monkeypatch.setattr(publishing, "to_disk", fail)
     if step == "rename":
         monkeypatch.setattr(publishing, "_rename_unless_there", fail)
     with pytest.raises(error):
         publish(tmp_path / "safe.csv", fail if step == "write" else write, fail if step == "judge" else str)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_gone_at_the_next_run(tmp_path):
+    """Its folder is not held any more; one that is held stays."""
+    code = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom sfumato.release.publish import publish\n"
+        "def die(staged):\n    staged.write_text('canary')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "publish(Path(sys.argv[1]), die, str)\n"
+    )
+    died = subprocess.run([sys.executable, "-c", code, str(tmp_path / "safe.csv")], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert [p.read_text(encoding="utf-8") for p in tmp_path.rglob("safe.csv")] == ["canary"]
+    with private_folder(tmp_path, hidden=True) as held:
+        publish(tmp_path / "safe.csv", write, str)
+        assert sorted(tmp_path.iterdir()) == sorted([held, tmp_path / "safe.csv"])
+
+
+def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "mkdir", refuse)  # root may write everywhere
+    with pytest.raises(WrongCall, match="cannot be written to"):
+        publish(tmp_path / "safe.csv", write, str)
 
 
 def test_somebody_else_may_have_been_faster(tmp_path):

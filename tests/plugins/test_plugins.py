@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import polars as pl
 import pytest
 
 import sfumato as sf
 from sfumato.attack import registry as attacks
+from sfumato.cli.main import run
 from sfumato.declare import promises, searches
 from sfumato.declare.policy import Policy
 from sfumato.declare.schema import schema
@@ -103,6 +107,34 @@ def test_an_attack_takes_part_in_every_audit(install):
     assert "rumour" in attacks.known()
     assert "rumour" in {f.attack for f in sf.audit(PEOPLE, words()).findings}
     assert [f.attack for f in sf.attack("rumour", PEOPLE, words()).findings] == ["rumour"]
+
+
+CRASH = ATTACK.replace("        return [", "        raise KeyError('canary') or [")
+GARBAGE = ATTACK.replace("        return [", "        return ['canary'] or [")
+DEAF = ATTACK + "\n    def informed(self, policy):\n        raise ValueError('canary')\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (CRASH, r"rumour: KeyError at gossip\.py:\d+"),
+        (GARBAGE, r"rumour: TypeError at attack\.py:\d+"),
+        (DEAF, r"rumour: ValueError at gossip\.py:\d+"),
+    ],
+)
+def test_an_attack_that_fails_is_named_and_the_others_go_on(install, tmp_path, capsys, code, said):
+    install("gossip", code, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
+    found = sf.audit(PEOPLE, words())
+    assert len(found.failed) == 1 and re.fullmatch(said, found.failed[0])
+    assert {f.attack for f in found.findings} >= {"linkage"}
+    assert found.holds is True
+    PEOPLE.write_csv(tmp_path / "safe.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(words()), encoding="utf-8")
+    where = [str(tmp_path / "safe.csv"), "-p", str(tmp_path / "policy.yaml")]
+    for call in (["audit", *where], ["attack", "rumour", *where], ["audit", *where, "--json"]):
+        assert run(call) == 70
+        told = capsys.readouterr()
+        assert "rumour" in told.out + told.err and "canary" not in told.out + told.err
 
 
 def test_what_is_broken_is_left_aside(install):

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attack.correspondence import Correspondence, Method, correspondence
+from sfumato.attack.attack import Attack, worst_first
+from sfumato.attack.correspondence import Correspondence, Method, asked_k, correspondence
 from sfumato.attack.published import Published, crowd
 from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
@@ -41,10 +42,12 @@ class Corresponding:
         del published
         if len(self.releases) < 2:
             return []
-        limit = tolerance.linkage_limit[0]
         found = correspondence(self.releases, method=self.method)
-        asked = self.k or int(1 / limit)
-        return [self._finding(found, t, asked) for t in range(len(found.targets))]
+        return self.told(found, self.k or int(1 / tolerance.linkage_limit[0]))
+
+    def told(self, found: Correspondence, k: int) -> list[Finding]:
+        """One finding per release that somebody may have come with."""
+        return [self._finding(found, t, k) for t in range(len(found.targets))]
 
     def _finding(self, found: Correspondence, t: int, k: int) -> Finding:
         target = found.targets[t]
@@ -70,20 +73,20 @@ class Corresponding:
         )
 
 
-def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
-    """What every adversary finds who holds these releases, oldest first; the newest is the one audited."""
+def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ...]:
+    """Everybody who holds these releases, oldest first; the newest is the one audited."""
     from sfumato.attack.composition import Composition  # noqa: PLC0415
-    from sfumato.attack.correspondence import asked_k  # noqa: PLC0415
     from sfumato.attack.differencing import Differencing  # noqa: PLC0415
     from sfumato.attack.minimality import Minimality  # noqa: PLC0415
 
-    given, k, tolerance = tuple(releases), asked_k(policy), Tolerance.of(policy.promises)
+    given, k = tuple(releases), asked_k(policy)
     stopped = all(p.name in ("k-anonymity", "continuous") for p in policy.promises)
+    held = given if stopped else ()  # another promise may have stopped the search
+    return (Corresponding(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
+
+
+def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
+    """What every adversary finds who holds these releases."""
     nothing: Published = None  # type: ignore[assignment]  # these adversaries look at imprints alone
-    findings = [
-        *Corresponding(given, k).strike(nothing, tolerance),
-        *Differencing(given, k).strike(nothing, tolerance),
-        *Composition(given).strike(nothing, tolerance),
-        *(Minimality(given, k).strike(nothing, tolerance) if stopped else ()),
-    ]
-    return tuple(sorted(findings, key=lambda f: (not f.breach, -f.confidence, f.attack, f.sentence)))
+    tolerance = Tolerance.of(policy.promises)
+    return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, tolerance))

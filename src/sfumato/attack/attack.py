@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from sfumato.attack.published import Published
 from sfumato.attack.tolerance import Tolerance
+from sfumato.terms.errors import SfumatoError
 from sfumato.terms.verdict import Finding
 
 
@@ -30,8 +34,39 @@ class Attack(Protocol):
 
 
 def strike_all(
-    published: Published, attacks: tuple[Attack, ...], tolerance: Tolerance
-) -> tuple[Finding, ...]:
-    """The findings of several attacks, breaches first, then by how sure the adversary is."""
-    findings = [finding for attack in attacks for finding in attack.strike(published, tolerance)]
+    published: Published,
+    attacks: Sequence[Attack],
+    tolerance: Tolerance,
+    *,
+    informed: Callable[[Attack], Attack] = lambda attack: attack,
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """The findings of several attacks, breaches first, then by how sure the adversary is; and what failed.
+
+    `informed` tells an attack what its adversary knows. An attack that fails keeps no other from being tried.
+    What it says may quote cells, so only the kind of its error and the place in its code are told.
+    """
+    findings: list[Finding] = []
+    failed = []
+    for attack in attacks:
+        try:
+            struck = informed(attack).strike(published, tolerance)
+            if not all(isinstance(finding, Finding) for finding in struck):
+                raise TypeError
+            findings += struck
+        except MemoryError:
+            raise
+        except Exception as wrong:  # whatever the code of another package raises
+            failed.append(f"{attack.name}: {_told(wrong)}")
+    return worst_first(findings), tuple(failed)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Breaches, then what the adversary is surest of."""
     return tuple(sorted(findings, key=lambda f: (not f.breach, -f.confidence, f.attack, f.columns)))
+
+
+def _told(wrong: Exception) -> str:
+    if isinstance(wrong, SfumatoError):
+        return wrong.message
+    frame = traceback.extract_tb(wrong.__traceback__)[-1]
+    return f"{type(wrong).__name__} at {Path(frame.filename).name}:{frame.lineno}"

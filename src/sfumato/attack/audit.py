@@ -25,13 +25,27 @@ from sfumato.terms.verdict import Finding, Verdict
 IDLE = "an attack of another package cannot be used and was not tried"
 
 
+@dataclass(frozen=True)
+class Beside:
+    """The releases that a table was held against, and its own place among them, if it is one of them."""
+
+    chain: str
+    releases: int
+    place: int | None = None
+
+    def __str__(self) -> str:
+        own = "none of them" if self.place is None else f"release {self.place} of them"
+        return f"held against {several(self.releases, 'release')} of chain {self.chain}; it is {own}"
+
+
 @dataclass(frozen=True, repr=False)
 class Audit:
     """What an auditor can say who holds nothing but the published table and the policy.
 
     `holds` is `False` if a promise is broken or a column is published that must not be, `None` if something
     cannot be decided from the table, else `True`. Findings say what each adversary achieves; an adversary
-    may succeed although every promise holds, where no promise speaks of it.
+    may succeed although every promise holds, where no promise speaks of it. `failed` says which attacks
+    broke down and found nothing. `beside` says which releases the table was held against, if any.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -39,6 +53,8 @@ class Audit:
     objections: tuple[Objection, ...]
     rows: int
     columns: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    beside: Beside | None = None
 
     @property
     def holds(self) -> bool | None:
@@ -59,6 +75,8 @@ class Audit:
             "verdicts": [verdict_document(v) for v in self.verdicts],
             "findings": [_finding(f) for f in self.findings],
             "objections": [plain(o) for o in self.objections],
+            "failed": list(self.failed),
+            "beside": None if self.beside is None else plain(self.beside),
         }
 
     def card(self) -> Card:
@@ -68,7 +86,9 @@ class Audit:
             if count := sum(v.holds is holds for v in self.verdicts):
                 title = f"{several(count, 'promise')} of {len(self.verdicts)} {words}"
         lines = [*verdict_lines(self.verdicts), (), *attack_card(self.findings).lines]
-        return Card(title, lines, [_spoken(o) for o in self.objections if o.holds is not False])
+        notes = [_spoken(o) for o in self.objections if o.holds is not False]
+        notes += [f"an attack failed and found nothing: {what}" for what in self.failed]
+        return Card(title, lines, [*notes, *([str(self.beside)] if self.beside else [])])
 
     def __str__(self) -> str:
         return str(self.card())
@@ -102,7 +122,6 @@ def audit(
             remedy="Has the file a header? Is it the right policy?",
         )
     adversaries, idle = make_all() if attacks is None else (_named(attacks), ())
-    adversaries = tuple(_informed(attack, policy) for attack in adversaries)
     placing = Placing(policy)
     roles = {name: rule.role for name, rule in policy.columns.items()}
     published = Published.read(
@@ -117,7 +136,8 @@ def audit(
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
     progress("attack", 0)
-    findings = strike_all(published, adversaries, Tolerance.of(policy.promises))
+    tolerance = Tolerance.of(policy.promises)
+    findings, failed = strike_all(published, adversaries, tolerance, informed=lambda a: _informed(a, policy))
     forbidden = [o for o in objections if o.holds is False]
     return Audit(
         (*_columns_verdict(forbidden), *verdicts),
@@ -125,6 +145,7 @@ def audit(
         tuple(objections),
         published.rows,
         published.columns,
+        failed,
     )
 
 

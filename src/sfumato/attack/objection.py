@@ -47,20 +47,20 @@ def label_objections(published: Published, policy: Policy) -> Iterator[Objection
         if None in labels and policy.missing is not Missing.OWN_VALUE:
             sentence = f"empty cells are published, and the policy says missing: {policy.missing}"
             yield Objection(sentence, (column.name,), None)
-        tree = _written_down(policy, column.name)
+        tree = written_down(policy, column.name)
         foreign = 0 if tree is None else sum(not _could_publish(tree, label) for label in labels)
         if foreign:
             sentence = f"{foreign} of {len(labels)} texts are no value of the policy's taxonomy"
             yield Objection(sentence, (column.name,), True)
 
 
-def _written_down(policy: Policy, name: str) -> Taxonomy | None:
+def written_down(policy: Policy, name: str, values: Sequence[Label] = ()) -> Taxonomy | None:
     """The taxonomy of a column if the policy names its values, whatever the data."""
     rule = policy.columns[name].taxonomy
     if rule is None:
         return None
     try:
-        tree = rule.build(())
+        tree = rule.build(values)
     except BadTaxonomy:
         return None
     return tree if len(tree.labels) > 1 and not tree.aliases else None

@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, PolicyFile, ShowValues
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ShowValues
+from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
 
 def attack(
     name: Annotated[str, typer.Argument(metavar="NAME", help="linkage, homogeneity, skewness, …")],
     data: Data,
     policy: PolicyFile,
+    against: Against = None,
+    chain: Chain = "main",
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
     """Try to break a published file as one adversary would.
 
-    Exits 1 if more is achieved than the policy allows.
+    Exits 1 if more is achieved than the policy allows, 70 if the attack failed.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
     """
@@ -29,11 +31,14 @@ def attack(
     from sfumato.report.card import values_of
 
     with progress_bar() as progress:
-        found = journey.attack(name, data, policy, progress=progress)
+        found = journey.attack(name, data, policy, against=against, chain=chain, progress=progress)
     if as_json:
-        document({"findings": found.as_dict()["findings"]})
+        words = found.as_dict()
+        document({name: words[name] for name in ("findings", "failed", "beside")})
     else:
         say(str(attack_card(found.findings)))
+        for what in (*found.failed, *([str(found.beside)] if found.beside else [])):
+            talk(what)
     if show_values:
         talk("\n".join(values_of(found.findings)))
-    raise typer.Exit(1 if found.breaches else 0)
+    raise typer.Exit(1 if found.breaches else FAILED if found.failed else 0)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, PolicyFile, ShowValues
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ShowValues
+from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
@@ -18,25 +18,28 @@ Strict = Annotated[
 def audit(
     data: Data,
     policy: PolicyFile,
+    against: Against = None,
+    chain: Chain = "main",
     as_json: AsJson = False,
     strict: Strict = False,
     show_values: ShowValues = False,
 ) -> None:
     """Judge a published file from its bytes, and attack it.
 
-    Exits 1 if a promise is broken.
+    Exits 1 if a promise is broken, 70 if an attack failed.
 
-    Example:  sfumato audit safe.csv --policy policy.yaml
+    Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
     """
     from sfumato import journey
     from sfumato.report.card import values_of
 
     with progress_bar() as progress:
-        found = journey.audit(data, policy, progress=progress)
+        found = journey.audit(data, policy, against=against, chain=chain, progress=progress)
     if as_json:
         document(found.as_dict())
     else:
         say(str(found))
     if show_values:
         talk("\n".join(values_of(found.findings)))
-    raise typer.Exit(1 if found.holds is False or (strict and found.holds is None) else 0)
+    broken = found.holds is False or (strict and found.holds is None)
+    raise typer.Exit(1 if broken else FAILED if found.failed else 0)

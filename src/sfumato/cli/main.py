@@ -28,8 +28,6 @@ from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.through import Through, through
 from sfumato.terms.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
 
-BUG = 70
-
 app = typer.Typer(
     name="sfumato",
     rich_markup_mode=None,

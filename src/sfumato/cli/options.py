@@ -21,6 +21,15 @@ LedgerUrl = Annotated[
         "--ledger", metavar="URL", envvar="SFUMATO_LEDGER", help="sqlite:///FILE or postgresql://HOST/NAME."
     ),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="URL",
+        help="A ledger: look at every release of a chain, too.",
+    ),
+]
+Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
 KeyFile = Annotated[
     Path | None,
     typer.Option(

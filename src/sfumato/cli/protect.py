@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, Overwrite, PolicyFile, ShowValues
+from sfumato.cli.options import Against, AsJson, Chain, Data, Overwrite, PolicyFile, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
 
@@ -18,6 +18,8 @@ def protect(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="OUT", help="The safe file: .csv or .parquet.")
     ] = None,
+    against: Against = None,
+    chain: Chain = "main",
     as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[
@@ -39,9 +41,11 @@ def protect(
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     with progress_bar() as progress:
         if out is None or dry_run:
-            plan = journey.protect(data, policy, progress=progress)
+            plan = journey.protect(data, policy, against=against, chain=chain, progress=progress)
         else:
-            plan, _ = journey.protect_file(data, policy, out, overwrite=overwrite, progress=progress)
+            plan, _ = journey.protect_file(
+                data, policy, out, against=against, chain=chain, overwrite=overwrite, progress=progress
+            )
     published = None if out is None or dry_run else str(out)
     if as_json:
         content = {**plan.as_dict(), "published": published}
@@ -53,3 +57,5 @@ def protect(
         if show_values:
             talk("\n".join(plan.explain().values()))
     talk(f"published {published}" if published else "nothing was written")
+    if published and against:
+        talk("the ledger does not know of it: what is handed on is made by `sfumato release`")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, KeyFile, LedgerUrl, PolicyFile, ShowValues
+from sfumato.cli.options import AsJson, Chain, Data, KeyFile, LedgerUrl, PolicyFile, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
 if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
-
-Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
 
 
 def release(

@@ -10,6 +10,9 @@ from typing import Any
 
 from sfumato.terms.progress import Progress, silent
 
+FAILED = 70
+"""The exit code where code of ours, or of a package that adds to it, broke down."""
+
 
 def say(text: str) -> None:
     """A result, on stdout."""

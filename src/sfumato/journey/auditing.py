@@ -1,4 +1,5 @@
 """Judging what is published, and attacking it."""
+# ruff: noqa: PLC0415  # not every audit looks at a ledger
 
 from __future__ import annotations
 
@@ -7,18 +8,63 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
 from sfumato.engine import open_source
+from sfumato.journey.chain import history_in, imprints
 from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.terms.errors import RefusedByHistory, WrongCall
 from sfumato.terms.progress import Progress, silent
 
 if TYPE_CHECKING:
-    pass
+    from sfumato.release.ledger.ledger import Ledger
 
 
-def audit(data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Audit:
-    """Judge a published table, and attack it as every adversary would; nothing but the table is looked at."""
-    return audit_source(open_source(data), policy_of(policy), progress=progress or silent)
+def audit(
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    progress: Progress | None = None,
+) -> Audit:
+    """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
+
+    With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
+    more than any of them tells alone.
+    """
+    return _audited(data, policy, None, against, chain, progress or silent)
 
 
-def attack(name: str, data: Any, policy: AnyPolicy, *, progress: Progress | None = None) -> Audit:
+def attack(
+    name: str,
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    progress: Progress | None = None,
+) -> Audit:
     """One adversary alone."""
-    return audit_source(open_source(data), policy_of(policy), attacks=(name,), progress=progress or silent)
+    return _audited(data, policy, name, against, chain, progress or silent)
+
+
+def _audited(
+    data: Any,
+    policy: AnyPolicy,
+    name: str | None,
+    against: Ledger | str | None,
+    chain: str,
+    progress: Progress,
+) -> Audit:
+    source, meant = open_source(data), policy_of(policy)
+    found = audit_source(source, meant, attacks=None if name is None else (name,), progress=progress)
+    if against is None:
+        return found
+    from sfumato.attack.beside import held_against, not_compared
+
+    history = history_in(against, chain)
+    if not history:
+        raise WrongCall(f"chain {chain} has no release in this ledger", remedy="See `sfumato history`.")
+    try:
+        releases = imprints(history)
+    except RefusedByHistory as lost:
+        return not_compared(found, lost)
+    return held_against(found, source, meant, releases, chain=chain, only=name, progress=progress)

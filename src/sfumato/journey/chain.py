@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.attack.correspondence import correspondence
+from sfumato.attack.standing import counted, is_release
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadData, RefusedByHistory
 from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Coding, Missing, Role
 from sfumato.terms.promise import BesideEarlier
-from sfumato.terms.recoding import classes_under
-from sfumato.terms.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
+    from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.ledger.record import Check, Record
 
 
@@ -42,6 +37,19 @@ def imprints(history: Sequence[Record]) -> tuple[Imprint, ...]:
     return tuple(Imprint.from_json(record.memory) for record in history)
 
 
+def remembered_in(ledger: Ledger | str, chain: str) -> tuple[Imprint, ...]:
+    """The imprints of a chain in a ledger, which is only read; none where the chain has not begun."""
+    return imprints(history_in(ledger, chain))
+
+
+def history_in(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
+    """The releases of a chain in a ledger, which is only read."""
+    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415  # databases wait until one is named
+
+    opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
+    return opened.history(chain)
+
+
 def memory_of(plan: Plan) -> Mapping[str, Any] | None:
     """What later releases of the chain have to know of this one."""
     return plan.imprint.as_dict() if looks_back(plan.policy) else None
@@ -59,35 +67,37 @@ def beside_history(policy: Policy) -> Check:
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )
             return None
-        imprint = Imprint.from_json(record.memory)
-        for file in record.files:
-            _compare(file, imprint)
-        if not history:
-            return None
-        found = correspondence([*imprints(history), imprint], policy)
-        # Large chains the attack can only bound from above; that k is reached was proved on the data then.
-        if found.holds is False:
-            raise RefusedByHistory(
-                f"next to the earlier releases fewer than {found.k} people are possible for somebody",
-                remedy="Publish less detail, or wait until more people have arrived.",
-            )
-        return {"FA": found.FA, "BA": found.BA}
+        return judged_beside(record.files, Imprint.from_json(record.memory), imprints(history), policy)
 
     return check
 
 
+def judged_beside(
+    files: Sequence[Path], imprint: Imprint, earlier: Sequence[Imprint], policy: Policy
+) -> Mapping[str, Any] | None:
+    """What is left to everybody beside the earlier releases; raises where that is too little.
+
+    `files` are the written ones, read again here: they must leave the imprint that is judged.
+    """
+    for file in files:
+        _compare(file, imprint)
+    if not earlier:
+        return None
+    found = correspondence([*earlier, imprint], policy)
+    # Large chains the attack can only bound from above; that k is reached was proved on the data then.
+    if found.holds is False:
+        raise RefusedByHistory(
+            f"next to the earlier releases fewer than {found.k} people are possible for somebody",
+            remedy="Publish less detail, or wait until more people have arrived.",
+        )
+    return {"FA": found.FA, "BA": found.BA}
+
+
 def _compare(file: Path, imprint: Imprint) -> None:
-    """Raise unless the rows of the written file are counted as the imprint says, class by class."""
-    source = open_source(file)
-    roles = {name: Role.QUASI if name in imprint.names else Role.SENSITIVE for name in source.columns}
-    codings = [Coding(name, role, Taxonomy.flat) for name, role in roles.items()]
-    table = source.count(codings, missing=Missing.OWN_VALUE)
-    class_of, _ = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
-    sizes = Classes.of(table, class_of, sensitive=()).rows
-    for written, remembered in ((sizes, imprint.sizes), (table.counts, imprint.counts)):
-        if not np.array_equal(np.sort(written), np.sort(remembered)):
-            raise BadData(
-                "the written file does not hold the counts that later releases would be checked against",
-                where=file.name,
-                remedy="Columns that are published unchanged need a taxonomy that tells every value apart.",
-            )
+    """Raise unless the written file, read again, leaves the imprint that later releases are held against."""
+    if not is_release(counted(open_source(file), imprint), imprint):
+        raise BadData(
+            "the written file does not hold the counts that later releases would be checked against",
+            where=file.name,
+            remedy="Columns that are published unchanged need a taxonomy that tells every value apart.",
+        )

@@ -31,9 +31,14 @@ def policy_of(given: AnyPolicy) -> Policy:
     return Policy.load(given) if isinstance(given, str | Path) else Policy.from_dict(given)
 
 
+def imprints_of(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
+    """The imprints that were meant."""
+    return tuple(i if isinstance(i, Imprint) else Imprint.from_json(Path(i).read_bytes()) for i in given)
+
+
 def beside(policy: Policy, earlier: Sequence[AnyImprint]) -> Policy:
     """The policy with the evidence of earlier releases."""
-    known = [i if isinstance(i, Imprint) else Imprint.from_json(Path(i).read_bytes()) for i in earlier]
+    known = imprints_of(earlier)
     if known and not any(isinstance(p, BesideEarlier) for p in policy.promises):
         raise WrongCall(
             "no promise of the policy is about earlier releases",

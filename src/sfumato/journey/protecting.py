@@ -7,26 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
+from sfumato.journey.chain import remembered_in
 from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, check_header, policy_of
 from sfumato.protect.plan import Plan, make_plan
-from sfumato.terms.errors import BadData
+from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 
 if TYPE_CHECKING:
-    pass
+    from sfumato.release.ledger.ledger import Ledger
 
 
 def protect(
-    data: Any, policy: AnyPolicy, *, earlier: Sequence[AnyImprint] = (), progress: Progress | None = None
+    data: Any,
+    policy: AnyPolicy,
+    *,
+    earlier: Sequence[AnyImprint] = (),
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    progress: Progress | None = None,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
 
     `data` is a dataframe (pandas, Polars eager or lazy, PyArrow, DuckDB relation) or the path of a CSV or
     Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
-    all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them).
+    all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
+    ledger, has those of a chain.
     """
-    told, meant = progress or silent, beside(policy_of(policy), earlier)
+    known = earlier_ones(earlier, against, chain)
+    told, meant = progress or silent, beside(policy_of(policy), known)
     return make_plan(counted(data, meant, progress=told), meant, progress=told)
 
 
@@ -38,6 +47,17 @@ def counted(data: Any, policy: Policy, *, progress: Progress = silent) -> Microd
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     return table
+
+
+def earlier_ones(
+    earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str
+) -> Sequence[AnyImprint]:
+    """The earlier releases that were given, or those that a ledger remembers."""
+    if against is None:
+        return earlier
+    if earlier:
+        raise WrongCall("earlier releases are given twice", remedy="Give their imprints, or name the ledger.")
+    return remembered_in(against, chain)
 
 
 def _check_columns(names: Sequence[str], policy: Policy) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
-from sfumato.journey.chain import beside_history, imprints, looks_back, memory_of
-from sfumato.journey.meaning import AnyPolicy, policy_of
-from sfumato.journey.protecting import protect
+from sfumato.journey.chain import beside_history, imprints, judged_beside, looks_back, memory_of
+from sfumato.journey.meaning import AnyImprint, AnyPolicy, imprints_of, policy_of
+from sfumato.journey.protecting import earlier_ones, protect
 from sfumato.protect.plan import Plan
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recheck import recheck
@@ -35,6 +35,9 @@ def protect_file(
     policy: AnyPolicy,
     out: str | Path,
     *,
+    earlier: Sequence[AnyImprint] = (),
+    against: Ledger | str | None = None,
+    chain: str = "main",
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Plan, tuple[Verdict, ...]]:
@@ -42,18 +45,23 @@ def protect_file(
 
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
-    with a number for each person, in a private folder that is gone afterwards.
+    with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
+    `chain`, as for `protect`; a ledger learns nothing of the file, only `release` enters it.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
-    plan = protect(data, meant, progress=told)
+    known = imprints_of(earlier_ones(earlier, against, chain))
+    plan = protect(data, meant, earlier=known, progress=told)
 
     def write(staged: Path) -> None:
         open_source(data).write(plan.recoding, staged, drop=meant.dropped, progress=told)
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         with private_folder() as private:
-            return _judged(staged, data, plan, meant, private=private, progress=told)
+            verdicts = _judged(staged, data, plan, meant, private=private, progress=told)
+        if known:
+            judged_beside([staged], plan.imprint, known, meant)
+        return verdicts
 
     return plan, publish(target, write, judge, overwrite=overwrite)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from sfumato.release.disk import to_disk
 from sfumato.terms.errors import WrongCall
+from sfumato.terms.private import private_folder
 
 Evidence = TypeVar("Evidence")
 
@@ -37,24 +37,21 @@ def publish(
 ) -> Evidence:
     """Let `write` fill a file next to `path`, let `judge` read it and raise if it is unsafe, then rename it.
 
-    Whatever goes wrong, `path` is what it was before and the file next to it is gone. Readers see the old
-    file or the new one, never half of either.
+    Whatever goes wrong, `path` is what it was before and the file next to it is gone; after a kill it is gone
+    when something is next published there. Readers see the old file or the new one, never half of either.
     """
     check_target(path, overwrite=overwrite)
-    staged = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.staged{path.suffix}")
-    try:
+    with private_folder(path.parent, hidden=True) as folder:
+        staged = folder / path.name
         write(staged)
         evidence = judge(staged)
-        _to_disk(staged)
+        to_disk(staged)
         if overwrite:
             staged.replace(path)
         else:
             _rename_unless_there(staged, path)
-        _to_disk(path.parent)
+        to_disk(path.parent)
         return evidence
-    finally:
-        with contextlib.suppress(OSError):
-            staged.unlink(missing_ok=True)
 
 
 def _rename_unless_there(staged: Path, path: Path) -> None:
@@ -66,12 +63,3 @@ def _rename_unless_there(staged: Path, path: Path) -> None:
     except OSError:  # a file system without links
         check_target(path)
         staged.replace(path)
-
-
-def _to_disk(path: Path) -> None:
-    """Ask the system to keep what was written, also through a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -17,6 +17,9 @@ from sfumato.terms.taxonomy import Label, Taxonomy
 Marks = NDArray[np.uint64]
 """128 bits per value, as two columns of 64."""
 
+PAIRS = 1_000_000
+"""So many labels times nodes are looked at together."""
+
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 _SHIFT = np.uint64(29)
 
@@ -70,6 +73,33 @@ def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
         above = marks[taxonomy.parent[nodes]]
         marks[nodes] = _mixed(np.stack([above, above], axis=1), np.stack([own[nodes]] * 2, axis=1))[:, 0]
     return marks
+
+
+def nodes_named(
+    labels: Sequence[Label], marks: NDArray[np.uint64], parent: NDArray[np.integer]
+) -> tuple[Codes, Codes]:
+    """Every (label, node) where a node of the marked tree has this label, sorted by label, then node.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu"], [-1, 0, 1])
+    >>> [found.tolist() for found in nodes_named(["Flu", "TB", "*"], tree_marks(tree), tree.parent)]
+    [[0, 2], [2, 0]]
+    """
+    own = label_marks(labels)[:, 0]
+    order = np.argsort(marks, kind="stable").astype(np.int32)
+    known, above = marks[order], np.unique(parent[1:])
+    which, nodes = [np.flatnonzero(own == marks[0])], [np.zeros(int((own == marks[0]).sum()), np.int32)]
+    step = max(1, PAIRS // max(1, len(own)))
+    for begin in range(0, len(above), step):
+        some = above[begin : begin + step]
+        held, said = (x.ravel() for x in np.meshgrid(marks[some], own, indexing="ij"))
+        made = _mixed(np.stack([held, held], axis=1), np.stack([said, said], axis=1))[:, 0]
+        place = np.minimum(np.searchsorted(known, made), len(known) - 1)
+        hit = np.flatnonzero(known[place] == made)
+        which.append(hit % len(own))
+        nodes.append(order[place[hit]])
+    label, node = np.concatenate(which).astype(np.int32), np.concatenate(nodes)
+    sort = np.lexsort((node, label))
+    return label[sort], node[sort]
 
 
 def numbered_together(marks: Sequence[Marks]) -> tuple[list[Codes], int]:
