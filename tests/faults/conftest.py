@@ -16,6 +16,13 @@ HERE = Path(__file__).parent
 SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 
 
+def report(name, told):
+    """In a soak, what came of a scenario is kept."""
+    if place := os.environ.get("SFUMATO_SOAK_REPORT"):
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(f"{name}: {json.dumps(told)}\n")
+
+
 @pytest.fixture
 def stage(tmp_path):
     """Play a scenario in a process of its own; what it told."""
@@ -35,9 +42,7 @@ def stage(tmp_path):
         )
         assert played.returncode == 0, played.stderr
         told = json.loads(played.stdout)
-        if report := os.environ.get("SFUMATO_SOAK_REPORT"):
-            with Path(report).open("a", encoding="utf-8") as file:
-                file.write(f"{scenario} on {'PostgreSQL' if url else 'SQLite'}: {json.dumps(told)}\n")
+        report(f"{scenario} on {'PostgreSQL' if url else 'SQLite'}", told)
         return told
 
     return play

@@ -5,15 +5,10 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import random
-import subprocess
-import sys
-import time
 
 import pytest
 
 from faults.made_up import CANARY, check_all, release, visible
-from sfumato import demo
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.steps import STEPS
 from sfumato.terms.errors import SfumatoError
@@ -51,37 +46,6 @@ def test_interrupted_at_every_step(stage):
     assert told == {
         f"{name} {step}": int(i >= entered) for name in ("SIGINT", "SIGTERM") for i, step in enumerate(STEPS)
     }
-
-
-def test_the_program_is_killed_at_random_moments(tmp_path, times):
-    """The real thing, from start to end: `sfumato release`."""
-    demo.write(tmp_path, 300)
-    url, out = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "out"
-    out.mkdir()
-    words = [
-        sys.executable,
-        "-m",
-        "sfumato",
-        "release",
-        tmp_path / "hospital.csv",
-        "-p",
-        tmp_path / "policy.yaml",
-    ]
-    chance, published = random.Random(5), 0
-    for number in range(times(3, 30)):
-        target = out / f"r{number}"
-        command = [*map(str, words), "--ledger", url, "--into", str(target)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            begun = time.monotonic()
-            while (
-                not list(out.glob(".staged-*")) and process.poll() is None and time.monotonic() < begun + 60
-            ):
-                time.sleep(0.005)
-            time.sleep(chance.uniform(0, 0.3))
-            process.kill()
-        now = check_all(url, None, out)
-        assert target.exists() == (now > published)
-        published = now
 
 
 CALLS = ("fsync", "rename", "replace", "link", "mkdir", "chmod", "open", "unlink")

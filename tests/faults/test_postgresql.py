@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from faults.made_up import check_all, release
 from faults.postgresql import Wire
+from sfumato.cli.main import run
 from sfumato.release.ledger import ledger as ledgers
 from sfumato.release.ledger.copies import backup, restore
 from sfumato.release.ledger.ledger import Ledger
@@ -136,6 +138,54 @@ def test_backup_and_move_from_sqlite(place, tmp_path):
     assert recover(moved) == ()
     release(moved, out / "two")
     assert check_all(url, key, out) == 2
+
+
+def test_keys_change_and_backups_go_back_into_postgresql(place, cluster, tmp_path):
+    """A backup of a ledger on a server goes into a new one: the same entries, and the chain goes on."""
+    url, key, out, _ = place
+    ledger = Ledger(url, key=key)
+    old = ledger.public_key
+    release(ledger, out / "one")
+    assert ledger.rotate() == ledger.public_key != old
+    release(Ledger(url, key=key), out / "two")
+    assert ledger.verify(key=old).holds
+    copy = backup(Ledger(url, readonly=True), tmp_path / "backup.db")
+    elsewhere = cluster.database("elsewhere")
+    restored = restore(copy, elsewhere, key=key)
+    assert restored.history() == ledger.history()
+    assert restored.verify(key=old).holds
+    release(restored, out / "three")
+    assert check_all(elsewhere, key, out) == 3
+    with pytest.raises(BadLedger, match="entry 5"):
+        restore(copy, cluster.database("late"), key=key)
+
+
+def test_the_programs_of_an_auditor(place, cluster, capsys):
+    """`verify`, `history` and `audit --against` need nothing but the right to read."""
+    url, key, out, name = place
+    table, policy = out.parent / "people.csv", out.parent / "policy.json"
+    table.write_text("zip,disease,month\n" + "021,flu,1\n022,cold,1\n" * 3, encoding="utf-8")
+    words = {
+        "columns": {
+            "zip": {"role": "quasi"},
+            "disease": {"role": "sensitive"},
+            "month": {"role": "identifier"},
+        },
+        "promises": [{"continuous": {"k": 2, "since": "month"}}],
+    }
+    policy.write_text(json.dumps(words), encoding="utf-8")
+    call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]
+    assert run([*call, "--into", str(out / "one")]) == 0
+    cluster.sql("DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", name=name)
+    cluster.sql("GRANT SELECT ON entries, head, staged, alembic_version TO reader", name=name)
+    seen = cluster.url(name, user="reader")
+    assert run(["ledger", "verify", "--ledger", seen, "--key", f"{key}.pub"]) == 0
+    assert run(["history", "--ledger", seen]) == 0
+    file = str(out / "one" / "data.csv")
+    assert run(["audit", file, "-p", str(policy), "--against", seen, "--strict"]) == 0
+    assert "it is release 1 of them" in capsys.readouterr().out
+    assert run([*call[:4], "--ledger", seen, "--key", str(key), "--into", str(out / "two")]) == 3
+    cluster.sql("DROP OWNED BY reader", "DROP ROLE reader", name=name)
 
 
 def test_a_ledger_in_postgresql_needs_a_key(place):

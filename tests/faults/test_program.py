@@ -1,0 +1,128 @@
+"""The real thing, from start to end: `sfumato release` is killed, locked out, and finds no room."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from faults.conftest import report
+from faults.made_up import check_all, visible
+from sfumato import demo
+from sfumato.release.steps import STEPS
+
+COMMIT = STEPS.index("committed")
+
+TOUCHED = """
+import os, resource, signal, sys
+from sfumato.cli.main import main
+from sfumato.release import issue
+from sfumato.release.ledger.database import Database
+word, limit = sys.argv[1], int(sys.argv[2])
+sys.argv[1:3] = []
+honest = issue.issue_all
+
+def at(step):
+    if step == word:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+issue.issue_all = lambda *words, **options: honest(*words, **{**options, "at": at})
+Database.__init__.__kwdefaults__["patience"] = 0.1
+if limit:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+main()
+"""
+"""The program with a word put in: where it kills itself, how little it waits, how large a file may be."""
+
+
+@pytest.fixture
+def place(tmp_path):
+    demo.write(tmp_path, 300)
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def command(place, url, number, *, key=None, start=("-m", "sfumato")):
+    """A call of the program; each release is about other people: a chain of its own."""
+    words = ["release", place / "hospital.csv", "-p", place / "policy.yaml", "--ledger", url]
+    words += ["--chain", f"c{number}", "--into", place / "out" / f"r{number}"]
+    words += ["--key", key] if key else []
+    return [str(word) for word in (sys.executable, *start, *words)]
+
+
+def touched(place, url, number, *, step="-", limit=0, key=None):
+    """Run it; the exit code."""
+    call = command(place, url, number, key=key, start=("-c", TOUCHED, step, limit))
+    return subprocess.run(call, capture_output=True, check=False).returncode
+
+
+def test_killed_at_random_moments(place, times):
+    """From the start, or once something has been staged."""
+    url, out = f"sqlite:///{place}/ledger.db", place / "out"
+    begun = time.monotonic()
+    subprocess.run(command(place, url, "first"), check=True, capture_output=True)
+    usual, published = time.monotonic() - begun, 1
+    chance, told = random.Random(5), {"killed": 0, "published": 0, "came too late": 0}
+    for number in range(times(2, 100)):
+        late = number % 2 == 0
+        with subprocess.Popen(
+            command(place, url, number), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as program:
+            begun = time.monotonic()
+            while late and not list(out.glob(".staged-*")) and program.poll() is None:
+                assert time.monotonic() < begun + 60
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0, 0.2 if late else usual))
+            program.kill()
+        now = check_all(url, None, out)
+        assert (out / f"r{number}").exists() == (now > published)
+        told["killed" if program.returncode else "came too late"] += 1
+        told["published"] += now - published
+        published = now
+    report("sfumato release killed at random moments", told)
+    assert told["killed"] > 0
+
+
+def at_every_step(place, url, steps, key=None):
+    told, published = {}, 0
+    for number, step in enumerate(steps):
+        assert touched(place, url, number, step=step, key=key) == -signal.SIGKILL
+        now = check_all(url, key, place / "out")
+        told[step], published = now - published, now
+    return told
+
+
+def test_killed_at_every_step(place, times):
+    steps = times(("entered", "committed"), STEPS)
+    told = at_every_step(place, f"sqlite:///{place}/ledger.db", steps)
+    report("sfumato release killed at every step, on SQLite", told)
+    assert told == {step: int(STEPS.index(step) >= COMMIT) for step in steps}
+
+
+def test_killed_at_every_step_with_postgresql(place, times, cluster):
+    steps = times(("committed",), STEPS)
+    told = at_every_step(place, cluster.database("program"), steps, place / "ledger.key")
+    report("sfumato release killed at every step, on PostgreSQL", told)
+    assert told == {step: int(STEPS.index(step) >= COMMIT) for step in steps}
+
+
+def test_locked_and_without_room(place):
+    """Exit codes 4 and 3; nothing is there, and the next release works."""
+    url, out = f"sqlite:///{place}/ledger.db", place / "out"
+    assert touched(place, url, 0) == 0
+    held = sqlite3.connect(place / "ledger.db", isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    assert touched(place, url, 1) == 4
+    held.rollback()
+    held.close()
+    assert touched(place, url, 1, limit=2000) == 3
+    assert [path.name for path in visible(out)] == ["r0"]
+    assert check_all(url, None, out) == 1
+    assert touched(place, url, 1) == 0
+    assert check_all(url, None, out) == 2
