@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,17 @@ from sfumato.terms.errors import WrongCall
 from sfumato.terms.progress import Progress, silent
 
 
+@runtime_checkable
+class HasCodes(Protocol):
+    """A source that codes its columns itself."""
+
+    def column_codes(
+        self, names: Sequence[str], *, progress: Progress = silent
+    ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
+        """The codes of each of these columns, row by row, and how many codes each has; missing cells last."""
+        ...
+
+
 def column_codes(
     source: Source, names: Sequence[str], *, progress: Progress = silent
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
@@ -21,6 +33,8 @@ def column_codes(
 
     Missing cells share the last code of their column.
     """
+    if isinstance(source, HasCodes):
+        return source.column_codes(names, progress=progress)
     if not isinstance(source, RowSource):
         raise WrongCall("this source cannot hand out its rows", remedy="Use a dataframe or a path.")
     reader = source.reader

@@ -57,7 +57,8 @@ def protect_file(
         open_source(data).write(plan.recoding, staged, drop=meant.dropped, progress=told)
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
-        with private_folder() as private:
+        shared = target.parent if _is_spark(data) else None
+        with private_folder(shared, hidden=shared is not None) as private:
             verdicts = _judged(staged, data, plan, meant, private=private, progress=told)
         if known:
             judged_beside([staged], plan.imprint, known, meant)
@@ -129,11 +130,17 @@ def release(
         return rehearse(_history(ledger, chain), prepare, chain=chain, checks=checks)[0]
     if into is None:
         raise WrongCall("no target named", remedy="Say into which new folder.")
-    kind = format or ("parquet" if str(data).lower().endswith((".parquet", ".pq")) else "csv")
+    parquet = _is_spark(data) or str(data).lower().endswith((".parquet", ".pq"))
+    kind = format or ("parquet" if parquet else "csv")
     if kind not in ("csv", "parquet"):
         raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
     opened = Ledger(ledger) if isinstance(ledger, str) else ledger
     return issue_all(opened, prepare, into=into, name=f"data.{kind}", chain=chain, checks=checks)[0]
+
+
+def _is_spark(data: Any) -> bool:
+    """Whether other machines may have to write the table, and only know how to write Parquet."""
+    return getattr(data, "kind", "") == "spark" or type(data).__module__.startswith("pyspark.")
 
 
 def recipient_of(to: str | Sequence[str] | None) -> str | None:

@@ -199,7 +199,8 @@ def _settle_on_disk(record: Record) -> Record:
     folder = record.files[0].parent
     staging.make_room(folder, record)
     for file in record.files:
-        to_disk(file)
+        for part in {*manifest.files_of(file), file}:
+            to_disk(part)
     to_disk(folder)
     return replace(record, manifest=digest_of(folder / manifest.MANIFEST))
 

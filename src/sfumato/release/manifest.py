@@ -17,18 +17,23 @@ VERSION = 1
 
 def describe(files: Sequence[Path], *, release: str) -> dict[str, Any]:
     """What the files are, from their bytes."""
-    return {"sfumato": VERSION, "release": release, "files": [_describe(file) for file in files]}
+    listed = [_describe(part, below=file) for file in files for part in files_of(file)]
+    return {"sfumato": VERSION, "release": release, "files": listed}
 
 
-def _describe(file: Path) -> dict[str, Any]:
-    return {
-        "name": file.name,
+def files_of(path: Path) -> list[Path]:
+    """A file, or the files of a folder of parts."""
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _describe(file: Path, *, below: Path) -> dict[str, Any]:
+    found = {
+        "name": file.name if file == below else f"{below.name}/{file.name}",
         "format": file.suffix.lstrip("."),
         "bytes": file.stat().st_size,
         "sha256": digest_of(file),
-        "rows": rows(file),
-        "columns": list(header(file)),
     }
+    return found if file.suffix == ".json" else {**found, "rows": rows(file), "columns": list(header(file))}
 
 
 def as_bytes(manifest: dict[str, Any]) -> bytes:
@@ -55,7 +60,7 @@ def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
     for file in manifest["files"]:
         name = str(file.get("name", ""))
         path = folder / name
-        if not name or Path(name).name != name:
+        if not _is_inside(name):
             wrong.append("the manifest names a file outside its folder")
         elif not path.is_file():
             wrong.append(f"{name} is missing")
@@ -63,4 +68,21 @@ def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
             wrong.append(f"{name} has another size than when it was published")
         elif digest_of(path) != file.get("sha256"):
             wrong.append(f"{name} was changed")
-    return wrong
+    return wrong + _strangers(folder, [str(file.get("name", "")) for file in manifest["files"]])
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name stays in its folder: a file, or a file in a folder of parts."""
+    steps = name.split("/")
+    return len(steps) <= 2 and all(step and step != ".." and Path(step).name == step for step in steps)
+
+
+def _strangers(folder: Path, named: Sequence[str]) -> list[str]:
+    """Files in a folder of parts that the manifest does not name: a reader would take them for rows."""
+    parts = sorted({name.split("/")[0] for name in named if "/" in name and _is_inside(name)})
+    return [
+        f"{part} holds a file that was not published"
+        for part in parts
+        if (folder / part).is_dir()
+        and any(f"{part}/{path.name}" not in named for path in (folder / part).iterdir())
+    ]

@@ -35,7 +35,7 @@ def publish(
     *,
     overwrite: bool = False,
 ) -> Evidence:
-    """Let `write` fill a file next to `path`, let `judge` read it and raise if it is unsafe, then rename it.
+    """Let `write` fill a file, or a folder of parts, next to `path`; let `judge` read it; then rename it.
 
     Whatever goes wrong, `path` is what it was before and the file next to it is gone; after a kill it is gone
     when something is next published there. Readers see the old file or the new one, never half of either.

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.release.recheck_parquet import columns, is_parquet, literal, parts_of, relation
 from sfumato.release.recheck_text import label, moment
 from sfumato.terms.errors import BadData
 from sfumato.terms.private import private_folder
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 Answer = TypeVar("Answer")
-
-ALLOWED_METADATA = ("ARROW:schema",)
-"""What a published Parquet file may carry besides its columns."""
-
 
 Plant = Callable[[Sequence[Label]], Taxonomy]
 """Makes the taxonomy of a column from the texts that occur; knows every one of them."""
@@ -82,9 +79,11 @@ class SetColumn:
 
 def header(path: Path) -> tuple[str, ...]:
     """The columns of the file, as they stand in it."""
+    if is_parquet(path):
+        return _parquet_header(path)
     if not path.is_file():
         raise BadData("there is no such file", where=path.name)
-    return _parquet_header(path) if _is_parquet(path) else _csv_header(path)
+    return _csv_header(path)
 
 
 def rows(path: Path) -> int:
@@ -271,22 +270,11 @@ def _strictly(path: Path, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) ->
     raise BadData(complaint, where=path.name, remedy="Write it again: it is damaged or no such table.")
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
-
-
-def _literal(path: Path) -> str:
-    """The path as a pattern that matches this one file, whatever its name looks like."""
-    text = str(path)
-    return text if "\\" in text else re.sub(r"([*?[])", r"[\1]", text)
-
-
 def _file(path: Path, names: Sequence[str]) -> str:
     """The file as a relation whose columns are c0, c1, …: names in a file may differ by case alone."""
-    place = "'" + _literal(path).replace("'", "''") + "'"
-    if _is_parquet(path):
-        listed = ", ".join(f"c{i}" for i in range(len(names)))
-        return f"read_parquet({place}) AS file({listed})"
+    if is_parquet(path):
+        return relation(path, names)
+    place = "'" + literal(path).replace("'", "''") + "'"
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     return (
         f"read_csv({place}, auto_detect=false, header=true, columns={{{types}}}, delim=',', quote='\"', "
@@ -345,30 +333,9 @@ def _csv_header(path: Path) -> tuple[str, ...]:
 
 
 def _parquet_header(path: Path) -> tuple[str, ...]:
-    """The names of the top columns, from the file's own schema: a list of nodes, parents first."""
-
-    def ask(db: duckdb.DuckDBPyConnection) -> tuple[list[Any], list[Any]]:
-        nodes = db.execute("SELECT name, num_children FROM parquet_schema(?)", [_literal(path)]).fetchall()
-        return nodes, db.execute("SELECT key FROM parquet_kv_metadata(?)", [_literal(path)]).fetchall()
-
-    nodes, notes = _strictly(path, ask)
-    extra = [key for (key,) in notes if bytes(key).decode("utf-8", "replace") not in ALLOWED_METADATA]
-    if extra:
-        raise BadData(
-            f"the file carries {len(extra)} notes besides its columns",
-            where=path.name,
-            remedy="Write it without metadata.",
-        )
-    names, place = [], 1
-    while place < len(nodes):
-        names.append(str(nodes[place][0]))
-        place = _after(nodes, place)
-    return tuple(names)
-
-
-def _after(nodes: Sequence[tuple[str, int | None]], place: int) -> int:
-    """Where the node after this one and everything below it stands."""
-    below, place = int(nodes[place][1] or 0), place + 1
-    for _ in range(below):
-        place = _after(nodes, place)
-    return place
+    """The columns of the file, or of every part of a folder."""
+    parts = parts_of(path)
+    found = _strictly(path, lambda db: {columns(db, part) for part in parts})
+    if len(found) > 1:
+        raise BadData("the parts have different columns", where=path.name)
+    return found.pop()

@@ -122,7 +122,10 @@ def _certify(entry: Entry, folder: Path) -> None:
     """Put the certificate beside the files of a release, and nothing else."""
     named = [str(file["name"]) for file in manifest.read(folder / manifest.MANIFEST)["files"]]
     listed = [*named, manifest.MANIFEST, certificate.CERTIFICATE]
-    _keep_only(folder, listed)
+    _keep_only(folder, [name.split("/")[0] for name in listed])
+    for parts in {name.split("/")[0] for name in named if "/" in name}:
+        _keep_only(folder / parts, [name.split("/")[1] for name in named if name.startswith(f"{parts}/")])
+        (folder / parts).chmod(0o777 & ~_umask())
     store(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
     for name in listed:
         (folder / name).chmod(0o666 & ~_umask())

@@ -9,12 +9,15 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Observation
 
 from sfumato.engine.names import check_names
 from sfumato.engine.parts import write_parts
 from sfumato.engine.spark import checksum
 from sfumato.engine.spark.asking import asked
+from sfumato.engine.spark.codes import column_codes
 from sfumato.engine.spark.collecting import LIMIT
 from sfumato.engine.spark.counting import count
 from sfumato.engine.spark.digest import digest
@@ -120,6 +123,12 @@ class SparkSource:
         """The digest of all rows, whatever their order; lists are taken for term sets."""
         progress("digest", 0)
         return digest(self._opened)
+
+    def column_codes(
+        self, names: Sequence[str], *, progress: Progress = silent
+    ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
+        """The codes of each of these columns, row by row, and how many codes each has; missing cells last."""
+        return column_codes(self._opened, names, limit=self.limit, progress=progress)
 
     def _fill(self, recoder: Recoder, folder: Path, drop: Sequence[str], last: Sequence[str]) -> None:
         """Write, and compare the packed keys of what was written with the planned ones."""
