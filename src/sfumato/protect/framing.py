@@ -4,6 +4,10 @@ Whoever holds a version can make every coarser one. Several who can tell which o
 can make, column by column and value by value, everything that one of them shows in that detail or finer. So
 a coalition builds a version iff each value that the version shows is known to somebody in the coalition, at
 that detail or finer. This assumes the worst: that rows can be put together.
+
+Versions are compared as *detail*: one number per value of every key column, the larger the finer. For cuts
+it is the depth of the node that the value becomes; where all versions are patterns, one number per column,
+less for every level, says the same.
 """
 
 from __future__ import annotations
@@ -15,10 +19,9 @@ from numpy.typing import NDArray
 
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.promise import Cuts
-from sfumato.terms.taxonomy import Nodes
 
 Truth = NDArray[np.bool_]
-Pattern = NDArray[np.integer]
+Detail = NDArray[np.int64]
 
 
 def covers(known: Truth, size: int) -> bool:
@@ -41,80 +44,87 @@ def covers(known: Truth, size: int) -> bool:
 
 
 class Shown:
-    """What versions of one table show: for every key column, the nodes of the values that occur in it."""
+    """What versions of one table show of the values that occur in its key columns."""
 
     def __init__(self, table: Microdata) -> None:
-        self.trees = [c.taxonomy for c in table.keys]
-        self._names = [c.name for c in table.keys]
-        self._here = [np.unique(table.codes(name)) for name in self._names]
+        self._keys = table.keys
+        self._here = [np.unique(table.codes(c.name)) for c in table.keys]
 
-    def nodes(self, cuts: Cuts) -> list[Nodes]:
-        """The node that each occurring value becomes, column by column."""
-        return [cuts[name].node_of[here] for name, here in zip(self._names, self._here, strict=True)]
+    def detail(self, cuts: Cuts) -> Detail:
+        """One number per value of every key column: the depth of its node."""
+        parts = [
+            c.taxonomy.depth[cuts[c.name].node_of[here]]
+            for c, here in zip(self._keys, self._here, strict=True)
+        ]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
 
-    def key(self, cuts: Cuts) -> bytes:
-        """Equal for versions that show the same."""
-        return b"".join(nodes.tobytes() for nodes in self.nodes(cuts))
+    def details_of_levels(self) -> list[NDArray[np.int64]]:
+        """The same for every level of every column."""
+        pairs = zip(self._keys, self._here, strict=True)
+        return [c.taxonomy.depth[c.taxonomy.levels[:, here]].astype(np.int64) for c, here in pairs]
 
-    def ranks(self) -> list[NDArray[np.int64]]:
-        """Per column: the number of each level among those that show different things, finest first."""
+    def detail_ranks(self) -> list[NDArray[np.int64]]:
+        """Per column, less for every level that shows something else than the level below it."""
         found = []
-        for tree, here in zip(self.trees, self._here, strict=True):
-            shown = tree.levels[:, here]
-            new = np.any(shown[1:] != shown[:-1], axis=1)
-            found.append(np.concatenate(([0], np.cumsum(new))).astype(np.int64))
+        for detail in self.details_of_levels():
+            new = np.any(detail[1:] != detail[:-1], axis=1)
+            found.append(-np.concatenate(([0], np.cumsum(new))).astype(np.int64))
         return found
-
-    def known(self, held: Cuts, version: Cuts) -> Truth:
-        """For every value that a version shows: whether whoever holds another knows it in that detail."""
-        truth = []
-        for tree, mine, theirs in zip(self.trees, self.nodes(held), self.nodes(version), strict=True):
-            first = np.unique(theirs, return_index=True)[1]
-            truth.append(tree.depth[mine[first]] >= tree.depth[theirs[first]])
-        return np.concatenate(truth) if truth else np.ones(0, dtype=bool)
 
     def builds(self, coalition: Sequence[Cuts], version: Cuts) -> bool:
         """Whether a coalition can build a version."""
-        return bool(np.any([self.known(held, version) for held in coalition], axis=0).all())
-
-    def framed(self, holdings: Sequence[Cuts], version: Cuts, size: int) -> bool:
-        """Whether some `size` of these holdings build the version."""
-        if not holdings:
-            return False
-        return covers(np.array([self.known(held, version) for held in holdings]), size)
+        held = np.array([self.detail(cuts) for cuts in coalition])
+        return bool(np.all(held.max(axis=0) >= self.detail(version)))
 
 
 class Family:
-    """Patterns, numbered level by level (see `Shown.ranks`), of which no `size` build another.
+    """Versions of which no `size` owners can build one that is another's, from all that they hold.
 
-    Patterns that are given to `take` are members from then on, if they fit beside all members.
+    `take` makes a version a member, if it fits. An owner may have several versions.
     """
 
-    def __init__(self, columns: int, size: int) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.members: Pattern = np.zeros((0, columns), np.int64)
+        self._owners: list[str] = []
+        self._holdings: list[Detail] = []
+        self._versions: list[Detail] = []
+        self._of: list[int] = []
 
-    def fits(self, pattern: Pattern) -> bool:
-        """Whether the family stays frame-proof with this pattern."""
-        others = self.members
-        below = others <= pattern
-        if covers(below, self.size):
-            return False
-        above = pattern <= others
-        if above.all(axis=1).any():
-            return False
-        if self.size == 1:
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    def fits(self, detail: Detail, owner: str = "") -> bool:
+        """Whether the family stays frame-proof with this version; an owner without name is a new one."""
+        if not self._versions:
             return True
-        for v in range(len(others)):
-            left = ~above[v]
-            mine = np.delete(others, v, axis=0)[:, left] <= others[v, left]
-            if covers(mine, self.size - 1):
+        mine = self._owners.index(owner) if owner in self._owners else -1
+        holdings, versions, of = np.array(self._holdings), np.array(self._versions), np.array(self._of)
+        others = np.arange(len(holdings)) != mine
+        if covers(holdings[others] >= detail, self.size):
+            return False
+        held = detail if mine < 0 else np.maximum(detail, holdings[mine])
+        known = held >= versions
+        for v in np.flatnonzero(of != mine).tolist():
+            rest = others & (np.arange(len(holdings)) != of[v])
+            if covers(holdings[rest][:, ~known[v]] >= versions[v, ~known[v]], self.size - 1):
                 return False
         return True
 
-    def take(self, pattern: Pattern) -> bool:
-        """Make a pattern a member, if it fits."""
-        if not self.fits(pattern):
-            return False
-        self.members = np.vstack([self.members, pattern])
-        return True
+    def add(self, detail: Detail, owner: str = "") -> None:
+        """Make a version a member."""
+        if owner and owner in self._owners:
+            place = self._owners.index(owner)
+            self._holdings[place] = np.maximum(self._holdings[place], detail)
+        else:
+            place = len(self._owners)
+            self._owners.append(owner)
+            self._holdings.append(detail)
+        self._versions.append(detail)
+        self._of.append(place)
+
+    def take(self, detail: Detail, owner: str = "") -> bool:
+        """Make a version a member, if it fits."""
+        fits = self.fits(detail, owner)
+        if fits:
+            self.add(detail, owner)
+        return fits

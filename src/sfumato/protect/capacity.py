@@ -1,0 +1,112 @@
+"""Capacity: how many recipients a policy serves, at its quality and at a little less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.declare.recipients import Coalition, RecipientRule
+from sfumato.protect.assignment import LEVELS_ONLY, Versions
+from sfumato.terms.card import Card, several
+from sfumato.terms.document import plain
+
+TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
+"""Shares of the best loss by which versions may be worse."""
+
+ENOUGH = 100
+"""So many versions of subtree cuts are looked for."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How many recipients can be served within tolerances, by patterns and with subtree cuts.
+
+    `exact` says that no larger family of patterns exists; else so many were found. `held` are the recipients
+    served before; they are not among those counted.
+    """
+
+    rule: RecipientRule
+    metric: str
+    steps: tuple[tuple[Fraction, int], ...]
+    with_subtrees: int
+    exact: bool
+    held: int = 0
+
+    @property
+    def recipients(self) -> int:
+        """How many the policy as it is serves."""
+        return self.with_subtrees
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """One line: what the policy serves, and what more loss would buy."""
+        more = f" more, beside {several(self.held, 'recipient')} served before," if self.held else ""
+        now = dict(self.steps)[self.rule.tolerance]
+        said = f"this policy serves {several(now, 'recipient')}{more} at this quality"
+        if self.with_subtrees > now:
+            up_to = "or more " if self.with_subtrees >= ENOUGH else ""
+            said += f" ({self.with_subtrees} {up_to}with subtree cuts)"
+        better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
+        grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
+        parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]
+        return ", ".join([said, *parts])
+
+    def enough_for(self, count: int) -> Fraction | None:
+        """The least tolerance looked at that serves so many by patterns."""
+        return next((t for t, n in self.steps if n >= count and t >= self.rule.tolerance), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "recipients": self.recipients,
+            "sentence": self.sentence,
+            "quality": self.metric,
+            "tolerance": plain(self.rule.tolerance),
+            "frame_proof": self.rule.frame_proof,
+            "coalition": self.rule.coalition.value,
+            "patterns": [{"tolerance": plain(t), "recipients": n} for t, n in self.steps],
+            "exact": self.exact,
+            "held": self.held,
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
+        safe = {Coalition.NONE: "nobody", Coalition.PAIRS: "any two", Coalition.ANY: "any coalition"}
+        notes = (
+            f"measured by {self.metric}; {self.rule.frame_proof} together build nobody else's version",
+            f"safe when {safe[self.rule.coalition]} put their versions together",
+            "no family of patterns is larger" if self.exact else "larger families may exist",
+        )
+        return Card(self.sentence, lines, notes)
+
+
+def capacity_of(
+    versions: Versions, tolerances: Sequence[Fraction] = TOLERANCES, *, wanted: int = 0
+) -> Capacity:
+    """What the versions of a table come to; `wanted` recipients are looked for with subtree cuts, too."""
+    rule = versions.rule
+    asked = sorted({*tolerances, rule.tolerance})
+    steps = tuple((t, versions.most(t)) for t in asked)
+    now = dict(steps)[rule.tolerance]
+    more = now
+    if wanted > now and versions.metric not in LEVELS_ONLY:
+        more = len(versions.choose(wanted))
+    exact = rule.frame_proof == 1 and rule.coalition is Coalition.NONE
+    held = len({h.recipient for h in versions.held})
+    return Capacity(rule, versions.metric, steps, max(now, more), exact, held)
+
+
+def _percent(share: Fraction) -> str:
+    whole = share * 100
+    return f"{int(whole)} %" if whole.denominator == 1 else f"{float(whole):g} %"
+
+
+def _picked(steps: Sequence[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
+    """The first that serves more, and the last."""
+    return list(steps) if len(steps) < 3 else [steps[0], steps[-1]]
