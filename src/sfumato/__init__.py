@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
     from sfumato.discover.discovery import Discovery
-    from sfumato.journey import attack, audit, declare, discover, draw, patterns, protect, release
+    from sfumato.journey import attack, audit, capacity, declare, discover, draw, patterns, protect, release
     from sfumato.protect.patterns import Patterns
     from sfumato.protect.plan import Plan
+    from sfumato.release.event import Event
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.receipt import Receipt
 
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Discovery",
+    "Event",
     "Ledger",
     "Patterns",
     "Plan",
@@ -40,6 +42,7 @@ __all__ = [
     "Receipt",
     "attack",
     "audit",
+    "capacity",
     "declare",
     "demo",
     "discover",
@@ -52,12 +55,14 @@ __all__ = [
 _HOMES = {
     "Audit": "sfumato.attack.audit",
     "Discovery": "sfumato.discover.discovery",
+    "Event": "sfumato.release.event",
     "Ledger": "sfumato.release.ledger.ledger",
     "Patterns": "sfumato.protect.patterns",
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
     "Receipt": "sfumato.release.receipt",
     "audit": "sfumato.journey",
+    "capacity": "sfumato.journey",
     "draw": "sfumato.journey",
     "patterns": "sfumato.journey.patterns",
 }

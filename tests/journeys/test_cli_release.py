@@ -78,7 +78,9 @@ def test_what_is_wrong_with_a_ledger_is_named(sfumato, home):
 @pytest.mark.parametrize(
     ("extra", "code"),
     [
-        (("--to", "a", "--to", "b"), 2),
+        (("--to", "a", "--to", "a"), 2),
+        (("--to", "a", "--to", "A"), 2),
+        (("--to", "a", "--to", "b"), 1),
         (("--chain", ""), 2),
         (("--format", "xlsx"), 2),
         (("--ledger", "ledger.db"), 2),

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from sfumato import demo, journey
-from sfumato.journey import publishing
+from sfumato.journey import judging, publishing
 from sfumato.terms.errors import SfumatoError
 
 CANARY = "canary7421"
@@ -110,7 +110,7 @@ def test_an_interruption_is_exit_130(sfumato, clinic, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publishing, "recheck", stop)
+    monkeypatch.setattr(judging, "recheck", stop)
     before = sorted(folder.iterdir())
     said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
     assert said.code == 130
@@ -122,10 +122,10 @@ def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, 
     from dataclasses import replace
 
     folder = clinic()
-    honest = publishing.recheck
+    honest = judging.recheck
     for word in (False, None):
         monkeypatch.setattr(
-            publishing, "recheck", lambda p, q, w=word: tuple(replace(v, holds=w) for v in honest(p, q))
+            judging, "recheck", lambda p, q, w=word: tuple(replace(v, holds=w) for v in honest(p, q))
         )
         call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
         assert sfumato(*call).code == 1
@@ -154,7 +154,7 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 SLOW = """
 import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato.journey import publishing
+from sfumato.journey import judging, publishing
 from sfumato.cli.main import main
 publishing.recheck = lambda path, policy: time.sleep(60)
 main()

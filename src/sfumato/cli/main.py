@@ -21,6 +21,7 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.ledger import ledger
+from sfumato.cli.override import override
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
@@ -36,7 +37,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, release, history, demo):
+for verb in (discover, declare, protect, audit, attack, release, override, history, demo):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")

@@ -23,11 +23,16 @@ def release(
         Path | None, typer.Option("--into", metavar="FOLDER", help="A new folder, which the release becomes.")
     ] = None,
     to: Annotated[
-        list[str] | None, typer.Option("--to", metavar="NAME", help="Who receives it; one for now.")
+        list[str] | None,
+        typer.Option("--to", metavar="NAME", help="Who receives it; several get a version each."),
     ] = None,
     chain: Chain = "main",
     format: Annotated[
         str | None, typer.Option("--format", help="csv or parquet; else as the data is.")
+    ] = None,
+    override: Annotated[
+        list[Path] | None,
+        typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
     ] = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
@@ -36,24 +41,27 @@ def release(
 ) -> None:
     """Publish a safe table and enter it in the ledger: both, or neither.
 
+    With several recipients, FOLDER holds a folder for each; --dry-run says how many could be served.
     Exits 4 if somebody else released meanwhile (try again), 5 if earlier releases forbid it.
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
     from sfumato import journey
     from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.recipients import places_of, recipients_of
     from sfumato.terms.errors import WrongCall
 
     if into is None and not dry_run:
         raise WrongCall(
             "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
         )
-    journey.recipient_of(to)
+    places_of(recipients_of(to))
     with progress_bar() as progress:
         receipt = journey.release(
             data,
             policy,
             ledger=ledger if dry_run else _writable(Ledger(ledger, key=key)),
+            overrides=override or (),
             into=into,
             to=to,
             chain=chain,

@@ -8,7 +8,7 @@ from sfumato.journey.discovering import discover, draw
 from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
 from sfumato.journey.patterns import patterns
 from sfumato.journey.protecting import protect
-from sfumato.journey.publishing import protect_file, recipient_of, release
+from sfumato.journey.publishing import capacity, protect_file, release
 
 __all__ = [
     "AnyImprint",
@@ -16,6 +16,7 @@ __all__ = [
     "attack",
     "audit",
     "beside",
+    "capacity",
     "check",
     "declare",
     "discover",
@@ -25,6 +26,5 @@ __all__ = [
     "policy_of",
     "protect",
     "protect_file",
-    "recipient_of",
     "release",
 ]

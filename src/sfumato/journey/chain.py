@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attack.correspondence import correspondence
 from sfumato.attack.standing import counted, is_release
 from sfumato.declare.policy import Policy
+from sfumato.declare.recipients import Coalition
+from sfumato.declare.term_rule import forms_of
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan
 from sfumato.terms.errors import BadData, RefusedByHistory
@@ -51,8 +53,26 @@ def history_in(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
 
 
 def memory_of(plan: Plan) -> Mapping[str, Any] | None:
-    """What later releases of the chain have to know of this one."""
-    return plan.imprint.as_dict() if looks_back(plan.policy) else None
+    """What later releases of the chain, and versions for others, have to know of this one."""
+    alike = plan.recoding.cuts is not None and not plan.recoding.rewritten
+    if looks_back(plan.policy) or (alike and plan.policy.recipients is not None):
+        return plan.imprint.as_dict()
+    return None
+
+
+def beside_own(policy: Policy) -> Check:
+    """The check of a recipient's version: against what they got earlier, and of its bytes."""
+
+    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | None:
+        own = [earlier for earlier in history if earlier.recipient == record.recipient]
+        if looks_back(policy):
+            return beside_history(policy)(own, record)
+        matched = policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
+        for file in record.files if matched and not forms_of(policy) else ():
+            _compare(file, Imprint.from_json(record.memory))
+        return None
+
+    return check
 
 
 def beside_history(policy: Policy) -> Check:

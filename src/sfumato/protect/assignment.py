@@ -9,7 +9,7 @@ is greedy and proves what it found, not that nothing is larger.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,16 +25,16 @@ from sfumato.protect.loss import measure
 from sfumato.protect.patterns import Patterns
 from sfumato.protect.pooling import Pool
 from sfumato.protect.quality import best_class
-from sfumato.protect.suppress import keep
-from sfumato.terms.classes import Classes
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Cuts, Promises
-from sfumato.terms.recoding import Recoding, classes_under
+from sfumato.protect.suppress import recoded
+from sfumato.terms.promise import Cuts
 
 Indices = NDArray[np.int64]
 
 TRIES = 64
 """So many bases are tried for any coalition, and so many pairs are put together whose meet is not safe."""
+
+LOOKS = 200
+"""So many carriers are counted and measured."""
 
 STARTS = 24
 """So many patterns are tried as the first of a family that pairs or more cannot frame."""
@@ -53,7 +53,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """What a recipient may get; `levels` where it is a pattern."""
+    """What a recipient may get; `index` is the number of the pattern, where it is one."""
 
     cuts: Cuts
     quality: Fraction | float
@@ -89,28 +89,53 @@ class Versions:
     def choose(self, count: int) -> list[Version]:
         """Versions for so many new recipients, or as many as there are; carriers where patterns run out."""
         family = self.family()
-        if len(family) < count and self.metric not in LEVELS_ONLY and len(window := self._window()):
-            beside = self._carried(family, window, count)
-            alone = self._carried(family[:0], window, count) if len(beside) < count else []
-            chosen = max(beside, alone, key=len)
-        else:
-            chosen = [self._version(i) for i in family.tolist()]
+        chosen = [self._version(i) for i in family.tolist()]
+        window = self._window() if len(chosen) < count and self.carries else family[:0]
+        for start, together in ((family, 1), (family[:0], 1), (family[:0], 2)):
+            if len(window) and len(chosen) < count:
+                chosen = max(chosen, self._carried(start, window, count, together), key=len)
         return chosen[:count]
+
+    @property
+    def carries(self) -> bool:
+        """Whether cuts between patterns can be measured."""
+        return self.metric not in LEVELS_ONLY and self.patterns.aim.loss != "height"
+
+    def first_fit(
+        self, owner: str, accept: Callable[[Cuts], bool], *, within: Fraction | None = None
+    ) -> Version | None:
+        """The best pattern for somebody, beside all that they and others hold; if need be far from the best.
+
+        `accept` has the last word. A pattern that the owner holds already is preferred.
+        """
+        found = self.patterns.allowed.nonzero()[0] if within is None else self._alike(within)
+        mine = [self.shown.detail(h.cuts) for h in self.held if h.recipient == owner]
+        same = np.zeros(len(found), dtype=bool)
+        for detail in mine:
+            same |= self._finer(detail, found) & self._coarser(detail, found)
+        others = [h.cuts for h in self.held if h.recipient != owner]
+        family = self._start()
+        for index in [*self._best_first(found[same]).tolist(), *self._best_first(found[~same]).tolist()]:
+            cuts = self.patterns.cuts(index)
+            if family.fits(self.shown.detail(cuts), owner) and self._is_safe(cuts, others) and accept(cuts):
+                return self._version(index)
+        return None
 
     # -- which patterns -----------------------------------------------------------------------------------
 
     def _window(self, tolerance: Fraction | None = None) -> Indices:
-        """Allowed patterns within a tolerance of the best, none that shows the same as another or is held."""
-        wanted = self.rule.tolerance if tolerance is None else tolerance
-        best = best_class(self.patterns, self.metric, tolerance=wanted)
-        if best is None:
-            return np.zeros(0, np.int64)
-        members = self._best_first(best.members)
+        """Patterns that are alike, none that shows the same as another or as one that is held."""
+        members = self._best_first(self._alike(self.rule.tolerance if tolerance is None else tolerance))
         _, first = np.unique(self.ranks[members], axis=0, return_index=True)
         members = members[np.sort(first)]
         for held in self._held_details:
             members = members[~(self._finer(held, members) & self._coarser(held, members))]
         return members
+
+    def _alike(self, tolerance: Fraction) -> Indices:
+        """Allowed patterns within a tolerance of the best."""
+        best = best_class(self.patterns, self.metric, tolerance=tolerance)
+        return np.zeros(0, np.int64) if best is None else best.members
 
     def _best_first(self, indices: Indices) -> Indices:
         values = self.patterns.metric(self.metric)[indices]
@@ -252,19 +277,23 @@ class Versions:
 
     # -- carriers -----------------------------------------------------------------------------------------
 
-    def _carried(self, family: Indices, window: Indices, count: int) -> list[Version]:
+    def _carried(self, family: Indices, window: Indices, count: int, together: int) -> list[Version]:
         """These patterns and carriers beside them, or carriers alone, until there are enough."""
         members, chosen = self._start(), [self._version(i) for i in family.tolist()]
         for version in chosen:
             members.add(self.shown.detail(version.cuts))
-        limit = self._limit(window)
-        for cuts in carriers(self.patterns, window.tolist()):
-            if len(chosen) >= count:
+        limit, looks = self._limit(window), LOOKS
+        for cuts in carriers(self.patterns, window.tolist(), together=together):
+            if len(chosen) >= count or not looks:
                 break
             detail = self.shown.detail(cuts)
-            if not members.fits(detail) or (quality := self._quality(cuts)) is None or quality > limit:
+            if not members.fits(detail):
                 continue
-            if self._is_safe(cuts, chosen):
+            looks -= 1
+            quality = self._quality(cuts)
+            if quality is None or quality > limit:
+                continue
+            if self._is_safe(cuts, [*(h.cuts for h in self.held), *(v.cuts for v in chosen)]):
                 members.add(detail)
                 chosen.append(Version(cuts, quality))
         return chosen
@@ -284,22 +313,14 @@ class Versions:
             return None
         return measure(self.metric, recoding, weights=self.patterns.aim.weights)
 
-    def _is_safe(self, cuts: Cuts, chosen: Sequence[Version]) -> bool:
+    def _is_safe(self, cuts: Cuts, others: Sequence[Cuts]) -> bool:
         """Whether colluders learn no more than is promised, with this one among them."""
-        others = [h.cuts for h in self.held] + [v.cuts for v in chosen]
         if self.rule.coalition is Coalition.PAIRS:
             return all(self._pool.keeps([cuts, other]) for other in others)
         return self.rule.coalition is Coalition.NONE or self._pool.keeps_all([cuts, *others])
 
     def _version(self, index: int) -> Version:
         return Version(self.patterns.cuts(index), self.patterns.value(self.metric, index), index)
-
-
-def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
-    """What a version publishes: classes that break a promise are suppressed."""
-    class_of, _ = classes_under(table, cuts)
-    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
-    return Recoding.of_cuts(table, cuts, keep=keep(classes, promises))
 
 
 def _reached(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:

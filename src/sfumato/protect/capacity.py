@@ -8,12 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.declare.recipients import Coalition, RecipientRule
-from sfumato.protect.assignment import LEVELS_ONLY, Versions
+from sfumato.protect.assignment import Versions
 from sfumato.terms.card import Card, several
 from sfumato.terms.document import plain
 
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
 """Shares of the best loss by which versions may be worse."""
+
+POOLED = {
+    Coalition.NONE: "what recipients learn who put their versions together is not judged",
+    Coalition.PAIRS: "every promise is kept also where two put their versions together",
+    Coalition.ANY: "every promise is kept whoever puts versions together",
+}
 
 ENOUGH = 100
 """So many versions of subtree cuts are looked for."""
@@ -77,10 +83,10 @@ class Capacity:
     def card(self) -> Card:
         """A few lines."""
         lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
-        safe = {Coalition.NONE: "nobody", Coalition.PAIRS: "any two", Coalition.ANY: "any coalition"}
+        framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
         notes = (
-            f"measured by {self.metric}; {self.rule.frame_proof} together build nobody else's version",
-            f"safe when {safe[self.rule.coalition]} put their versions together",
+            f"alike in {self.metric}; {framers} the version of another",
+            POOLED[self.rule.coalition],
             "no family of patterns is larger" if self.exact else "larger families may exist",
         )
         return Card(self.sentence, lines, notes)
@@ -95,7 +101,7 @@ def capacity_of(
     steps = tuple((t, versions.most(t)) for t in asked)
     now = dict(steps)[rule.tolerance]
     more = now
-    if wanted > now and versions.metric not in LEVELS_ONLY:
+    if wanted > now:
         more = len(versions.choose(wanted))
     exact = rule.frame_proof == 1 and rule.coalition is Coalition.NONE
     held = len({h.recipient for h in versions.held})

@@ -8,41 +8,60 @@ gets no more than the pattern itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.protect.patterns import Patterns
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Column
+from sfumato.terms.taxonomy import Nodes
 
 BASES = 8
 """Patterns that carriers are looked for next to."""
 
 
-def carriers(patterns: Patterns, bases: Sequence[int]) -> Iterator[dict[str, Cut]]:
-    """Cuts next to these patterns, the best first: first those with a group raised, then with one lowered."""
-    here = {c.name: np.unique(patterns.table.codes(c.name)) for c in patterns.table.keys}
+@dataclass(frozen=True, eq=False)
+class Move:
+    """One group of a column's values, and where it goes."""
+
+    column: Column
+    inside: NDArray[np.bool_]
+    nodes: Nodes
+
+
+def carriers(patterns: Patterns, bases: Sequence[int], *, together: int = 1) -> Iterator[dict[str, Cut]]:
+    """Cuts next to these patterns, the best base first: with so many groups raised, then with one lowered."""
     for step in (1, -1):
         for base in bases[:BASES]:
-            cuts = patterns.cuts(base)
-            for column, level in zip(patterns.table.keys, patterns.levels(base), strict=True):
-                if 0 <= level + step < len(column.taxonomy.levels):
-                    for cut in _moved(column, level, step, here[column.name]):
-                        yield {**cuts, column.name: cut}
+            moves = list(_moves(patterns, base, step))
+            for some in combinations(moves, together if step > 0 else 1):
+                yield _moved(patterns.cuts(base), some)
 
 
-def _moved(
-    column: Column, level: int, step: int, here: np.ndarray[tuple[int], np.dtype[np.int32]]
-) -> Iterator[Cut]:
-    """One group of values at the next level, the others where they are; groups that occur, few rows first."""
-    levels = column.taxonomy.levels
-    now, then = levels[level], levels[level + step]
-    group = then if step > 0 else now
-    for node in np.unique(group[here]).tolist():
-        inside = group == node
-        if np.array_equal(now[inside], then[inside]):
+def _moves(patterns: Patterns, base: int, step: int) -> Iterator[Move]:
+    """Every group that occurs and is not the whole of its column."""
+    for column, level in zip(patterns.table.keys, patterns.levels(base), strict=True):
+        levels = column.taxonomy.levels
+        if not 0 <= level + step < len(levels):
             continue
-        moved = now.copy()
-        moved[inside] = then[inside]
-        if not np.array_equal(moved[here], then[here]):
-            yield Cut(column.taxonomy, moved)
+        here = np.unique(patterns.table.codes(column.name))
+        now, then = levels[level], levels[level + step]
+        group = then if step > 0 else now
+        for node in np.unique(group[here]).tolist():
+            inside = group == node
+            changed = now[here] != np.where(inside, then, now)[here]
+            if changed.any() and not np.array_equal(changed, now[here] != then[here]):
+                yield Move(column, inside, then)
+
+
+def _moved(cuts: dict[str, Cut], moves: Sequence[Move]) -> dict[str, Cut]:
+    """The cuts after these moves."""
+    made = dict(cuts)
+    for move in moves:
+        node_of = made[move.column.name].node_of.copy()
+        node_of[move.inside] = move.nodes[move.inside]
+        made[move.column.name] = Cut(move.column.taxonomy, node_of)
+    return made

@@ -97,7 +97,7 @@ class Family:
         """Whether the family stays frame-proof with this version; an owner without name is a new one."""
         if not self._versions:
             return True
-        mine = self._owners.index(owner) if owner in self._owners else -1
+        mine = self._owners.index(owner) if owner and owner in self._owners else -1
         holdings, versions, of = np.array(self._holdings), np.array(self._versions), np.array(self._of)
         others = np.arange(len(holdings)) != mine
         if covers(holdings[others] >= detail, self.size):

@@ -26,14 +26,13 @@ from sfumato.protect.loss import measure
 from sfumato.protect.price import Facts, price
 from sfumato.protect.rollup import RollUp
 from sfumato.protect.search import Aim, Outcome
-from sfumato.protect.suppress import keep
+from sfumato.protect.suppress import keep, recoded
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import Infeasible, WrongCall
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Answer, Promises
-from sfumato.terms.recoding import Recoding, classes_under
 
 NODES = 5_000_000
 """The largest lattice that is searched: about 30 bytes are held per node."""
@@ -143,9 +142,7 @@ def _rows(classes: Classes, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool
 def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcome:
     """The recoding of a node, grouped and judged afresh by the written definitions."""
     table, cuts = judge.table, judge.cuts(levels)
-    class_of, _ = classes_under(table, cuts)
-    classes = Classes.of(table, class_of, sensitive=judge.promises.sensitive)
-    recoding = Recoding.of_cuts(table, cuts, keep=keep(classes, judge.promises))
+    recoding = recoded(table, cuts, judge.promises)
     named = {c.name: i for c, i in zip(table.keys, levels, strict=True)}
     return Outcome(
         recoding,

@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.declare.policy import Policy
+from sfumato.declare.term_rule import forms_of
 from sfumato.engine import open_source
 from sfumato.protect.boxes import boxes_of
 from sfumato.protect.explain import Explanation, explain
+from sfumato.protect.loss import measure
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.searches import find
 from sfumato.protect.shape import published_nodes, shape_of
+from sfumato.protect.suppress import recoded
 from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases, of_keys
 from sfumato.terms.card import Card, figure, several, verdict_lines
+from sfumato.terms.cut import Cut
 from sfumato.terms.document import plain, verdict_document
 from sfumato.terms.errors import BadData, Infeasible, SfumatoError
 from sfumato.terms.imprint import Imprint
@@ -75,7 +79,9 @@ class Plan:
     @cached_property
     def imprint(self) -> Imprint:
         """What later releases have to know of this one: counts and marks, no row and no value."""
-        unchanged = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
+        sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
+        published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
+        unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
         told = [since for p in self.policy.promises if (since := getattr(p, "since", None))]
         return Imprint.of(
             self.recoding, unchanged, since=told[0] if told else None, policy=self.policy.digest
@@ -174,6 +180,20 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         smallest,
         terms,
     )
+
+
+def plan_of_cuts(
+    table: Microdata, policy: Policy, cuts: Mapping[str, Cut], *, levels: Mapping[str, int] | None = None
+) -> Plan:
+    """The plan of a version that was chosen for somebody, proved like any other; no term is removed.
+
+    What the policy's promises are given, priors and earlier releases, they have already.
+    """
+    aim = aim_of(policy)
+    recoding = recoded(table, cuts, policy.promises)
+    loss = measure(aim.loss, recoding, levels, aim.weights)
+    verdicts, smallest = prove(Outcome(recoding, loss, levels), policy.promises, aim)
+    return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
 
 
 def check_people(table: Microdata, promises: Promises) -> None:

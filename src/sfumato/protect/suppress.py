@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.terms.classes import Classes
-from sfumato.terms.promise import Promises, Truth
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.promise import Cuts, Promises, Truth
+from sfumato.terms.recoding import Recoding, classes_under
 
 
 def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
@@ -37,3 +39,10 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
     kept = np.zeros(len(classes), dtype=bool)
     kept[standing] = True
     return kept
+
+
+def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
+    """What cuts publish: classes that break a promise are suppressed."""
+    class_of, _ = classes_under(table, cuts)
+    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
+    return Recoding.of_cuts(table, cuts, keep=keep(classes, promises))

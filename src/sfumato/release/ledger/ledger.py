@@ -172,6 +172,12 @@ class Ledger:
         with self.database.reading() as connection:
             return entries.key_in_force(connection)
 
+    @property
+    def public_keys(self) -> tuple[str, ...]:
+        """Every public key that was ever in force, newest first."""
+        with self.database.reading() as connection:
+            return entries.keys(connection)
+
     def history(self, chain: str | None = None) -> tuple[Record, ...]:
         """The releases of a chain, or of all, in order; first the whole ledger is followed to its head."""
         with self.database.reading() as connection:

@@ -1,0 +1,168 @@
+"""Families of versions against every family there is."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recipients.table_one import table, version
+from sfumato.declare.promises import make
+from sfumato.declare.recipients import Coalition, RecipientRule
+from sfumato.protect.assignment import Held, Versions
+from sfumato.protect.capacity import capacity_of
+from sfumato.protect.framing import Shown
+from sfumato.protect.patterns import classify
+from sfumato.protect.pooling import Pool
+from sfumato.protect.search import Aim
+from sfumato.terms.microdata import Column, Microdata, Role
+from sfumato.terms.promise import Promises
+from sfumato.terms.taxonomy import Taxonomy
+from strategies import tables
+
+SMALL = tables(rows=8, keys=3, leaves=4, min_rows=3)
+RULES = st.builds(
+    RecipientRule,
+    tolerance=st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1), Fraction(10)]),
+    frame_proof=st.integers(1, 3),
+    coalition=st.sampled_from(list(Coalition)),
+)
+METRICS = st.sampled_from(["loss", "height", "discernibility"])
+
+
+def promised(k):
+    return Promises((make("k-anonymity", {"k": k}),))
+
+
+def made(people, rule, metric, k=1, held=(), suppress=0):
+    patterns = classify(people, promised(k), Aim(suppress=Fraction(suppress)))
+    return Versions(patterns, rule, metric, held=held)
+
+
+def is_safe(people, versions, rule, k):
+    """By every coalition: nobody is framed, and everybody who may meet learns no more than is promised."""
+    shown = Shown(people)
+    for i, target in enumerate(versions):
+        others = [v for j, v in enumerate(versions) if j != i]
+        for size in range(1, rule.frame_proof + 1):
+            if any(shown.builds(some, target) for some in combinations(others, size)):
+                return False
+    most = {Coalition.NONE: 1, Coalition.PAIRS: 2, Coalition.ANY: len(versions)}[rule.coalition]
+    pool = Pool(people, promised(k))
+    return all(pool.keeps(some) for size in range(2, most + 1) for some in combinations(versions, size))
+
+
+@settings(max_examples=80)
+@given(SMALL, RULES, METRICS, st.integers(1, 2))
+def test_whatever_is_chosen_is_alike_distinct_and_safe(people, rule, metric, k):
+    versions = made(people, rule, metric, k)
+    chosen = versions.choose(5)
+    values = versions.patterns.metric(metric)[versions.patterns.allowed] / versions.patterns.scale(metric)
+    for one in chosen:
+        assert float(one.quality) <= values.min() * float(1 + rule.tolerance) * (1 + 1e-6) + 1e-12
+    assert is_safe(people, [v.cuts for v in chosen], rule, k)
+    again = made(people, rule, metric, k).choose(5)
+    assert [v.cuts for v in again] == [v.cuts for v in chosen], "the same input, the same versions"
+
+
+@settings(max_examples=60)
+@given(SMALL, METRICS, st.sampled_from([Fraction(0), Fraction(1, 2)]), st.integers(1, 2))
+def test_single_frame_proofness_is_solved_exactly(people, metric, tolerance, k):
+    versions = made(people, RecipientRule(tolerance=tolerance), metric, k)
+    window = versions._window()
+    ranks = versions.ranks[window]
+    best = 0
+    for size in range(len(window), 0, -1):
+        if size > 8 or best:
+            continue
+        for some in combinations(range(len(window)), size):
+            lines = ranks[list(some)]
+            below = (lines[:, None] <= lines).all(axis=2)
+            if below.sum() == size:
+                best = size
+                break
+    if len(window) <= 8:
+        assert versions.most() == best
+
+
+@settings(max_examples=40)
+@given(SMALL, METRICS, st.integers(1, 2))
+def test_any_coalition_lies_above_one_allowed_pattern(people, metric, k):
+    rule = RecipientRule(tolerance=Fraction(1), coalition=Coalition.ANY)
+    versions = made(people, rule, metric, k)
+    family = versions.family()
+    if len(family) > 1:
+        meet = versions.patterns.grid[:, family].min(axis=1).tolist()
+        below = [
+            i
+            for i in np.flatnonzero(versions.patterns.allowed).tolist()
+            if all(a <= b for a, b in zip(versions.patterns.levels(i), meet, strict=True))
+        ]
+        assert below, "an allowed pattern is below all of them"
+
+
+@settings(max_examples=60)
+@given(SMALL, RULES, METRICS, st.integers(1, 3))
+def test_whoever_comes_later_gets_a_version_beside_the_earlier_ones(people, rule, metric, first):
+    start = made(people, rule, metric).choose(first)
+    held = [Held(f"r{i}", v.cuts) for i, v in enumerate(start)]
+    later = made(people, rule, metric, held=held).choose(2)
+    assert is_safe(people, [h.cuts for h in held] + [v.cuts for v in later], rule, 1)
+
+
+@given(SMALL, METRICS)
+def test_capacity_left_is_capacity_less_those_served(people, metric):
+    rule = RecipientRule(tolerance=Fraction(1))
+    versions = made(people, rule, metric)
+    family = versions.family()
+    held = [Held(str(i), versions.patterns.cuts(i)) for i in family[:2].tolist()]
+    assert made(people, rule, metric, held=held).most() >= len(family) - len(held)
+
+
+def test_table_one_serves_two_of_one_height():
+    versions = made(table(), RecipientRule(), "height", k=2)
+    assert versions.most() == 1, "(0, 1) alone is of the least height"
+    wide = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2)
+    assert [wide.patterns.levels(i) for i in wide.family().tolist()] == [(0, 2), (1, 1)]
+    held = [Held("U1", version(1, 1))]
+    later = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2, held=held)
+    assert [later.patterns.levels(i) for i in later.family().tolist()] == [(0, 2)]
+
+
+def test_capacity_is_a_sentence():
+    capacity = capacity_of(made(table(), RecipientRule(), "height", k=2))
+    assert capacity.sentence == "this policy serves 1 recipient at this quality"
+    whole = [Fraction(0), Fraction(1)]
+    more = capacity_of(made(table(), RecipientRule(), "height", k=2), whole)
+    assert more.sentence == "this policy serves 1 recipient at this quality, 2 at 100 % more loss"
+    assert more.exact
+    assert more.enough_for(2) == 1
+    assert more.enough_for(3) is None
+
+
+GROUPS = Taxonomy.grow(
+    ["*", *"abcd", *(f"{g}{i}" for g in "abcd" for i in range(3))],
+    [-1, *[0] * 4, *(1 + i // 3 for i in range(12))],
+)
+
+
+def test_subtree_cuts_carry_where_levels_run_out():
+    """One column, so levels are a chain and serve one; groups of its values are told apart."""
+    people = Microdata.of_codes(
+        [Column("q", Role.QUASI, GROUPS)], [np.repeat(np.arange(12), 3).astype(np.int32)]
+    )
+    rule = RecipientRule(tolerance=Fraction(1), coalition=Coalition.ANY)
+    versions = made(people, rule, "loss", k=4)
+    assert versions.most() == 1
+    chosen = versions.choose(4)
+    assert len(chosen) == 1, "one level up is everything"
+    rule = RecipientRule(tolerance=Fraction(1))
+    patterns = classify(people, promised(3), Aim())
+    raised = Versions(replace(patterns, allowed=patterns.allowed & (np.arange(3) == 1)), rule, "loss")
+    assert raised.most() == 1
+    chosen = raised.choose(4)
+    assert [v.index for v in chosen] == [None] * 4
+    assert len({v.cuts["q"] for v in chosen}) == 4
+    assert is_safe(people, [v.cuts for v in chosen], rule, 3)
