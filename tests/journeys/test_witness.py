@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato import journey
-from sfumato.journey import publishing
+from sfumato.journey import judging
 from sfumato.terms.errors import BrokenPromise
 from sfumato.terms.private import PREFIX, private_folder
 
@@ -119,7 +119,7 @@ def test_nothing_stays_when_the_judge_fails(tmp_path, monkeypatch, error):
         assert witness.read_text(encoding="utf-8").startswith("zip,disease,who\n")
         raise error("no")
 
-    monkeypatch.setattr(publishing, "recheck", judge)
+    monkeypatch.setattr(judging, "recheck", judge)
     with pytest.raises(error):
         journey.protect_file(people(), POLICY, tmp_path / "target" / "safe.csv")
     assert list((tmp_path / "target").iterdir()) == []
