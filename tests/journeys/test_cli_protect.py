@@ -227,3 +227,44 @@ def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, mon
     with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
         journey.protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
     assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}
+
+
+def test_warnings_of_the_doctor_come_first_on_stderr(sfumato, clinic, monkeypatch):
+    """A value in two spellings, and a column that tells everybody apart and is published as it is."""
+    lines = ["name,zip,disease,note"]
+    lines += [f"N{i},0{1 + i % 2}{i % 3},{'flu' if i % 4 else 'Flu'},remark {i}" for i in range(60)]
+    columns = {
+        "name": {"role": "identifier"},
+        "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},
+        "disease": {"role": "sensitive"},
+        "note": {"role": "insensitive"},
+    }
+    monkeypatch.chdir(clinic("\n".join(lines) + "\n", columns=columns))
+    call = ("data.csv", "-p", "policy.yaml", "--json")
+    for verb, *more in (("protect", "-o", "safe.csv"), ("release", "--into", "one")):
+        said = sfumato(verb, *call, *more)
+        assert said.code == 0 and said.document
+        first, second = said.err.splitlines()[:2]
+        assert first.startswith("warning: column disease: 1 value in spellings that look alike")
+        assert second.startswith("warning: column note: 60 different values in 60 cells")
+        assert "remark" not in said.err
+
+
+def test_warnings_about_the_policys_own_files_are_shown_by_an_audit(sfumato, clinic, monkeypatch):
+    folder = clinic(
+        columns={
+            "name": {"role": "identifier"},
+            "zip": {"role": "quasi", "taxonomy": {"file": "zip.csv"}},
+            "disease": {"role": "sensitive"},
+        }
+    )
+    paths = {f"0{a}{b}": f"0{a}*" for a in (1, 2) for b in range(3)}
+    rows = [f"{leaf};{above};*" for leaf, above in paths.items()]
+    (folder / "zip.csv").write_text("\n".join([*rows, "900;Far;*", "901;far;*"]) + "\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    found = sfumato("policy", "check", "policy.yaml").out
+    assert "warning: " in found
+    sfumato("protect", "data.csv", "-p", "policy.yaml", "-o", "safe.csv")
+    said = sfumato("audit", "safe.csv", "-p", "policy.yaml", "--json")
+    assert said.code == 0 and said.document
+    assert said.err.strip() == "\n".join(line for line in found.splitlines() if line.startswith("warning: "))

@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
+from sfumato.cli.warning import warn
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
@@ -33,6 +34,7 @@ def audit(
     from sfumato import journey
     from sfumato.report.card import values_of
 
+    warn(policy)
     with progress_bar() as progress:
         found = journey.audit(data, policy, against=against, chain=chain, progress=progress)
     if as_json:

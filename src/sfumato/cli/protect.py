@@ -10,6 +10,7 @@ import typer
 
 from sfumato.cli.options import Against, AsJson, Chain, Data, Overwrite, PolicyFile, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.warning import warn
 
 
 def protect(
@@ -40,6 +41,7 @@ def protect(
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     with progress_bar() as progress:
+        warn(policy, data, progress=progress)
         if out is None or dry_run:
             plan = journey.protect(data, policy, against=against, chain=chain, progress=progress)
         else:

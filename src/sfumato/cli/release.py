@@ -10,6 +10,7 @@ import typer
 
 from sfumato.cli.options import AsJson, Chain, Data, KeyFile, LedgerUrl, PolicyFile, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.warning import warn
 
 if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
@@ -57,6 +58,7 @@ def release(
         )
     places_of(recipients_of(to))
     with progress_bar() as progress:
+        warn(policy, data, progress=progress)
         receipt = journey.release(
             data,
             policy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.journey.auditing import attack, audit
-from sfumato.journey.declaring import check, declare, knowledge
+from sfumato.journey.declaring import check, declare, knowledge, warnings
 from sfumato.journey.discovering import discover, draw
 from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
 from sfumato.journey.patterns import patterns
@@ -27,4 +27,5 @@ __all__ = [
     "protect",
     "protect_file",
     "release",
+    "warnings",
 ]

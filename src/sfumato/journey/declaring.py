@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.declare.ailment import Ailment
+from sfumato.declare.ailment import Ailment, Gravity
 from sfumato.declare.doctor import examine, examine_held, examine_path, worst_first
 from sfumato.declare.draft import draft
 from sfumato.declare.knowledge import Knowledge
@@ -108,3 +108,16 @@ def check(
     if source is not None:
         found = worst_first([*found, *examine_held(meant, _sets_held(source, meant))])
     return found + (safe_harbor(meant) if asked and asked.checks_columns else [])
+
+
+def warnings(policy: AnyPolicy, data: Any = None, *, progress: Progress | None = None) -> list[Ailment]:
+    """What is allowed and probably not meant: the warnings of `check`, on the columns that are published."""
+    meant = policy_of(policy)
+    if data is None:
+        found = examine(meant)
+    else:
+        source = open_source(data)
+        names = [name for name in meant.published if name in source.columns]
+        found = examine(meant, source.survey(names, progress=progress or silent))
+        found += examine_held(meant, _sets_held(source, meant))
+    return [ailment for ailment in worst_first(found) if ailment.gravity is Gravity.WARNING]
