@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -100,8 +101,8 @@ def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> Fig
 
 
 def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Figures:
-    """Rows are people, and a key is one word: one compiled walk for every level of the first column."""
-    fields, first = rollup.fields, rollup.order[0]
+    """Rows are people, and a key is one word: one compiled walk for the levels of the first two columns."""
+    fields, first, rest = rollup.fields, rollup.order[:2], rollup.order[2:]
     shape = tuple(len(starts) for starts in fields.offset)
     count, keys = prod(shape), len(shape)
     figures = Figures.empty(count, keys)
@@ -115,26 +116,16 @@ def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Figur
     place = np.stack((shift, mask, stride, begin[:-1]), axis=1)
     scratch = np.zeros((2, begin[-1]), np.int64)
     scratch[0] = np.concatenate([tree.leaf_count for tree in trees])
-    keeps, rest = _kept_sizes(of_size, rollup.table.rows), np.array(rollup.order[1:], np.int64)
-    for level in range(shape[first]):
-        base = tuple(level if j == first else 0 for j in range(keys))
-        entries, rows = rollup.at(base).keys.reshape(-1), rollup.at(base).rows
-        node = level * int(stride[first])
-        walking.walk(
-            0,
-            node,
-            entries,
-            rows,
-            rest,
-            place,
-            levels,
-            fields.lift,
-            keeps,
-            scratch,
-            figures.counts,
-            figures.bits,
-        )
-        progress("patterns", (level + 1) * count // shape[first], count)
+    keeps, order = _kept_sizes(of_size, rollup.table.rows), np.array(rest, np.int64)
+    done = 0
+    for start in product(*(range(shape[j]) for j in first)):
+        at = dict(zip(first, start, strict=True))
+        base = tuple(at.get(j, 0) for j in range(keys))
+        grouped, node = rollup.at(base), int(stride @ base)
+        entries, lift = grouped.keys.reshape(-1), fields.lift
+        results = scratch, figures.counts, figures.bits
+        done += walking.walk(0, node, entries, grouped.rows, order, place, levels, lift, keeps, *results)
+        progress("patterns", done, count)
     return figures
 
 
