@@ -77,6 +77,19 @@ def test_where_nothing_is_allowed_it_says_so():
     assert found.as_dict()["apart"] == [] and len(found.charts()) == 4
 
 
+def test_patterns_beside_earlier_releases():
+    policy = {
+        "columns": {"since": {"role": "identifier"}, **POLICY["columns"]},
+        "promises": [{"continuous": {"k": 2, "since": "since"}}],
+    }
+    people = PEOPLE.with_columns(since=pl.Series(["Q1", "Q1", "Q2", "Q2"]))
+    first = sf.protect(people.filter(pl.col("since") == "Q1"), policy)
+    alone, beside = sf.patterns(people, policy), sf.patterns(people, policy, earlier=[first.imprint])
+    plan = sf.protect(people, {**policy, "protect": {"search": "top-down"}}, earlier=[first.imprint])
+    assert alone.allowed.sum() == 6 and not (beside.allowed & ~alone.allowed).any()
+    assert beside.allowed[-1] and plan.recoding.cuts is not None
+
+
 @pytest.mark.parametrize("wrong", [{"quality": "beauty"}, {"tolerance": "-5%"}])
 def test_nonsense_is_refused(wrong):
     with pytest.raises(WrongCall):

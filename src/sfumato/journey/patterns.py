@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from sfumato.declare.exact import fraction
-from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
 from sfumato.journey.protecting import counted
 from sfumato.protect.pattern_plan import patterns_of
 from sfumato.protect.patterns import Patterns
@@ -19,6 +20,7 @@ def patterns(
     *,
     quality: str | None = None,
     tolerance: Fraction | float | str | None = None,
+    earlier: Sequence[AnyImprint] = (),
     progress: Progress | None = None,
 ) -> Patterns:
     """Every combination of levels of the key columns: its anonymity, its quality, and whether it is allowed.
@@ -26,8 +28,9 @@ def patterns(
     Versions are equally good by `quality`: `height`, `precision`, `sweeney`, `discernibility`,
     `discernibility-star`, `loss`, `geometric`, `entropy` or `class-size`. `tolerance` is the share by which
     one may be worse than another ("5%"). Both are as the policy says (`recipients`) where they are not given.
+    `earlier` are the imprints of earlier releases, as for `protect`.
     """
-    meant, told = policy_of(policy), progress or silent
+    meant, told = beside(policy_of(policy), earlier), progress or silent
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
     return patterns_of(
         counted(data, meant, progress=told), meant, quality=quality, tolerance=share, progress=told
