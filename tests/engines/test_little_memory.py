@@ -147,7 +147,7 @@ def test_too_many_different_rows_are_refused(monkeypatch):
     source = RowSource(open_source(many_rows()).reader, Memory(memory.PROGRAM))
     with pytest.raises(NotEnoughMemory, match="different rows") as refused:
         source.count(codings(["a", "b", "n"], ["s"]))
-    assert "n has the most values" in refused.value.remedy
+    assert "'n' has the most values" in refused.value.remedy
     assert refused.value.exit_code == 3
 
 

@@ -19,8 +19,12 @@ from sfumato.engine.source import open_source
 from sfumato.terms.card import Card, several, verdict_lines
 from sfumato.terms.document import decimals, plain, verdict_document
 from sfumato.terms.errors import BadData
+from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Finding, Verdict
+
+BESIDE = 80
+"""Bytes that judging and attacking take per different row, beside the table."""
 
 IDLE = "an attack of another package cannot be used and was not tried"
 
@@ -132,6 +136,11 @@ def audit(
         forms=forms_of(policy),
         progress=progress,
     )
+    if isinstance(memory := getattr(opened, "memory", None), Memory):
+        remedy = "have a release with fewer classes audited."
+        memory.check(
+            published.table.distinct * BESIDE, f"auditing {published.table.distinct:,} different rows", remedy
+        )
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)

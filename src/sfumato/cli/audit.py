@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ShowValues
+from sfumato.cli.options import (
+    Against,
+    AsJson,
+    Chain,
+    Data,
+    MemoryLimit,
+    PolicyFile,
+    ShowValues,
+    SpillFolder,
+)
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 from sfumato.cli.warning import warn
 
@@ -23,6 +32,8 @@ def audit(
     chain: Chain = "main",
     as_json: AsJson = False,
     strict: Strict = False,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
     show_values: ShowValues = False,
 ) -> None:
     """Judge a published file from its bytes, and attack it.
@@ -33,10 +44,12 @@ def audit(
     """
     from sfumato import journey
     from sfumato.report.card import values_of
+    from sfumato.terms.memory import Memory
 
     warn(policy)
+    allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
-        found = journey.audit(data, policy, against=against, chain=chain, progress=progress)
+        found = journey.audit(data, policy, against=against, chain=chain, memory=allowed, progress=progress)
     if as_json:
         document(found.as_dict())
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, Overwrite
+from sfumato.cli.options import AsJson, Data, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -54,6 +54,8 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     suggest: Suggest = None,
     preset: PresetName = None,
     charts: Charts = None,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
 ) -> None:
@@ -67,6 +69,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.declare.presets import preset as preset_of
     from sfumato.release.publish import check_target
     from sfumato.terms.errors import WrongCall
+    from sfumato.terms.memory import Memory
 
     if preset is not None:
         preset_of(preset)
@@ -74,6 +77,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
         check_target(suggest, source=data, overwrite=overwrite)
+    allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         found = journey.discover(
             data,
@@ -86,6 +90,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             deadline=deadline,
             record_risk=record_risk,
             without=without or (),
+            memory=allowed,
             progress=progress,
         )
         drawn = journey.draw(found, charts) if charts is not None else ()

@@ -30,6 +30,19 @@ Against = Annotated[
     ),
 ]
 Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="How much memory may be used, such as 4GB."),
+]
+SpillFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--spill",
+        metavar="FOLDER",
+        envvar="SFUMATO_SPILL",
+        help="Where rows wait that memory has no room for; else the system's temporary folder.",
+    ),
+]
 KeyFile = Annotated[
     Path | None,
     typer.Option(

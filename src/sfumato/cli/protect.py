@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Against, AsJson, Chain, Data, Overwrite, PolicyFile, ShowValues
+from sfumato.cli.options import (
+    Against,
+    AsJson,
+    Chain,
+    Data,
+    MemoryLimit,
+    Overwrite,
+    PolicyFile,
+    ShowValues,
+    SpillFolder,
+)
 from sfumato.cli.terminal import document, progress_bar, say, talk
 from sfumato.cli.warning import warn
 
@@ -27,6 +37,8 @@ def protect(
         bool, typer.Option("--explain", help="Say what kept each column from being finer.")
     ] = False,
     overwrite: Overwrite = False,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
     show_values: ShowValues = False,
 ) -> None:
     """Make a table safe: generalize and suppress just enough.
@@ -37,16 +49,27 @@ def protect(
     """
     from sfumato import journey
     from sfumato.terms.errors import WrongCall
+    from sfumato.terms.memory import Memory
 
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
+    allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         warn(policy, data, progress=progress)
         if out is None or dry_run:
-            plan = journey.protect(data, policy, against=against, chain=chain, progress=progress)
+            plan = journey.protect(
+                data, policy, against=against, chain=chain, memory=allowed, progress=progress
+            )
         else:
             plan, _ = journey.protect_file(
-                data, policy, out, against=against, chain=chain, overwrite=overwrite, progress=progress
+                data,
+                policy,
+                out,
+                against=against,
+                chain=chain,
+                overwrite=overwrite,
+                memory=allowed,
+                progress=progress,
             )
     published = None if out is None or dry_run else str(out)
     if as_json:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Chain, Data, KeyFile, LedgerUrl, PolicyFile, ShowValues
+from sfumato.cli.options import (
+    AsJson,
+    Chain,
+    Data,
+    KeyFile,
+    LedgerUrl,
+    MemoryLimit,
+    PolicyFile,
+    ShowValues,
+    SpillFolder,
+)
 from sfumato.cli.terminal import document, progress_bar, say, talk
 from sfumato.cli.warning import warn
 
@@ -16,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
 
 
-def release(
+def release(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
@@ -37,6 +47,8 @@ def release(
     ] = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,  # noqa: ARG001  # the error handler looks for it
 ) -> None:
@@ -51,6 +63,7 @@ def release(
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.recipients import places_of, recipients_of
     from sfumato.terms.errors import WrongCall
+    from sfumato.terms.memory import Memory
 
     if into is None and not dry_run:
         raise WrongCall(
@@ -69,6 +82,7 @@ def release(
             chain=chain,
             format=format,
             dry_run=dry_run,
+            memory=Memory.of(memory, spill=spill),
             progress=progress,
         )
     if as_json:

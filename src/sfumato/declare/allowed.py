@@ -105,6 +105,12 @@ def _order(policy: Policy) -> Iterator[Problem]:
 
 def _idle_taxonomies(policy: Policy) -> Iterator[Problem]:
     for name, rule in policy.columns.items():
+        if rule.start and (rule.role is not Role.QUASI or rule.taxonomy is None):
+            yield Problem(
+                ("columns", name, "start"),
+                "only a quasi-identifier with a taxonomy begins at a level.",
+                "Drop it, or give the column both.",
+            )
         if rule.taxonomy is not None and rule.role in (Role.IDENTIFIER, Role.INSENSITIVE):
             fate = "never published" if rule.role is Role.IDENTIFIER else "published unchanged"
             yield Problem(

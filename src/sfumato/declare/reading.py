@@ -107,14 +107,17 @@ class _Reader:
             return None
         role = Role(words["role"])
         return ColumnRule(
-            role, self._taxonomy(taxonomy, (*place, "taxonomy")), options=self._options(given, role, place)
+            role,
+            self._taxonomy(taxonomy, (*place, "taxonomy")),
+            options=self._options(given, role, place),
+            start=int(words.get("start", 0)),
         )
 
     def _options(self, words: Words, role: Role, place: Place) -> Any:
         """What is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", *own):
+            if key not in ("role", "taxonomy", "start", *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

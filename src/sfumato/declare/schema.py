@@ -100,6 +100,11 @@ def column() -> Schema:
                 ),
             },
             "taxonomy": taxonomy(),
+            "start": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The finest level that a quasi-identifier may have; rows are counted there.",
+            },
             **{key: form for role in roles() for key, form in column_keys(role).items()},
         },
         "required": ["role"],

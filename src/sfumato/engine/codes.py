@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.pile import on_own_pages
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.progress import Progress, silent
+
+BESIDE = 90
+"""Bytes per row that a search for identifying columns takes beside the codes."""
 
 
 @runtime_checkable
@@ -39,19 +43,34 @@ def column_codes(
         raise WrongCall("this source cannot hand out its rows", remedy="Use a dataframe or a path.")
     reader = source.reader
     dictionaries = [Dictionary(name, reader.schema.field(name).type) for name in names]
-    chunks: list[list[NDArray[np.int32]]] = [[] for _ in names]
+    chunks: list[NDArray[np.int32]] = []
     rows = 0
+    if reader.total is not None:
+        _check(source, reader.total, 4 * len(names) + BESIDE, len(names))
     for batch in reader.batches(list(names)):
-        for d, parts in zip(dictionaries, chunks, strict=True):
-            parts.append(d.encode(batch.column(d.name)).astype(np.int32))
+        chunk = on_own_pages((len(names), len(batch)), np.dtype(np.int32))
+        for j, d in enumerate(dictionaries):
+            chunk[j] = d.encode(batch.column(d.name))
+        chunks.append(chunk)
         rows += len(batch)
+        if reader.total is None:
+            _check(source, rows, BESIDE, len(names))
         progress("reading", rows, reader.total)
+    settled = [d.settle() for d in dictionaries]
+    tables = [index.astype(np.int32) for _, index in settled]
     codes = np.empty((len(names), rows), np.int32)
-    sizes = []
-    for j, d in enumerate(dictionaries):
-        values, settled = d.settle()
-        column = np.concatenate(chunks[j]) if chunks[j] else np.zeros(0, np.int32)
-        codes[j] = settled.astype(np.int32)[column]
-        chunks[j] = []
-        sizes.append(len(values) + (d.missing > 0))
+    end = rows
+    while chunks:
+        chunk = chunks.pop()
+        start = end - chunk.shape[1]
+        for j, table in enumerate(tables):
+            codes[j, start:end] = table[chunk[j]]
+        end = start
+    sizes = [len(v) + (d.missing > 0) for d, (v, _) in zip(dictionaries, settled, strict=True)]
     return codes, tuple(sizes)
+
+
+def _check(source: RowSource, rows: int, width: int, columns: int) -> None:
+    """Raise where the rows would not fit, and say what would do."""
+    doing = f"searching {columns} columns of {rows:,} rows"
+    source.memory.check(rows * width, doing, "leave columns out with --without.")

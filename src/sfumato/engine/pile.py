@@ -5,13 +5,15 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.names import shown
 from sfumato.engine.spill import Spill, Stored
-from sfumato.terms.memory import Memory
+from sfumato.terms.memory import Memory, coarser
 from sfumato.terms.microdata import Counts
 from sfumato.terms.packing import Packing, Words, sort_and_count
 
@@ -68,7 +70,9 @@ class Pile:
         self._room, self._fresh = memory.room, 0
 
     def add(self, packing: Packing, words: Words) -> None:
-        self.chunks.append(Chunk(packing, _on_own_pages(words)))
+        pages: Words = on_own_pages(words.shape, words.dtype)
+        pages[:] = words
+        self.chunks.append(Chunk(packing, pages))
         self._fresh += words.nbytes
         if self._fresh > self._room:
             self._squeeze()
@@ -90,7 +94,7 @@ class Pile:
             self._memory.check(
                 held.bytes * 3 // 2,
                 f"counting {held.length:,} different rows",
-                f"let a column begin coarser (`start` in the policy): {wide.name} has the most values.",
+                coarser(shown(wide.name)),
             )
         self.chunks = [*away, held]
         self._fresh, self._room = 0, max(self._memory.room, held.bytes)
@@ -197,8 +201,7 @@ def _filled(table: Table, bits: int) -> Table:
     return full
 
 
-def _on_own_pages(words: Words) -> Words:
-    """A copy whose memory goes back to the system as soon as it is given up."""
-    pages = np.ndarray(words.shape, np.int64, buffer=mmap.mmap(-1, max(1, words.nbytes)))
-    pages[:] = words
-    return pages
+def on_own_pages(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    """An array of zeros whose memory goes back to the system as soon as it is given up."""
+    size = int(np.prod(shape)) * kind.itemsize
+    return np.ndarray(shape, kind, buffer=mmap.mmap(-1, max(1, size)))

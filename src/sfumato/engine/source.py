@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.terms.errors import WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.microdata import Coding, Microdata, Missing
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.recoding import Recoding
@@ -74,13 +76,23 @@ class Source(Protocol):
         ...
 
 
-def open_source(data: Any, *, csv: CsvOptions | None = None) -> Source:
+def open_source(data: Any, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
     """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path.
 
     A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest.
 
-    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding).
+    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding). `memory`
+    bounds what is held while rows are counted and written; sources of another make look after themselves.
     """
+    source = _opened(data, csv)
+    if memory is None:
+        return source
+    from sfumato.engine.rows import RowSource  # noqa: PLC0415
+
+    return replace(source, memory=memory) if isinstance(source, RowSource) else source
+
+
+def _opened(data: Any, csv: CsvOptions | None) -> Source:
     if isinstance(data, str | PathLike):
         from sfumato.engine.files import open_file  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
 from sfumato.engine import open_source
 from sfumato.journey.chain import history_in, imprints
-from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.journey.meaning import AnyMemory, AnyPolicy, policy_of, within
 from sfumato.terms.errors import RefusedByHistory, WrongCall
 from sfumato.terms.progress import Progress, silent
 
@@ -23,14 +23,15 @@ def audit(
     *,
     against: Ledger | str | None = None,
     chain: str = "main",
+    memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
 
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
-    more than any of them tells alone.
+    more than any of them tells alone. `memory` is how much may be used, such as "4GB".
     """
-    return _audited(data, policy, None, against, chain, progress or silent)
+    return _audited(within(data, memory), policy, None, against, chain, progress or silent)
 
 
 def attack(

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from sfumato.discover.discovery import Discovery
 from sfumato.discover.reading import Reading
 from sfumato.discover.scan import scan
 from sfumato.engine import open_source
+from sfumato.journey.meaning import AnyMemory, within
 from sfumato.report.charts import save
 from sfumato.terms.chart import Figure
 from sfumato.terms.progress import Progress, silent
-
-if TYPE_CHECKING:
-    pass
 
 
 def discover(
@@ -31,6 +29,7 @@ def discover(
     deadline: float | None = None,
     record_risk: int | None = None,
     without: Sequence[str] = (),
+    memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Discovery:
     """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
@@ -38,10 +37,11 @@ def discover(
     A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
     one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
     sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
-    records stand out by so many columns or fewer; columns in `without` are not searched.
+    records stand out by so many columns or fewer; columns in `without` are not searched. `memory` is how much
+    may be used, such as "4GB".
     """
     return scan(
-        open_source(data),
+        open_source(within(data, memory)),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),
         max_size=max_size,
         max_results=max_results,

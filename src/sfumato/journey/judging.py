@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
+from sfumato.journey.meaning import limit_of
 from sfumato.protect.plan import Plan
 from sfumato.release.recheck import recheck
 from sfumato.terms.errors import BrokenPromise
@@ -22,11 +23,11 @@ def judged(
     """What a second implementation says of the written bytes; `private` is a folder for the witness."""
     progress("recheck", 0)
     if policy.person is None or policy.person in policy.published:
-        return agreed(recheck(staged, _with_priors(policy, plan)))
+        return agreed(recheck(staged, _with_priors(policy, plan), memory=limit_of(data)))
     witness = private / f"witness{staged.suffix}"
     gone = tuple(name for name in policy.dropped if name != policy.person)
     open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
-    return agreed(recheck(staged, _with_priors(policy, plan), witness=witness))
+    return agreed(recheck(staged, _with_priors(policy, plan), witness=witness, memory=limit_of(data)))
 
 
 def _with_priors(meant: Policy, plan: Plan) -> Policy:

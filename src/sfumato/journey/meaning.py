@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.declare.policy import Policy
+from sfumato.engine import open_source
 from sfumato.terms.errors import BadPolicy, WrongCall
 from sfumato.terms.imprint import Imprint
+from sfumato.terms.memory import Memory
 from sfumato.terms.promise import BesideEarlier
-
-if TYPE_CHECKING:
-    pass
-
 
 AnyPolicy = Policy | str | Path | Mapping[str, Any]
 """A policy, the path of its file, or what the file would say."""
@@ -22,6 +20,21 @@ AnyPolicy = Policy | str | Path | Mapping[str, Any]
 
 AnyImprint = Imprint | str | Path
 """The imprint of a release, or the path of its JSON file."""
+
+
+AnyMemory = Memory | str | int | None
+"""How much memory may be used: "4GB", a number of bytes, `Memory.of("4GB", spill=...)`, or no limit."""
+
+
+def within(data: Any, memory: AnyMemory) -> Any:
+    """The same data, held to a limit; a source that has one already keeps it."""
+    return data if memory is None else open_source(data, memory=Memory.of(memory))
+
+
+def limit_of(data: Any) -> Memory:
+    """The limit that some data is held to; none, unless it is a source that has one."""
+    found = getattr(data, "memory", None)
+    return found if isinstance(found, Memory) else Memory()
 
 
 def policy_of(given: AnyPolicy) -> Policy:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from sfumato.declare.policy import Policy
 from sfumato.engine import open_source
 from sfumato.journey.chain import remembered_in
-from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, check_header, policy_of
+from sfumato.journey.meaning import (
+    AnyImprint,
+    AnyMemory,
+    AnyPolicy,
+    beside,
+    check_header,
+    limit_of,
+    policy_of,
+    within,
+)
+from sfumato.protect.need import check_need
 from sfumato.protect.plan import Plan, make_plan
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Microdata
@@ -25,6 +35,7 @@ def protect(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
@@ -32,11 +43,15 @@ def protect(
     `data` is a dataframe (pandas, Polars eager or lazy, PyArrow, DuckDB relation) or the path of a CSV or
     Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
-    ledger, has those of a chain.
+    ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
+    refused, with how much it takes.
     """
     known = earlier_ones(earlier, against, chain)
     told, meant = progress or silent, beside(policy_of(policy), known)
-    return make_plan(counted(data, meant, progress=told), meant, progress=told)
+    source = open_source(within(data, memory))
+    table = counted(source, meant, progress=told)
+    check_need(table, meant, limit_of(source))
+    return make_plan(table, meant, progress=told)
 
 
 def counted(data: Any, policy: Policy, *, progress: Progress = silent) -> Microdata:

@@ -11,7 +11,15 @@ from sfumato.engine import open_source
 from sfumato.journey.chain import judged_beside
 from sfumato.journey.handing import Handing, checked_overrides
 from sfumato.journey.judging import judged
-from sfumato.journey.meaning import AnyImprint, AnyPolicy, imprints_of, policy_of
+from sfumato.journey.meaning import (
+    AnyImprint,
+    AnyMemory,
+    AnyPolicy,
+    imprints_of,
+    limit_of,
+    policy_of,
+    within,
+)
 from sfumato.journey.protecting import counted, earlier_ones, protect
 from sfumato.journey.versions import Handout, with_recipients
 from sfumato.protect.capacity import Capacity
@@ -40,6 +48,7 @@ def protect_file(
     against: Ledger | str | None = None,
     chain: str = "main",
     overwrite: bool = False,
+    memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> tuple[Plan, tuple[Verdict, ...]]:
     """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
@@ -47,11 +56,13 @@ def protect_file(
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, as for `protect`; a ledger learns nothing of the file, only `release` enters it.
+    `chain`, as for `protect`; a ledger learns nothing of the file, only `release` enters it. `memory` is how
+    much may be used, such as "4GB"; what has no room waits on disk meanwhile.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
     known = imprints_of(earlier_ones(earlier, against, chain))
+    data = within(data, memory)
     plan = protect(data, meant, earlier=known, progress=told)
 
     def write(staged: Path) -> None:
@@ -59,7 +70,7 @@ def protect_file(
 
     def judge(staged: Path) -> tuple[Verdict, ...]:
         shared = target.parent if _is_spark(data) else None
-        with private_folder(shared, hidden=shared is not None) as private:
+        with private_folder(shared or limit_of(data).spill, hidden=shared is not None) as private:
             verdicts = judged(staged, data, plan, meant, private=private, progress=told)
         if known:
             judged_beside([staged], plan.imprint, known, meant)
@@ -80,6 +91,7 @@ def release(
     checks: Sequence[Check] = (),
     overrides: Sequence[Override | str | Path] = (),
     dry_run: bool = False,
+    memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Receipt | Event:
     """Publish a table to a new folder and enter it in the ledger: both, or neither.
@@ -90,7 +102,8 @@ def release(
     judged. With `dry_run` nothing is written, and `into` is not needed.
 
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
-    folders of their names; the result then is an `Event`. `overrides` let some have a smaller k.
+    folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
+    how much may be used, such as "4GB".
     """
     from sfumato.release.event import Event
     from sfumato.release.issue import issue_all, rehearse
@@ -108,7 +121,7 @@ def release(
         raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
     opened = Ledger(ledger) if isinstance(ledger, str) and not dry_run else ledger
     allowed = checked_overrides(overrides, meant, names, opened, chain=chain)
-    handing = Handing(data, meant, places, allowed, chain=chain, progress=progress or silent)
+    handing = Handing(within(data, memory), meant, places, allowed, chain=chain, progress=progress or silent)
     every = (handing.check, *checks)
     if dry_run:
         receipts = rehearse(_history(opened, chain), handing.prepare, chain=chain, checks=every)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +22,9 @@ from sfumato.terms.promise import Promises
 from sfumato.terms.recoding import Recoding
 
 Truths = NDArray[np.bool_]
+
+JUDGED_AT_A_TIME = 1 << 21
+"""Rows whose classes are judged together, about."""
 
 
 def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -101,7 +107,11 @@ class Jury:
             return split
         self.checked += int(split.sum())
         accepted, parts = split.copy(), proposal.pick(split)
-        truth = self._promises.holds_on(self._classes(parts.first, parts.last, self._overall))
+        judged = [
+            self._promises.holds_on(self._classes(parts.first[some], parts.last[some], self._overall))
+            for some in _some_at_a_time(parts.last - parts.first)
+        ]
+        truth = np.concatenate(judged)
         accepted[split] = np.logical_and.reduceat(truth, parts.begin)
         return self._settle(proposal, accepted) if self._jointly else accepted
 
@@ -134,6 +144,14 @@ class Jury:
         member, start = self._floor.rows_of(first, last)
         rows = np.add.reduceat(self._floor.table.counts[member], start[:-1]) if len(first) else first
         return self._counting.classes(member, start, rows, self._promises.sensitive, overall)
+
+
+def _some_at_a_time(rows: Counts) -> Iterator[slice]:
+    """Neighbours that have about so many rows together as can be judged in little memory."""
+    group = (np.cumsum(rows) - rows) // JUDGED_AT_A_TIME
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    for start, stop in pairwise([*starts.tolist(), len(rows)]):
+        yield slice(start, stop)
 
 
 def _recoding(floor: Floor, segments: Segments, *, merge: bool) -> Recoding:

@@ -20,6 +20,7 @@ from sfumato.release.recheck_judges import distinct_l_diversity, judge_of
 from sfumato.release.recheck_planting import planting
 from sfumato.release.recheck_reading import Plant, SetColumn, Tally, check_witness, header, tally
 from sfumato.terms.errors import BadData
+from sfumato.terms.memory import Memory
 from sfumato.terms.microdata import Role
 from sfumato.terms.taxonomy import Label
 from sfumato.terms.verdict import Verdict
@@ -54,21 +55,24 @@ class Policy(Protocol):
     def person(self) -> str | None: ...
 
 
-def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = None) -> tuple[Verdict, ...]:
+def recheck(
+    path: str | Path, policy: Policy, *, witness: str | Path | None = None, memory: Memory | None = None
+) -> tuple[Verdict, ...]:
     """Every promise of the policy, judged on the bytes of a published file.
 
     Raises `BadData` where the file cannot be read strictly or its columns are not those that the policy
     publishes, `BrokenPromise` where a promise has no second judge. Where promises count people, a file
     without the person column tells only rows, and a verdict may stay undecided; a `witness` decides it: a
-    file with the same rows and the person column beside them, which is not published.
+    file with the same rows and the person column beside them, which is not published. `memory` bounds what is
+    held in memory meanwhile; the rest waits on disk.
     """
-    path = Path(path)
+    path, allowed = Path(path), memory or Memory()
     promises = list(policy.promises)
     judges = [judge_of(promise) for promise in promises]
     names = header(path)
     check_columns(names, policy, where=path.name)
     if policy.person is not None and witness is not None:
-        check_witness(path, Path(witness), names, policy.person)
+        check_witness(path, Path(witness), names, policy.person, memory=allowed)
     counted = tally(
         Path(path if witness is None else witness),
         keys=[name for name in names if policy.columns[name].role.is_key],
@@ -76,6 +80,7 @@ def recheck(path: str | Path, policy: Policy, *, witness: str | Path | None = No
         person=None if witness is None else policy.person,
         sets=_sets(policy),
         texts=any(promise.name in TEXTUAL for promise in promises),
+        memory=allowed,
     )
     found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
     if policy.person is None or witness is not None:

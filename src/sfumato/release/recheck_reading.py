@@ -8,27 +8,25 @@ Whatever DuckDB says about a bad file may quote a line of it, so only a line num
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.release.recheck_database import strictly
 from sfumato.release.recheck_parquet import columns, is_parquet, literal, parts_of, relation
 from sfumato.release.recheck_text import label, moment
 from sfumato.terms.errors import BadData
-from sfumato.terms.private import private_folder
+from sfumato.terms.memory import Memory
 from sfumato.terms.taxonomy import Label, Taxonomy
 
 if TYPE_CHECKING:
     import duckdb
 
 Counts = NDArray[np.int64]
-Answer = TypeVar("Answer")
 
 Plant = Callable[[Sequence[Label]], Taxonomy]
 """Makes the taxonomy of a column from the texts that occur; knows every one of them."""
@@ -89,7 +87,7 @@ def header(path: Path) -> tuple[str, ...]:
 def rows(path: Path) -> int:
     """How many rows the file holds."""
     names = header(path)
-    return _strictly(path, lambda db: _number(db, f"SELECT count(*) FROM {_file(path, names)}"))  # noqa: S608
+    return strictly(path, lambda db: _number(db, f"SELECT count(*) FROM {_file(path, names)}"))  # noqa: S608
 
 
 def tally(
@@ -100,6 +98,7 @@ def tally(
     person: str | None,
     sets: Mapping[str, SetColumn] | None = None,
     texts: bool = False,
+    memory: Memory,
 ) -> Tally:
     """Group the whole file once by all columns that matter, then count what promises ask about.
 
@@ -141,7 +140,7 @@ def tally(
         shown = {name: _shown(db, alias[name], kinds[alias[name]]) for name in keys} if texts else {}
         return Tally(people, rows, spreads, shown)
 
-    return _strictly(path, ask)
+    return strictly(path, ask, memory)
 
 
 def _set_cell(name: str, form: SetColumn, alias: Mapping[str, str], kinds: Mapping[str, str]) -> str:
@@ -162,7 +161,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def check_witness(path: Path, witness: Path, names: Sequence[str], person: str) -> None:
+def check_witness(path: Path, witness: Path, names: Sequence[str], person: str, *, memory: Memory) -> None:
     """Raise unless the witness holds the rows of the file, and beside them just the person."""
     beside = header(witness)
     if sorted(beside) != sorted([*names, person]):
@@ -173,7 +172,7 @@ def check_witness(path: Path, witness: Path, names: Sequence[str], person: str) 
         either = f"({ours} EXCEPT ALL {theirs}) UNION ALL ({theirs} EXCEPT ALL {ours})"
         return _number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
 
-    differing = _strictly(path, ask)
+    differing = strictly(path, ask, memory)
     if differing:
         raise BadData(f"{differing} rows differ between the file and its witness", where=path.name)
 
@@ -244,32 +243,6 @@ def _number(db: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(row[0]) if row else 0
 
 
-@contextmanager
-def _database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory; what does not fit there goes to a folder that is gone afterwards."""
-    import duckdb  # noqa: PLC0415  # heavy
-
-    with private_folder() as folder:
-        db = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
-        try:
-            yield db
-        finally:
-            db.close()
-
-
-def _strictly(path: Path, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
-    """Ask a database about a file; its complaint, which may quote cells, is left behind altogether."""
-    import duckdb  # noqa: PLC0415  # heavy
-
-    with _database() as db:
-        try:
-            return ask(db)
-        except duckdb.Error as error:
-            line = re.search(r"CSV Error on Line: (\d+)", str(error))
-    complaint = f"line {line[1]} cannot be read" if line else "the file cannot be read"
-    raise BadData(complaint, where=path.name, remedy="Write it again: it is damaged or no such table.")
-
-
 def _file(path: Path, names: Sequence[str]) -> str:
     """The file as a relation whose columns are c0, c1, …: names in a file may differ by case alone."""
     if is_parquet(path):
@@ -335,7 +308,7 @@ def _csv_header(path: Path) -> tuple[str, ...]:
 def _parquet_header(path: Path) -> tuple[str, ...]:
     """The columns of the file, or of every part of a folder."""
     parts = parts_of(path)
-    found = _strictly(path, lambda db: {columns(db, part) for part in parts})
+    found = strictly(path, lambda db: {columns(db, part) for part in parts})
     if len(found) > 1:
         raise BadData("the parts have different columns", where=path.name)
     return found.pop()

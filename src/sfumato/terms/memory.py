@@ -70,6 +70,11 @@ class Memory:
         )
 
 
+def coarser(name: str) -> str:
+    """What else would do, where too many rows differ: the column with the most values could begin higher."""
+    return f"let a column begin coarser (`start: 1` in the policy, or higher): {name} has the most values."
+
+
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if found is None or found[2] == "i":

@@ -201,6 +201,36 @@ class Taxonomy:
             raise BadTaxonomy("a range of unordered values is no node of the tree")
         return f"{self.leaf_labels[low]}{RANGE}{self.leaf_labels[high - 1]}"
 
+    def from_level(self, level: int) -> Taxonomy:
+        """The tree above a level: its nodes are the leaves, and every value below is coded as one of them.
+
+        >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0]).from_level(1)
+        >>> t.leaf_labels, t.rank("AIDS"), t.rank("TB")
+        (('Viral', 'TB'), 0, 1)
+        """
+        if not 0 <= level <= self.height:
+            raise BadTaxonomy(f"there is no level {level}: the levels are 0 to {self.height}")
+        bottom = np.unique(self.levels[level])
+        kept = np.zeros(len(self.labels), dtype=bool)
+        above = bottom
+        while len(above):
+            kept[above] = True
+            above = np.unique(self.parent[above])
+            above = above[above >= 0]
+        number = (np.cumsum(kept) - 1).astype(np.int32)
+        parents = self.parent[kept]
+        ladder = number[self.levels[level:]][:, self.low[bottom]]
+        leaf_of = np.searchsorted(bottom, self.levels[level])
+        labels = {self.labels[node] for node in bottom.tolist()}
+        known = {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
+        return Taxonomy(
+            tuple(self.labels[node] for node in np.flatnonzero(kept).tolist()),
+            np.where(parents < 0, -1, number[parents]).astype(np.int32),
+            ladder,
+            self.ordered,
+            {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
+        )
+
     def _check_levels(self) -> None:
         levels, leaves = self.levels, self.leaves
         if levels.ndim != 2 or levels.shape[1] != len(leaves):
