@@ -20,6 +20,7 @@ from sfumato.cli.certificate import certificate
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
+from sfumato.cli.doctor import doctor
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, release, override, history, demo):
+for verb in (discover, declare, protect, audit, attack, release, override, history, demo, doctor):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")

@@ -1,0 +1,192 @@
+"""What the program stands on: is everything there, and how to get what is not."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from sfumato.terms.card import Card
+from sfumato.terms.document import plain
+from sfumato.terms.errors import SfumatoError
+from sfumato.terms.memory import PROGRAM, in_words, machine_memory
+
+NEEDED = (
+    *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
+    *("typer", "rich", "sqlalchemy", "alembic", "cryptography", "rfc8785"),
+)
+EXTRAS = {"pandas": "pandas", "pyspark": "spark", "psycopg": "postgres", "altair": "charts"}
+OLDEST_JAVA = 17
+DISK = 10**9
+"""Less room than this on a disk is worth a note."""
+
+
+class State(StrEnum):
+    """How it stands with a part."""
+
+    FINE = "fine"
+    NOTE = "note"
+    """Missing or short, and only an extra needs it."""
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that was looked at: what was found, and what to do about it."""
+
+    part: str
+    state: State
+    found: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """Everything that was looked at."""
+
+    findings: tuple[Part, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything is there that is needed."""
+        return all(part.state is not State.MISSING for part in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"sound": self.sound, "findings": [plain(part) for part in self.findings]}
+
+    def card(self) -> Card:
+        worst_first = sorted(self.findings, key=lambda part: [*State].index(part.state), reverse=True)
+        lines = [(part.part, part.state.value, part.found) for part in worst_first]
+        remedies = [f"{part.part}: {part.remedy}" for part in self.findings if part.remedy]
+        title = "everything needed is there" if self.sound else "something needed is missing"
+        return Card(title, lines, remedies)
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+
+def doctor(*, ledger: str | None = None, spill: str | Path | None = None) -> Checkup:
+    """Look at Python, packages, compiled code, memory, disk, Java and Spark, and at a ledger if named."""
+    return Checkup(
+        (
+            _python(),
+            *(_package(name) for name in NEEDED),
+            *(_extra(name, extra) for name, extra in EXTRAS.items()),
+            _java(),
+            _compiled(),
+            _memory(),
+            *_folders(spill),
+            *([] if ledger is None else [_ledger(ledger)]),
+        )
+    )
+
+
+def _python() -> Part:
+    fine = sys.version_info >= (3, 11)
+    return Part(
+        "Python",
+        State.FINE if fine else State.MISSING,
+        platform.python_version(),
+        "" if fine else "apt-get install python3.11 python3.11-venv",
+    )
+
+
+def _package(name: str) -> Part:
+    try:
+        return Part(name, State.FINE, version(name))
+    except PackageNotFoundError:
+        return Part(name, State.MISSING, "not installed", "pip install sfumato")
+
+
+def _extra(name: str, extra: str) -> Part:
+    try:
+        return Part(name, State.FINE, version(name))
+    except PackageNotFoundError:
+        return Part(name, State.NOTE, "not installed", f"pip install 'sfumato[{extra}]'")
+
+
+def _java() -> Part:
+    """Spark alone needs it."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    remedy = "For Spark: apt-get install openjdk-17-jre-headless"
+    if java is None:
+        return Part("Java", State.NOTE, "not found", remedy)
+    try:
+        said = subprocess.run(  # noqa: S603  # the system's own Java
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Part("Java", State.NOTE, "cannot be started", remedy)
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
+    if found is None:
+        return Part("Java", State.NOTE, "does not tell its version", remedy)
+    number = int(found[2] or 0) if found[1] == "1" else int(found[1])
+    fine = number >= OLDEST_JAVA
+    return Part("Java", State.FINE if fine else State.NOTE, str(number), "" if fine else remedy)
+
+
+def _compiled() -> Part:
+    """Compiled loops are kept beside the package, if that can be written to."""
+    kernels = Path(str(importlib.import_module("sfumato.kernels").__file__)).parent
+    place = Path(os.environ.get("NUMBA_CACHE_DIR") or kernels / "__pycache__")
+    nearest = next(folder for folder in (place, *place.parents) if folder.exists())
+    if os.access(nearest, os.W_OK):
+        kept = len(list(place.rglob("*.nbi"))) if place.is_dir() else 0
+        return Part("compiled code", State.FINE, f"{kept} loops kept")
+    remedy = "Set NUMBA_CACHE_DIR to a folder that can be written to."
+    return Part("compiled code", State.NOTE, "cannot be kept: every run compiles again", remedy)
+
+
+def _memory() -> Part:
+    total = machine_memory()
+    fine = total >= 2 * PROGRAM
+    remedy = "" if fine else f"Give it {in_words(2 * PROGRAM)} at least."
+    return Part("memory", State.FINE if fine else State.MISSING, in_words(total), remedy)
+
+
+def _folders(spill: str | Path | None) -> Iterator[Part]:
+    """The folder for what must not outlive a call, and the one where results go by default."""
+    try:
+        place = Path(spill) if spill is not None else Path(tempfile.gettempdir())
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        remedy = "Name another with --spill or TMPDIR."
+        yield Part("temporary folder", State.MISSING, error.strerror or "cannot be written to", remedy)
+    else:
+        yield _room("temporary folder", place)
+    yield _room("this folder", Path())
+
+
+def _room(part: str, place: Path) -> Part:
+    free = shutil.disk_usage(place).free
+    fine = free >= DISK
+    remedy = "" if fine else "Large tables wait there while they are sorted, or are written there: make room."
+    return Part(part, State.FINE if fine else State.NOTE, f"{in_words(free)} free", remedy)
+
+
+def _ledger(url: str) -> Part:
+    from sfumato.release.ledger.database import Database  # noqa: PLC0415  # databases only when asked for
+    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415
+
+    try:
+        if not Database(url).exists:
+            remedy = "The first release makes it; PostgreSQL needs the database: createdb NAME."
+            return Part("ledger", State.NOTE, "reachable, and there is no ledger yet", remedy)
+        releases = len(Ledger(url, readonly=True).history())
+    except SfumatoError as error:
+        return Part("ledger", State.MISSING, error.message, error.remedy or "Is the server running?")
+    return Part("ledger", State.FINE, f"{releases} releases")
