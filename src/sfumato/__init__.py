@@ -7,6 +7,7 @@
     safe = plan.apply(people)                    # the same kind of table, safe
     audit = sf.audit(safe, "policy.yaml")        # every adversary the policy names
     sf.release(people, "policy.yaml", ledger="sqlite:///ledger.db", into="2026-11")
+    sf.trace("leak.csv", ledger="sqlite:///ledger.db")   # whose version it is
 
 Importing the package loads nothing heavy; each name below is loaded when it is first used.
 """
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
     from sfumato.attack.audit import Audit
     from sfumato.declare.policy import Policy
     from sfumato.discover.discovery import Discovery
-    from sfumato.journey import attack, audit, capacity, declare, discover, draw, patterns, protect, release
+    from sfumato.journey import (
+        attack,
+        audit,
+        capacity,
+        declare,
+        discover,
+        draw,
+        patterns,
+        protect,
+        release,
+        trace,
+    )
     from sfumato.protect.patterns import Patterns
     from sfumato.protect.plan import Plan
     from sfumato.release.event import Event
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.receipt import Receipt
+    from sfumato.trace.tracing import Trace
 
 __version__ = "0.1.0"
 __all__ = [
@@ -40,6 +53,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Receipt",
+    "Trace",
     "attack",
     "audit",
     "capacity",
@@ -50,6 +64,7 @@ __all__ = [
     "patterns",
     "protect",
     "release",
+    "trace",
 ]
 
 _HOMES = {
@@ -61,13 +76,14 @@ _HOMES = {
     "Plan": "sfumato.protect.plan",
     "Policy": "sfumato.declare.policy",
     "Receipt": "sfumato.release.receipt",
+    "Trace": "sfumato.trace.tracing",
     "audit": "sfumato.journey",
     "capacity": "sfumato.journey",
     "draw": "sfumato.journey",
     "patterns": "sfumato.journey.patterns",
 }
-_FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release")
-_VERBS = ("attack", "declare", "discover", "protect", "release")
+_FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release", "trace")
+_VERBS = ("attack", "declare", "discover", "protect", "release", "trace")
 
 
 class _Verb(ModuleType):

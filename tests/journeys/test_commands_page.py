@@ -17,7 +17,7 @@ def named(section):
 
 
 VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check", "policy patterns"]
-VERBS += ["release", "override", "history", "ledger verify", "certificate verify", "doctor"]
+VERBS += ["release", "override", "history", "trace", "ledger verify", "certificate verify", "doctor"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

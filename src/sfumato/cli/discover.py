@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, MemoryLimit, Overwrite, SpillFolder
+from sfumato.cli.options import AsJson, Charts, Data, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -37,7 +37,6 @@ Suggest = Annotated[
 PresetName = Annotated[
     str | None, typer.Option("--preset", help="Promises of a known rule for it, such as ema or uk-tre-10.")
 ]
-Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
 
 
 def discover(  # noqa: PLR0917  # Typer reads the options from here

@@ -28,6 +28,7 @@ from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.through import Through, through
+from sfumato.cli.trace import trace
 from sfumato.terms.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
 
 app = typer.Typer(
@@ -38,7 +39,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, release, override, history, demo, doctor):
+for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
     app.command()(through(verb))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")

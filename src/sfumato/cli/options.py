@@ -14,6 +14,7 @@ ShowValues = Annotated[
     bool,
     typer.Option("--show-values", help="Also show, on stderr only, the values of your data concerned."),
 ]
+Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 LedgerUrl = Annotated[
     str,

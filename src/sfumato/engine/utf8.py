@@ -14,6 +14,17 @@ from sfumato.terms.errors import BadData
 BLOCK = 1 << 22
 
 
+def is_unicode(path: Path) -> bool:
+    """Whether a text file is in UTF-8, or says by a mark that it is in UTF-16."""
+    with Utf8(path, None) as stream:
+        try:
+            while stream.read(BLOCK):
+                pass
+        except BadData:
+            return False
+    return True
+
+
 class Utf8:
     """The bytes of a file as clean UTF-8: other encodings turned, marks removed, the last line ended.
 

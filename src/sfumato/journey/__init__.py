@@ -9,6 +9,7 @@ from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
 from sfumato.journey.patterns import patterns
 from sfumato.journey.protecting import protect
 from sfumato.journey.publishing import capacity, protect_file, release
+from sfumato.journey.tracing import trace
 
 __all__ = [
     "AnyImprint",
@@ -27,5 +28,6 @@ __all__ = [
     "protect",
     "protect_file",
     "release",
+    "trace",
     "warnings",
 ]

@@ -73,15 +73,18 @@ class ReadingTree:
         coarsest, so that nobody is taken to have known more than the text shows. A missing cell, or one that
         was starred out, says nothing: it is the root.
         """
-        marks, nodes = self._carried
-        wanted = text_marks(texts)
-        place = np.minimum(np.searchsorted(marks, wanted), len(marks) - 1)
-        found = np.where(marks[place] == wanted, nodes[place], UNKNOWN).astype(np.int32)
+        found = self.read_marks(text_marks(texts))
         for i in np.flatnonzero(found == UNKNOWN).tolist():
             if _says_nothing(texts[i]):
                 found[i] = ROOT
         found[[i for i, text in enumerate(texts) if text is None]] = ROOT
         return found
+
+    def read_marks(self, wanted: NDArray[np.uint64]) -> Nodes:
+        """The same for texts of which only the marks are known."""
+        marks, nodes = self._carried
+        place = np.minimum(np.searchsorted(marks, wanted), len(marks) - 1)
+        return np.where(marks[place] == wanted, nodes[place], UNKNOWN).astype(np.int32)
 
     @cached_property
     def _carried(self) -> tuple[NDArray[np.uint64], Nodes]:
@@ -97,8 +100,25 @@ class ReadingTree:
             nodes[i] = top
         return marks, nodes
 
+    @cached_property
+    def _cuts(self) -> dict[tuple[int, ...], tuple[Nodes, NDArray[np.bool_]]]:
+        """What has been worked out of cuts: the node of every leaf, and the nodes that are told."""
+        return {}
+
+    def _worked_out(self, cut: Sequence[int] | Nodes) -> tuple[Nodes, NDArray[np.bool_]]:
+        place = tuple(cut.tolist() if isinstance(cut, np.ndarray) else cut)
+        if place not in self._cuts:
+            node_of = self._node_of(place)
+            held = node_of[self.shape.low]
+            own = np.arange(len(self.parent))
+            self._cuts[place] = node_of, (own <= held) & (held < self.shape.end)
+        return self._cuts[place]
+
     def node_of(self, cut: Sequence[int] | Nodes) -> Nodes:
         """The node that every leaf becomes under a cut, given by its nodes; raises where that is no cut."""
+        return self._worked_out(cut)[0]
+
+    def _node_of(self, cut: Sequence[int]) -> Nodes:
         nodes = np.sort(np.asarray(cut, dtype=np.int32))
         shape = self.shape
         if not len(nodes) or nodes[0] < 0 or nodes[-1] >= len(self.parent):
@@ -115,10 +135,22 @@ class ReadingTree:
         >>> tree.knows([1, 4]).tolist()
         [True, True, False, False, True]
         """
-        held = self.node_of(cut)[self.shape.low]
-        own = np.arange(len(self.parent))
-        result: NDArray[np.bool_] = (own <= held) & (held < self.shape.end)
-        return result
+        return self._worked_out(cut)[1]
+
+    def level_nodes(self, level: int) -> Nodes:
+        """The nodes of a level of full-domain recoding."""
+        node = self.shape.leaves.copy()
+        for _ in range(int(self.shape.depth.max(initial=0))):
+            low = self.level[node] < level
+            node[low] = self.parent[node[low]]
+        return np.unique(node)
+
+    def level_of(self, cut: Sequence[int] | Nodes) -> int | None:
+        """The level that a cut is (of several equal ones the coarsest); `None` if it is none."""
+        nodes = np.asarray(cut, dtype=np.int32)
+        level = int(self.level[nodes].min())
+        same = level != NO_LEVEL and np.array_equal(np.sort(nodes), self.level_nodes(level))
+        return level if same else None
 
     def as_dict(self) -> dict[str, str]:
         return {
@@ -167,16 +199,16 @@ def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> dict[str,
     }
 
 
-def trees_in(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], ReadingTree]:
-    """The trees that such documents hold, by column and digest; each is read once."""
-    found: dict[tuple[str, str], ReadingTree] = {}
+def trees_in(documents: Iterable[Mapping[str, Any]]) -> dict[str, ReadingTree]:
+    """The trees that such documents hold, by digest; each is read once. Columns may have the same tree."""
+    found: dict[str, ReadingTree] = {}
     for document in documents:
         if document and document.get("sfumato-trees") != VERSION:
             raise BadData("the trees of a release are of another version", remedy="Use what wrote them.")
         for words in document.get("columns", ()):
-            place = (str(words.get("name")), str(words.get("taxonomy")))
-            if "marks" in words and place not in found:
-                found[place] = ReadingTree.from_dict(words)
+            digest = str(words.get("taxonomy"))
+            if "marks" in words and digest not in found:
+                found[digest] = ReadingTree.from_dict(words)
     return found
 
 

@@ -49,12 +49,13 @@ def at(connection: Connection, number: int) -> Entry | None:
     return None if row is None else Entry.of(dict(row))
 
 
-def releases(connection: Connection, chain: str | None) -> list[Entry]:
+def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
     """The releases of a chain, or of all chains, in the order in which they were entered."""
-    wanted = select(ENTRIES).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
+    read = [column for column in ENTRIES.c if memory or column.name != "memory"]
+    wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
         wanted = wanted.where(ENTRIES.c.chain == chain)
-    return [Entry.of(dict(row)) for row in connection.execute(wanted).mappings()]
+    return [Entry.of({"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
 
 
 def key_in_force(connection: Connection) -> str:

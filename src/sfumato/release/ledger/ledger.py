@@ -178,13 +178,16 @@ class Ledger:
         with self.database.reading() as connection:
             return entries.keys(connection)
 
-    def history(self, chain: str | None = None) -> tuple[Record, ...]:
-        """The releases of a chain, or of all, in order; first the whole ledger is followed to its head."""
+    def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
+        """The releases of a chain, or of all, in order; first the whole ledger is followed to its head.
+
+        Without `memory`, what they left for later checks is not read: it may be long.
+        """
         with self.database.reading() as connection:
             check_links(connection)
-            found = entries.releases(connection, chain)
+            found = entries.releases(connection, chain, memory=memory)
         for entry in found:
-            if not entry.memory_is_whole:
+            if memory and not entry.memory_is_whole:
                 raise damaged(entry.number)
         return tuple(Record.of(entry) for entry in found)
 

@@ -101,9 +101,9 @@ def recoding():
 def test_a_document_holds_the_trees_and_no_text():
     document = json.loads(json.dumps(reading_trees(recoding())))
     found = trees_in([{}, document])
-    assert [name for name, _ in found] == ["a", "b"]
-    for (name, digest), tree in found.items():
-        ours = ReadingTree.of(name, recoding().table.column(name).taxonomy)
+    assert [tree.name for tree in found.values()] == ["a", "b"]
+    for digest, tree in found.items():
+        ours = ReadingTree.of(tree.name, recoding().table.column(tree.name).taxonomy)
         assert digest == ours.digest == tree.digest
         assert tree.read(["u", "v", "w"]).tolist() == ours.read(["u", "v", "w"]).tolist()
         assert (tree.height, tree.level.tolist()) == (ours.height, ours.level.tolist())

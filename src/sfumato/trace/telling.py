@@ -1,0 +1,187 @@
+"""A trace in words, as JSON, and in pictures."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sfumato.terms.card import Card, figure, several
+from sfumato.terms.chart import Chart
+from sfumato.trace.coalition import MOST
+
+if TYPE_CHECKING:
+    from sfumato.trace.coalition import Explanations
+    from sfumato.trace.evidence import Suspect
+    from sfumato.trace.tracing import Trace
+
+SHOWN = 10
+"""A card names so many explanations and suspects at most."""
+LISTED = 1000
+"""A document lists so many explanations at most; it always says how many there are."""
+
+
+def card(trace: Trace) -> Card:
+    """What a trace came to: the verdict, the rows, explanations, suspects; then what it rests on."""
+    lines: list[tuple[str, ...]] = _rows(trace)
+    if trace.ours:
+        lines += [(), *_explanations(trace), (), *(_suspect(s) for s in trace.suspects[:SHOWN])]
+        if trace.suspects:
+            lines += [(), *_columns(trace.suspects[0])]
+    return Card(_title(trace), lines, notes=_notes(trace))
+
+
+def _title(trace: Trace) -> str:
+    if not trace.ours:
+        if trace.rows["finer"]:
+            return "no recipient's: every row that may be ours is finer than any version handed out"
+        return "not ours: no row of the leak is about a record that was handed out"
+    if trace.certain:
+        beyond = any(s.without is not None and s.without.size is not None for s in trace.suspects)
+        unless = f", unless more than {trace.c_max} worked together" if beyond else ""
+        return f"traced to {' and '.join(trace.certain)}{unless}"
+    if len(trace.explanations):
+        rest = len(trace.explanations) - len(trace.alone)
+        if len(trace.alone) == 1:
+            return f"{trace.alone[0]} alone explains it, and so do {several(rest, 'coalition')} of others"
+        return f"ours; {several(len(trace.explanations), 'explanation')}, nobody is in all of them"
+    return f"ours; no {trace.c_max} recipients together can have made it"
+
+
+def _rows(trace: Trace) -> list[tuple[str, ...]]:
+    rows, leak = trace.rows, trace.leak
+    lines: list[tuple[str, ...]] = [("rows", f"{rows['ours']:,} of {rows['all']:,} ours")]
+    reasons = {
+        "unreadable": "hold a value that no version could show",
+        "foreign": "fit no record",
+        "finer": "are finer than any version",
+    }
+    lines += [("", f"{rows[why]:,} left aside", words) for why, words in reasons.items() if rows[why]]
+    if trace.matches is not None:
+        lines.append(("", f"{trace.matches:,} exist in the original"))
+    lines.append(("columns", ", ".join(leak.names)))
+    lines += [("", f"{ours} is called {theirs} there") for ours, theirs in leak.renamed.items()]
+    lines += [("", f"{name} left aside", "next to nothing in it can be read") for name in leak.unknown]
+    lines.append(("recipients", f"{len(trace.recipients):,} considered"))
+    return lines
+
+
+def _explanations(trace: Trace) -> list[tuple[str, ...]]:
+    found = trace.explanations
+    if not len(found):
+        return [("explanations", "none", f"it would take {trace.needed}")]
+    first = [" + ".join(coalition) for coalition in islice(found, SHOWN)]
+    lines: list[tuple[str, ...]] = [("explanations", first[0]), *(("", words) for words in first[1:])]
+    if len(found) > SHOWN:
+        more = len(found) - SHOWN
+        lines.append(("", f"and {more:,} more" if found.complete else f"and at least {more:,} more"))
+    return lines
+
+
+def _suspect(suspect: Suspect) -> tuple[str, ...]:
+    if suspect.certain:
+        standing = "certain"
+    else:
+        standing = "alone" if suspect.smallest == 1 else f"with {several(suspect.smallest - 1, 'other')}"
+    cells = [suspect.recipient, standing, f"release {suspect.release}"]
+    cells.append("" if suspect.rows is None else f"{several(suspect.rows, 'row')} in it")
+    if suspect.only:
+        cells.append("only they had " + "; ".join(" with ".join(names) for names in suspect.only))
+    return tuple(cells)
+
+
+def _columns(suspect: Suspect) -> list[tuple[str, ...]]:
+    """The first suspect's version beside the leak."""
+    return [
+        (
+            c.column,
+            f"leaked at {_level(c.leaked, c.of)}",
+            f"{suspect.recipient} holds {_level(c.held, c.of)}",
+            f"{several(c.as_held, 'row')} just as held",
+        )
+        for c in suspect.columns
+    ]
+
+
+def _level(level: int | None, of: int) -> str:
+    return "no one level" if level is None else f"level {level} of {of}"
+
+
+def _notes(trace: Trace) -> list[str]:
+    notes = []
+    for s in trace.suspects:
+        if s.certain and s.without is not None:
+            who = "no coalition at all" if s.without.size is None else f"a coalition of {s.without}"
+            notes.append(f"Without {s.recipient} {who} explains it.")
+        charged = s.certain or s.recipient in trace.alone
+        if charged and s.framed_by is not None and (s.framed_by.size or MOST) <= trace.c_max:
+            notes.append(
+                f"{several(s.framed_by.size or 0, 'other recipient')} together could build the whole version"
+                f" of {s.recipient}: it is not frame-proof against {s.framed_by.size}."
+            )
+    if trace.false_charge is not None:
+        inside, outside, faithful = trace.false_charge.assumptions
+        notes.append(f"Chance of a false charge: none if {inside} ({trace.c_max});")
+        notes.append(f"at most {figure(trace.false_charge.probability)} if {outside}.")
+        notes.append(f"Both assume that {faithful}.")
+    if trace.unread:
+        notes.append(f"Not ruled out, since the pattern is not known: {', '.join(trace.unread[:SHOWN])}.")
+    return notes
+
+
+def document(trace: Trace) -> dict[str, Any]:
+    """The trace as JSON."""
+    charge = trace.false_charge
+    return {
+        "ours": trace.ours,
+        "certain": list(trace.certain),
+        "explanations": {
+            "count": len(trace.explanations),
+            "complete": trace.explanations.complete,
+            "largest": trace.c_max,
+            "coalitions": _coalitions(trace.explanations),
+            "needed": None if trace.needed is None else vars(trace.needed),
+        },
+        "suspects": [s.as_dict() for s in trace.suspects],
+        "matches": trace.matches,
+        "false_charge": None if charge is None else {**vars(charge), "assumptions": list(charge.assumptions)},
+        "rows": trace.rows,
+        "columns": {
+            "ours": list(trace.leak.names),
+            "renamed": trace.leak.renamed,
+            "unknown": list(trace.leak.unknown),
+        },
+        "recipients": len(trace.recipients),
+        "unread": list(trace.unread),
+    }
+
+
+def _coalitions(found: Explanations) -> list[list[str]]:
+    return [list(coalition) for coalition in islice(found, LISTED)]
+
+
+def charts(trace: Trace) -> tuple[Chart, ...]:
+    """The levels of the leak and of the first suspect's version, and how much fits each suspect."""
+    if not trace.suspects:
+        return ()
+    first = trace.suspects[0]
+    sides = [
+        (f"{c.column}, {whose}", float(level))
+        for c in first.columns
+        for whose, level in (("leak", c.leaked), (first.recipient, c.held))
+        if level is not None
+    ]
+    fits = [
+        (s.recipient, sum(c.as_held for c in s.columns) / max(1, len(s.columns) * trace.rows["ours"]))
+        for s in trace.suspects[:30]
+    ]
+    return (
+        Chart("levels", f"The leak beside what {first.recipient} holds", "bars", ("column", "level"), sides),
+        Chart(
+            "suspects",
+            "Cells of the leak that are just as the suspect holds them",
+            "bars",
+            ("suspect", "share of cells"),
+            fits,
+            percent=True,
+        ),
+    )

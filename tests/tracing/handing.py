@@ -1,0 +1,78 @@
+"""Versions of small tables, handed to recipients: the records of a ledger, and what each holds."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.engine.records import open_records
+from sfumato.release.ledger.record import Record
+from sfumato.terms.cut import Cut
+from sfumato.terms.fingerprint import reading_trees
+from sfumato.terms.imprint import Imprint
+from sfumato.terms.microdata import Column, Microdata, Role
+from sfumato.terms.recoding import Recoding
+from sfumato.trace.tracing import trace
+
+
+def table_of(trees, rows, roles=None):
+    """A table of leaf labels; `trees` maps key columns to taxonomies."""
+    columns = [Column(name, (roles or {}).get(name, Role.QUASI), tree) for name, tree in trees.items()]
+    codes = [np.array([tree.rank(row[j]) for row in rows], np.int32) for j, tree in enumerate(trees.values())]
+    return Microdata.of_codes(columns, codes)
+
+
+def at_levels(table, levels):
+    return {c.name: Cut.level(c.taxonomy, level) for c, level in zip(table.keys, levels, strict=True)}
+
+
+def shown(table, cuts):
+    """The rows of a version, as mappings of texts; copies of a row stand side by side."""
+    rows = []
+    for i, count in enumerate(table.counts.tolist()):
+        row = {c.name: c.taxonomy.labels[cuts[c.name].node_of[table.codes(c.name)[i]]] for c in table.keys}
+        rows += [dict(row) for _ in range(count)]
+    return rows
+
+
+def recoding_of(table, cuts):
+    return Recoding.of_cuts(table, cuts)
+
+
+@dataclass
+class Handing:
+    """What a ledger would know after these releases."""
+
+    records: list[Record] = field(default_factory=list)
+    memories: dict[str, Imprint | None] = field(default_factory=dict)
+
+    def give(self, recipient, table, cuts, *, chain="main", content=True, trees=True, event=""):
+        recoding = recoding_of(table, cuts)
+        release = uuid.uuid4().hex
+        self.memories[release] = Imprint.of(recoding, []) if content else None
+        self.records.append(
+            Record(
+                release,
+                chain,
+                "p",
+                recipient=recipient,
+                taxonomies={c.name: c.taxonomy.digest for c in table.keys},
+                cuts={name: cut.nodes.tolist() for name, cut in cuts.items()},
+                trees=reading_trees(recoding) if trees else {},
+                event=event,
+                sequence=sum(r.chain == chain for r in self.records) + 1,
+            )
+        )
+        return self
+
+    def trace(self, leak, **options):
+        rows = [leak] if isinstance(leak, dict) else leak
+        source = open_records(rows) if isinstance(rows, list) else rows
+        return trace(source, self.records, memory=self.memories.__getitem__, **options)
+
+
+def found(result):
+    """All explanations, as sets."""
+    return {frozenset(coalition) for coalition in result.explanations}

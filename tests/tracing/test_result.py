@@ -1,0 +1,216 @@
+"""What a trace says, and what it does not say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sfumato.terms.errors import BadData, BadInput, WrongCall
+from sfumato.terms.taxonomy import Taxonomy
+from sfumato.trace.coalition import Smallest
+from sfumato.trace.versions import UNNAMED
+from tracing.handing import Handing, at_levels, found, shown, table_of
+from tracing.paper import SETS, TABLE_V, table_v
+
+FLAT = Taxonomy.flat(["u", "v"])
+GRID = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("u", "v", "u"), ("v", "v", "u"), ("u", "u", "v")])
+
+
+def grid(*patterns, **options):
+    """Recipients P0, P1, …; in each column the value itself (0) or nothing (1)."""
+    handing = Handing()
+    for i, levels in enumerate(patterns):
+        handing.give(f"P{i}", GRID, at_levels(GRID, levels), **options)
+    return handing
+
+
+def version(levels):
+    return shown(GRID, at_levels(GRID, levels))
+
+
+def test_a_pair_that_builds_a_thirds_version_does_not_make_the_third_certain():
+    """P1 and P2 know together what P0 shows; pairwise nobody can build another's version."""
+    handing = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
+    result = handing.trace(version((0, 0, 1)), c_max=2)
+    assert found(result) == {frozenset({"P0"}), frozenset({"P1", "P2"})}
+    assert result.certain == ()
+    assert result.false_charge is None
+    assert result.suspects[0].framed_by == Smallest(2)
+    assert "2 other recipients together could build the whole version of P0" in str(result)
+
+
+def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
+    handing = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
+    result = handing.trace(version((0, 0, 1)), c_max=1)
+    assert result.certain == ("P0",)
+    assert result.suspects[0].without == Smallest(2)
+    assert "unless more than 1 worked together" in str(result)
+    assert "Without P0 a coalition of 2 explains it." in str(result)
+
+
+def test_a_frame_proof_version_is_certain_against_all():
+    """Each alone knows one column: nobody can be framed by all the others together."""
+    handing = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
+    result = handing.trace(version((0, 1, 1)), c_max=3)
+    assert result.certain == ("P0",)
+    assert result.suspects[0].without == Smallest(None)
+    assert result.suspects[0].framed_by == Smallest(None)
+    assert str(result).startswith("traced to P0\n")
+    assert "Without P0 no coalition at all explains it." in str(result)
+
+
+def test_more_than_were_looked_for_had_to_work_together():
+    handing = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
+    result = handing.trace(version((0, 0, 0)), c_max=2)
+    assert result.ours
+    assert len(result.explanations) == 0
+    assert result.needed == Smallest(3)
+    assert "it would take 3" in str(result)
+
+
+def test_recipients_with_the_same_version_cannot_be_told_apart():
+    result = grid((0, 1, 1), (0, 1, 1)).trace(version((0, 1, 1)))
+    assert found(result) == {frozenset({"P0"}), frozenset({"P1"})}
+    assert result.certain == ()
+
+
+def test_what_somebody_received_over_time_counts_together():
+    handing = grid((0, 1, 1), (1, 1, 0))
+    handing.give("P0", GRID, at_levels(GRID, (1, 0, 1)))
+    result = handing.trace(version((0, 0, 1)))
+    assert result.certain == ("P0",)
+
+
+def test_a_version_of_other_people_is_no_source():
+    other = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("v", "u", "u")])
+    handing = Handing().give("then", GRID, at_levels(GRID, (0, 0, 1)))
+    handing.give("now", other, at_levels(other, (0, 0, 1)))
+    result = handing.trace([{"a": "u", "b": "v"}, {"a": "u", "b": "u"}])
+    assert found(result) == {frozenset({"then"})}
+    unknown = Handing().give("then", GRID, at_levels(GRID, (0, 0, 1)), content=False)
+    unknown.give("now", other, at_levels(other, (0, 0, 1)), content=False)
+    assert found(unknown.trace({"a": "u", "b": "v"})) == {frozenset({"then"}), frozenset({"now"})}
+
+
+def test_who_received_an_unknown_pattern_cannot_be_ruled_out():
+    handing = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 1, 1)))
+    handing.records[-1] = handing.records[-1].__class__(**{**vars(handing.records[-1]), "cuts": None})
+    result = handing.trace(version((0, 1, 1)))
+    assert found(result) == {frozenset({"P0"}), frozenset({"old"})}
+    assert result.certain == ()
+    assert result.unread == ("old",)
+    assert "Not ruled out, since the pattern is not known: old." in str(result)
+
+
+def test_trees_are_kept_once_and_serve_all():
+    handing = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 0, 1)), trees=False)
+    assert handing.trace(version((1, 0, 1))).certain == ("old",)
+
+
+def test_columns_may_have_the_same_tree_and_it_is_kept_once():
+    handing = grid((0, 1, 1), (1, 0, 1))
+    documents = [record.trees["columns"] for record in handing.records]
+    assert {words["taxonomy"] for words in documents[0]} == {FLAT.digest}
+    for record in handing.records:
+        for words in record.trees["columns"][1:]:
+            del words["parent"], words["marks"], words["level"]
+    assert handing.trace(version((1, 0, 1))).certain == ("P1",)
+
+
+def test_a_release_to_nobody_is_anybodys():
+    result = grid((0, 1, 1)).give(None, GRID, at_levels(GRID, (0, 0, 1))).trace(version((0, 1, 1)))
+    assert found(result) == {frozenset({"P0"}), frozenset({UNNAMED})}
+
+
+def test_a_chain_can_be_looked_at_alone():
+    handing = grid((0, 1, 1)).give("elsewhere", GRID, at_levels(GRID, (0, 0, 0)), chain="other")
+    assert handing.trace(version((0, 1, 1)), chain="main").certain == ("P0",)
+    with pytest.raises(WrongCall, match="no such chain"):
+        handing.trace(version((0, 1, 1)), chain="never")
+
+
+def test_a_version_without_the_column_tells_nothing_of_it():
+    small = table_of({"b": FLAT}, [("v",), ("u",)])
+    handing = grid((0, 1, 1)).give("b only", small, at_levels(small, (0,)))
+    assert found(handing.trace(version((0, 1, 1)))) == {frozenset({"P0"})}
+    forgotten = grid((0, 1, 1), content=False).give("b only", small, at_levels(small, (0,)), content=False)
+    assert found(forgotten.trace(version((0, 1, 1)))) == {frozenset({"P0"}), frozenset({"b only"})}
+
+
+def test_suppressed_rows_are_no_proof_that_a_row_is_foreign():
+    handing = grid((0, 1, 1), event="e")
+    few = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("v", "v", "u")])
+    handing.give("less", few, at_levels(few, (1, 0, 1)), event="e")
+    last = handing.records[-1]
+    handing.records[-1] = last.__class__(**{**vars(last), "figures": {"suppressed": 2}})
+    assert handing.trace({"a": "u"}).certain == ("P0",)
+    handing.records[-1] = last
+    assert not handing.trace({"a": "u", "b": "u"}).ours
+
+
+def test_a_document_holds_everything_and_no_value():
+    row = {"gender": "p", "birthdate": "03.1970", "zip": "1015"}
+    result = table_v().trace([row, {**row, "zip": "secret"}])
+    document = json.loads(json.dumps(result.as_dict()))
+    assert document["explanations"]["coalitions"] == [["fireguard", "police"]]
+    assert document["rows"] == {"all": 2, "ours": 1, "unreadable": 1, "foreign": 0, "finer": 0}
+    assert document["certain"] == ["fireguard", "police"]
+    assert document["suspects"][0]["columns"][2] == {
+        "column": "zip",
+        "leaked": 0,
+        "held": 0,
+        "of": 2,
+        "as_held": 1,
+    }
+    told = json.dumps(document) + str(result) + repr(result) + result._repr_html_()
+    assert not [value for value in ("secret", "03.1970", "1015") if value in told]
+    assert result.values() == ["zip: 'secret'"]
+
+
+def test_charts_show_levels_and_fit():
+    levels, fit = table_v().trace({"gender": "p", "birthdate": "03.1970", "zip": "101X"}).charts()
+    assert dict(levels.points)["birthdate, police"] == 1
+    assert fit.points == [("police", 1.0)]
+    assert grid((0, 1, 1), event="e").trace({"a": "u", "b": "v", "c": "v"}).charts() == ()
+
+
+@pytest.mark.parametrize(
+    ("leak", "error", "words"),
+    [
+        ([], BadData, "no rows|no column"),
+        ({"colour": "red"}, BadData, "no column that can be read"),
+        ({"gender": "x", "zip": "9"}, BadData, "no column that can be read"),
+        (
+            [{"gender": "m", "zip": "9"}, {"gender": "x", "zip": "1015"}],
+            BadData,
+            "no row of the leak can be read",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_told_without_values(leak, error, words):
+    with pytest.raises(error, match=words) as raised:
+        table_v().trace(leak)
+    assert "red" not in str(raised.value)
+
+
+def test_a_ledger_without_patterns():
+    with pytest.raises(BadInput, match="holds no patterns: it is empty"):
+        Handing().trace({"gender": "p"})
+    with pytest.raises(BadInput, match="none of its 3 releases"):
+        table_v(trees=False).trace({"gender": "p"})
+
+
+@pytest.mark.parametrize("c_max", [0, 9, -1])
+def test_coalitions_have_a_size(c_max):
+    with pytest.raises(WrongCall, match="from 1 to 8"):
+        table_v().trace({"gender": "p"}, c_max=c_max)
+
+
+def test_columns_that_are_not_there():
+    with pytest.raises(WrongCall, match="no column 'sex'"):
+        table_v().trace({"gender": "p"}, columns={"sex": "gender"})
+
+
+def test_everybody_is_considered():
+    assert set(table_v().trace({"gender": "p"}).recipients) == set(SETS)
+    assert np.all(TABLE_V.counts == 1)

@@ -1,0 +1,90 @@
+"""Thousands of simulated leaks: the leaker is found, nobody else is charged, and chances are stated honestly.
+
+The benchmark `trace` does the same with 10,000 leaks of each kind.
+"""
+
+from math import comb, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.trace.false_charge import FalseCharge, at_least
+from tracing.simulated import antichain, people, shown_nodes, traced
+
+PATTERNS = antichain()
+
+
+def rows_of(rng, who, size):
+    nodes = shown_nodes(PATTERNS[who])
+    return nodes[rng.integers(0, len(nodes), size)]
+
+
+def test_exactly_the_leaker_when_nobody_colludes():
+    rng = np.random.default_rng(11)
+    for i in range(1500):
+        who = int(rng.integers(len(PATTERNS)))
+        result = traced(rows_of(rng, who, (1, 3, 10, 30)[i % 4]), content=False, c_max=1)
+        assert list(result.explanations) == [(f"P{who}",)]
+        assert result.certain == (f"P{who}",)
+
+
+def test_nobody_innocent_is_charged_when_up_to_three_collude_and_what_is_stated_is_more():
+    rng = np.random.default_rng(12)
+    charged, stated = 0, []
+    for i in range(400):
+        guilty = rng.choice(len(PATTERNS), 1 + i % 3, replace=False).tolist()
+        parts = [rows_of(rng, who, 12) for who in guilty]
+        result = traced(np.concatenate(parts), content=i % 2 == 0)
+        names = {f"P{who}" for who in guilty}
+        assert any(set(explanation) <= names for explanation in result.explanations)
+        charged += not set(result.certain) <= names
+        if result.false_charge is not None:
+            stated.append(result.false_charge.probability)
+    assert charged == 0
+    upper = 1 - 0.01 ** (1 / 400)  # Clopper and Pearson, for no event in 400
+    assert min(stated) >= 0.001
+    assert upper < 0.012
+
+
+def test_ten_rows_of_an_antichain_are_charged_with_at_most_one_percent():
+    rng = np.random.default_rng(13)
+    for i in range(150):
+        who = i % len(PATTERNS)
+        result = traced(rows_of(rng, who, 10 + i % 3 * 45), c_max=1)
+        assert result.certain == (f"P{who}",)
+        assert result.false_charge.probability <= 0.01
+
+
+def test_outsiders_are_charged_with_a_stated_chance_no_more_often_than_that_chance():
+    """Rows of nobody: columns drawn from their margins, at a random combination of levels."""
+    table = people()
+    rng = np.random.default_rng(14)
+    stated = []
+    for _ in range(500):
+        size = int(rng.integers(1, 8))
+        nodes = []
+        for column in table.keys:
+            level = int(rng.integers(column.taxonomy.height + 1))
+            codes = rng.choice(table.codes(column.name), size, p=table.counts / table.counts.sum())
+            nodes.append(column.taxonomy.levels[level][codes])
+        result = traced(np.stack(nodes, axis=1), c_max=1)
+        stated.append(result.false_charge.probability if result.false_charge else 1.0)
+    for chance in (0.005, 0.01, 0.02, 0.05):
+        seen = int((np.array(stated) <= chance).sum())
+        tail = sum(comb(500, k) * chance**k * (1 - chance) ** (500 - k) for k in range(seen, 501))
+        assert tail > 0.001, f"{seen} of 500 were charged at {chance}"
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.fractions(0, 1))
+def test_the_chance_of_so_many_fits_is_the_binomial_tail(fits, more, chance):
+    rows = fits + more
+    exact = sum(comb(rows, k) * chance**k * (1 - chance) ** (rows - k) for k in range(fits, rows + 1))
+    assert at_least(fits, rows, float(chance)) == pytest.approx(float(exact), rel=1e-9, abs=1e-12)
+
+
+def test_nothing_smaller_than_one_in_a_thousand_is_stated():
+    assert FalseCharge.of(10**6, 10**6, 0.5, 0.5).probability == 0.001
+    assert FalseCharge.of(1, 1, 1.0, 1.0).probability == 1.0
+    assert log(FalseCharge.of(10**5, 10**5, 0.9999, 1.0).probability) < 0
