@@ -1,0 +1,80 @@
+"""From a table to three recipients, from one of them to the street, and back: release, leak, trace."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from sfumato import demo
+
+NAMES = ("registry", "university", "insurer")
+
+
+@pytest.fixture(scope="module")
+def handed(tmp_path_factory):
+    """A hospital, and a folder where its versions will be."""
+    folder = tmp_path_factory.mktemp("handed")
+    demo.write(folder, 600)
+    policy = folder / "policy.yaml"
+    text = policy.read_text(encoding="utf-8")
+    policy.write_text(text + "recipients: {tolerance: 20%}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def released(handed, sfumato):
+    """Released once; whoever comes first does it."""
+    url = f"sqlite:///{handed}/ledger.db"
+    if not (handed / "out").exists():
+        to = [word for name in NAMES for word in ("--to", name)]
+        data, policy = handed / "hospital.csv", handed / "policy.yaml"
+        said = sfumato("release", data, "-p", policy, *to, "--into", handed / "out", "--ledger", url)
+        assert said.code == 0, said.err
+    return url
+
+
+def rows(handed, name):
+    with (handed / "out" / name / "data.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_leak_names_its_source(handed, released, sfumato, tmp_path, name):
+    leak = tmp_path / "leak.jsonl"
+    leak.write_text("\n".join(json.dumps(row) for row in rows(handed, name)[::7][::-1]), encoding="utf-8")
+    found = sfumato("trace", leak, "--ledger", released, "--json").document
+    assert found["ours"]
+    assert found["rows"]["ours"] == found["rows"]["all"]
+    assert found["explanations"]["coalitions"][0] == [name]
+    assert sum(len(c) == 1 for c in found["explanations"]["coalitions"]) == 1
+    assert set(found["certain"]) <= {name}
+    assert found["suspects"][0]["rows"] == found["rows"]["all"]
+    if found["certain"]:
+        assert found["false_charge"]["probability"] <= 0.01
+
+
+def test_a_mixture_of_two_needs_two(handed, released, sfumato, tmp_path):
+    leak = tmp_path / "leak.csv"
+    with leak.open("w", encoding="utf-8", newline="") as file:
+        mixed = rows(handed, "registry")[:40] + rows(handed, "insurer")[:40]
+        writer = csv.DictWriter(file, list(mixed[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(mixed)
+    found = sfumato("trace", leak, "--ledger", released, "--json").document
+    assert ["registry", "insurer"] in found["explanations"]["coalitions"]
+    assert all(len(c) > 1 for c in found["explanations"]["coalitions"])
+    assert set(found["certain"]) <= {"registry", "insurer"}
+
+
+def test_the_original_is_nobodys_version(handed, released, sfumato):
+    said = sfumato("trace", handed / "hospital.csv", "--ledger", released)
+    assert said.code == 0
+    assert said.out.startswith("no recipient's")
+
+
+def test_tracing_leaves_the_ledger_as_it_was(released, sfumato):
+    assert sfumato("ledger", "verify", "--ledger", released).code == 0
+    listed = sfumato("history", "--ledger", released, "--json").document["releases"]
+    assert {release["recipient"] for release in listed} == set(NAMES)
