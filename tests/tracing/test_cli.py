@@ -92,8 +92,8 @@ def test_charts_are_drawn(traced, tmp_path):
     assert said.code == 0
     assert sorted(f.name for f in (tmp_path / "charts").iterdir()) == [
         "charts.html",
-        "levels.svg",
         "suspects.svg",
+        "tracing.svg",
     ]
 
 

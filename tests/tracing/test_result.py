@@ -169,7 +169,11 @@ def test_a_document_holds_everything_and_no_value():
 
 def test_charts_show_levels_and_fit():
     levels, fit = table_v().trace({"gender": "p", "birthdate": "03.1970", "zip": "101X"}).charts()
-    assert dict(levels.points)["birthdate, police"] == 1
+    assert levels.rows() == [
+        ("", "gender", "birthdate", "zip", "verdict"),
+        ("leak", "level 1 of 1", "level 1 of 2", "level 1 of 2", ""),
+        ("police", "level 1 of 1", "level 1 of 2", "level 1 of 2", "certain"),
+    ]
     assert fit.points == [("police", 1.0)]
     assert grid((0, 1, 1), event="e").trace({"a": "u", "b": "v", "c": "v"}).charts() == ()
 

@@ -6,12 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sfumato.terms.card import Card, figure, several
-from sfumato.terms.chart import Chart
+from sfumato.terms.chart import Chart, Figure
+from sfumato.terms.tracing_chart import tracing_chart
 from sfumato.trace.coalition import MOST
 
 if TYPE_CHECKING:
     from sfumato.trace.coalition import Explanations
-    from sfumato.trace.evidence import Suspect
+    from sfumato.trace.evidence import ColumnEvidence, Suspect
     from sfumato.trace.tracing import Trace
 
 SHOWN = 10
@@ -159,23 +160,19 @@ def _coalitions(found: Explanations) -> list[list[str]]:
     return [list(coalition) for coalition in islice(found, LISTED)]
 
 
-def charts(trace: Trace) -> tuple[Chart, ...]:
-    """The levels of the leak and of the first suspect's version, and how much fits each suspect."""
+def charts(trace: Trace) -> tuple[Figure, ...]:
+    """The levels of the leak beside those of the suspects' versions, and how much fits each suspect."""
     if not trace.suspects:
         return ()
-    first = trace.suspects[0]
-    sides = [
-        (f"{c.column}, {whose}", float(level))
-        for c in first.columns
-        for whose, level in (("leak", c.leaked), (first.recipient, c.held))
-        if level is not None
-    ]
+    shown, first = trace.suspects[:SHOWN], trace.suspects[0].columns
+    held = {s.recipient: [(_level(c.held, c.of), _knew(c)) for c in s.columns] for s in shown}
+    verdicts = {s.recipient: "certain" if s.certain else "suspect" for s in shown}
     fits = [
         (s.recipient, sum(c.as_held for c in s.columns) / max(1, len(s.columns) * trace.rows["ours"]))
         for s in trace.suspects[:30]
     ]
     return (
-        Chart("levels", f"The leak beside what {first.recipient} holds", "bars", ("column", "level"), sides),
+        tracing_chart([c.column for c in first], [_level(c.leaked, c.of) for c in first], held, verdicts),
         Chart(
             "suspects",
             "Cells of the leak that are just as the suspect holds them",
@@ -185,3 +182,10 @@ def charts(trace: Trace) -> tuple[Chart, ...]:
             percent=True,
         ),
     )
+
+
+def _knew(column: ColumnEvidence) -> bool:
+    """Whether a version is at least as fine as the leak; where levels do not say so, by its cells."""
+    if column.held is None or column.leaked is None:
+        return column.as_held > 0
+    return column.held <= column.leaked

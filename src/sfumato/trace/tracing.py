@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.engine.source import Source
 from sfumato.terms.card import Card
-from sfumato.terms.chart import Chart
+from sfumato.terms.chart import Figure
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Microdata
@@ -131,7 +131,7 @@ class Trace:
         """The texts that could not be read, for somebody who asked to see them: never part of a card."""
         return [f"{name}: {', '.join(map(repr, texts))}" for name, texts in self.leak.strange().items()]
 
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> tuple[Figure, ...]:
         """What can be drawn: levels of the leak beside those of the first suspect, suspects by their fit."""
         from sfumato.trace.telling import charts  # noqa: PLC0415
 
