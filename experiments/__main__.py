@@ -9,7 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-NEEDS = {"freeform": "adult", "quasi_sensitive": "symptoms", "continuous": "adult_uci"}
+NEEDS = {
+    "freeform": "adult",
+    "fingerprint": "adult",
+    "quasi_sensitive": "symptoms",
+    "continuous": "adult_uci",
+}
 """Experiment -> the folder of the data it reads."""
 
 

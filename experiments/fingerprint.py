@@ -1,0 +1,154 @@
+"""Fingerprints: the paper's tables and figures, and on Adult (ARX's hierarchies, 12,960 patterns) how many
+recipients can be served, how surely a leak names its source, and how often somebody is charged wrongly.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adult import table_of
+
+from experiments import fingerprint_paper
+from experiments.fingerprint_leaks import (
+    LEAKS,
+    TRIALS,
+    Handout,
+    by_colluders,
+    by_generalization,
+    by_outsiders,
+    by_size,
+)
+from experiments.lines import lines
+from sfumato.declare.promises import KAnonymity
+from sfumato.declare.recipients import Coalition, RecipientRule
+from sfumato.protect.agreement import agreements
+from sfumato.protect.assignment import Versions
+from sfumato.protect.pattern_charts import lattice_chart, level_tree, quality_map
+from sfumato.protect.patterns import Patterns, classify
+from sfumato.protect.search import Aim
+from sfumato.report.charts import save
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.promise import Promises
+
+KS = (2, 5, 10, 20, 50, 100)
+TOLERANCES = (0, 1, 2, 5, 10, 20, 50)
+METRICS = ("height", "precision", "loss", "entropy", "discernibility")
+COMPARED = (*METRICS, "discernibility-star")
+SUPPRESS = (0, 5)
+
+Row = dict[str, Any]
+
+
+def main(data: Path, out: Path) -> list[Row]:
+    table = table_of(data, sensitive=False)
+    found = [*_told("paper", fingerprint_paper.main(out), out)]
+    found += _told("capacity", capacity(table), out)
+    found += _told("guarded", guarded(table), out)
+    found += _told("agreement", agreement(table), out)
+    (out / "fingerprint-capacity.svg").write_text(_drawn(found), encoding="utf-8")
+    patterns = classified(table, 5, 5)
+    trees = [level_tree(c, set(c.taxonomy.labels), i + 1) for i, c in enumerate(table.keys)]
+    maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
+    save([*trees, *maps], out / "fingerprint-adult")
+    for name, handout, leaks in (
+        ("antichain", Handout.of(table, frame_proof=1, recipients=50, c_max=1), LEAKS),
+        ("frame-proof", Handout.of(table, frame_proof=3, recipients=6, c_max=3), TRIALS),
+    ):
+        for part, rows in (
+            ("size", by_size(handout, leaks)),
+            ("generalization", by_generalization(handout, TRIALS)),
+            ("colluders", by_colluders(handout, TRIALS)),
+            ("outsiders", by_outsiders(handout, 5 * TRIALS)),
+        ):
+            found += _told(f"{name}-{part}", rows, out)
+    return found
+
+
+def classified(table: Microdata, k: int, percent: int) -> Patterns:
+    return classify(table, Promises((KAnonymity(k),)), Aim(Fraction(percent, 100)))
+
+
+def capacity(table: Microdata) -> Iterator[Row]:
+    """Recipients by k, suppression, metric and tolerance, none of whom can make another's version."""
+    for percent in SUPPRESS:
+        for k in KS:
+            begin = time.process_time()
+            patterns = classified(table, k, percent)
+            seconds = time.process_time() - begin
+            for metric in METRICS:
+                versions = Versions(patterns, RecipientRule(quality=metric), metric)
+                served = {f"{share} %": versions.most(Fraction(share, 100)) for share in TOLERANCES}
+                allowed = int(patterns.allowed.sum())
+                yield {
+                    "k": k,
+                    "suppress": f"{percent} %",
+                    "allowed": allowed,
+                    "metric": metric,
+                    **served,
+                    "CPU s": seconds,
+                }
+
+
+RULES = {
+    "nobody frames another": RecipientRule(),
+    "no two do": RecipientRule(frame_proof=2),
+    "no three do": RecipientRule(frame_proof=3),
+    "pairs break no promise": RecipientRule(coalition=Coalition.PAIRS),
+    "no coalition does": RecipientRule(coalition=Coalition.ANY),
+}
+
+
+def guarded(table: Microdata) -> Iterator[Row]:
+    """Recipients by what they are safe from, nothing suppressed; beyond one framer as many as were found."""
+    for k in KS:
+        patterns = classified(table, k, 0)
+        for metric in ("height", "loss"):
+            for name, rule in RULES.items():
+                versions = Versions(patterns, rule, metric)
+                served = {f"{share} %": versions.most(Fraction(share, 100)) for share in (0, 5, 10, 20)}
+                yield {"k": k, "metric": metric, "safe": name, **served}
+
+
+def agreement(table: Microdata) -> Iterator[Row]:
+    """How far metrics agree on what is equally good, k = 5, 5 % suppressed, 5 % tolerance."""
+    for one in agreements(classified(table, 5, 5), COMPARED, tolerance=Fraction(5, 100)):
+        yield {
+            "metrics": " / ".join(one.metrics),
+            "adjusted Rand": float(one.together),
+            "best class in common": float(one.best),
+            "rank correlation": one.order,
+        }
+
+
+def _drawn(rows: Iterable[Row]) -> str:
+    """Capacity against tolerance by loss, 5 % suppressed."""
+    chosen = [row for row in rows if row.get("metric") == "loss" and row.get("suppress") == "5 %"]
+    series = {
+        f"k = {row['k']}": [(float(share), float(row[f"{share} %"])) for share in TOLERANCES]
+        for row in chosen
+    }
+    return lines("Recipients that Adult serves, 5 % suppressed", "tolerance in loss, %", "recipients", series)
+
+
+def _told(name: str, rows: Iterable[Row], out: Path) -> list[Row]:
+    """Print rows as they come, and keep them."""
+    kept = []
+    for row in rows:
+        kept.append(row)
+        print(f"  {name}: " + "  ".join(f"{key} {_shown(value)}" for key, value in row.items()), flush=True)
+    path = out / f"fingerprint-{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in kept for key in row)))
+        writer.writeheader()
+        writer.writerows(kept)
+    print(f"  written: {path}")
+    return kept
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

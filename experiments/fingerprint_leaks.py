@@ -1,0 +1,272 @@
+"""Leaks of Adult, made up by the thousand, and who is charged with them.
+
+Recipients hold versions of about equal height, at k = 5 with up to 5 % of the rows suppressed: fifty an
+antichain (no single one can make another's version), six a family of which no three can. The holder of the
+original traces. A leak is a few rows of a version; they may be generalized further, mixed from several
+versions, or put together row by row from everything that several recipients know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.declare.promises import KAnonymity
+from sfumato.declare.recipients import RecipientRule
+from sfumato.protect.assignment import Versions
+from sfumato.protect.patterns import Patterns, classify
+from sfumato.protect.quality import quality_classes
+from sfumato.protect.search import Aim
+from sfumato.terms.cut import Cut
+from sfumato.terms.fingerprint import ReadingTree
+from sfumato.terms.microdata import Microdata
+from sfumato.terms.promise import Promises
+from sfumato.trace.reading import Leak
+from sfumato.trace.tracing import Trace, trace_leak
+from sfumato.trace.versions import Handed, Version
+
+K, SUPPRESS = 5, Fraction(5, 100)
+SIZES = (1, 10, 100, 1_000)
+LEAKS = 2_500
+"""Per size; 10,000 together."""
+TRIALS = 200
+"""Of everything else."""
+
+Rows = NDArray[np.integer]
+Row = dict[str, Any]
+Levels = Sequence[int]
+
+
+def nodes_of(table: Microdata, codes: Rows, levels: Levels) -> Rows:
+    """What rows of leaf ranks become under a pattern."""
+    columns = enumerate(zip(table.keys, levels, strict=True))
+    return np.stack([c.taxonomy.levels[i][codes[:, j]] for j, (c, i) in columns], axis=1)
+
+
+def handed_of(table: Microdata, held: Mapping[str, Levels]) -> Handed:
+    """Versions of a table as a ledger tells of them."""
+    names = tuple(c.name for c in table.keys)
+    digests = tuple(c.taxonomy.digest for c in table.keys)
+    versions = []
+    for number, (who, levels) in enumerate(held.items(), 1):
+        cuts = [Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)]
+        nodes = tuple(tuple(cut.nodes.tolist()) for cut in cuts)
+        versions.append(Version(who, who, "event", "main", number, False, names, digests, nodes))
+    trees = {(c.name, c.taxonomy.digest): ReadingTree.of(c.name, c.taxonomy) for c in table.keys}
+    return Handed(tuple(versions), trees)
+
+
+def traced(table: Microdata, handed: Handed, nodes: Rows, c_max: int) -> Trace:
+    """Whose a leak of these rows is, for somebody who has the original."""
+    rows, counts = np.unique(nodes, axis=0, return_counts=True)
+    texts, codes = [], []
+    for j, column in enumerate(table.keys):
+        here, which = np.unique(rows[:, j], return_inverse=True)
+        texts.append(tuple(column.taxonomy.labels[v] for v in here.tolist()))
+        codes.append(which.ravel().astype(np.int32))
+    names = tuple(c.name for c in table.keys)
+    leak = Leak(names, names, tuple(texts), tuple(codes), counts, handed.columns)
+    return trace_leak(leak, handed, memory=lambda _: None, original=table, c_max=c_max)
+
+
+@dataclass(frozen=True, eq=False)
+class Handout:
+    """What recipients hold: a pattern each. Coalitions of up to `c_max` are looked for."""
+
+    patterns: Patterns
+    chosen: Sequence[int]
+    c_max: int
+
+    @classmethod
+    def of(cls, table: Microdata, *, frame_proof: int, recipients: int, c_max: int) -> Handout:
+        patterns = classify(table, Promises((KAnonymity(K),)), Aim(SUPPRESS))
+        if frame_proof == 1:
+            widest = max(quality_classes(patterns, "height"), key=len).members
+            drawn = np.random.default_rng(1).choice(widest, recipients, replace=False)
+        else:
+            rule = RecipientRule(quality="height", frame_proof=frame_proof)
+            drawn = Versions(patterns, rule, "height").family(Fraction(20, 100))[:recipients]
+        return cls(patterns, np.sort(drawn).tolist(), c_max)
+
+    @property
+    def table(self) -> Microdata:
+        return self.patterns.table
+
+    @cached_property
+    def codes(self) -> Rows:
+        """The leaf ranks of every row, one line each."""
+        lines = [np.repeat(self.table.codes(c.name), self.table.counts) for c in self.table.keys]
+        return np.stack(lines, axis=1)
+
+    @cached_property
+    def published(self) -> list[NDArray[np.intp]]:
+        """The rows that each version shows."""
+        found = []
+        for index in self.chosen:
+            nodes = nodes_of(self.table, self.codes, self.patterns.levels(index))
+            _, which, counts = np.unique(nodes, axis=0, return_inverse=True, return_counts=True)
+            found.append(np.flatnonzero(counts[which.ravel()] >= K))
+        return found
+
+    def levels(self, who: int) -> tuple[int, ...]:
+        return self.patterns.levels(self.chosen[who])
+
+    @cached_property
+    def handed(self) -> Handed:
+        return handed_of(self.table, {f"R{who}": self.levels(who) for who in range(len(self.chosen))})
+
+    def trace(self, rows: Rows, levels: Levels) -> Trace:
+        return self.trace_nodes(nodes_of(self.table, rows, levels))
+
+    def trace_nodes(self, nodes: Rows) -> Trace:
+        return traced(self.table, self.handed, nodes, self.c_max)
+
+
+def by_size(handout: Handout, trials: int) -> Iterator[Row]:
+    """One leaker, rows as they are."""
+    rng, everything = np.random.default_rng(2), []
+    for size in SIZES:
+        found = [_single(handout, rng, size, raised=0) for _ in range(trials)]
+        everything += found
+        yield {"leak": f"rows: {size}", **_summed(found)}
+    yield {"leak": "all of these", **_summed(everything)}
+
+
+def by_generalization(handout: Handout, trials: int) -> Iterator[Row]:
+    """One leaker, 100 rows, some columns a level up."""
+    rng = np.random.default_rng(3)
+    for raised in range(6):
+        found = [_single(handout, rng, 100, raised=raised) for _ in range(trials)]
+        yield {"leak": f"columns raised: {raised}", **_summed(found)}
+
+
+def by_colluders(handout: Handout, trials: int) -> Iterator[Row]:
+    """Two to five colluders, 100 rows: some rows of each, or every row from all that they know."""
+    rng = np.random.default_rng(4)
+    for way in ("mixed", "pooled"):
+        for several in range(2, 6):
+            found = [_collusion(handout, rng, several, pooled=way == "pooled") for _ in range(trials)]
+            yield {"leak": f"colluders: {several}, {way}", **_summed(found)}
+
+
+def by_outsiders(handout: Handout, trials: int) -> Iterator[Row]:
+    """Nobody leaked: rows drawn column by column from the margins, at a pattern drawn from all."""
+    rng, everything = np.random.default_rng(5), []
+    for size in (1, 2, 5, 10, 100):
+        found = []
+        for _ in range(trials):
+            picks = rng.integers(0, len(handout.codes), (size, len(handout.patterns.names)))
+            rows = np.take_along_axis(handout.codes, picks, axis=0)
+            levels = handout.patterns.levels(int(rng.integers(handout.patterns.count)))
+            found.append(Seen.of(handout.trace(rows, levels), set()))
+        everything += found
+        yield {"leak": f"rows of nobody: {size}", **_summed(found)}
+    yield {"leak": "all of these", **_summed(everything)}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a trace came to, beside the truth."""
+
+    guilty: int
+    exact: bool
+    known: int
+    wrong: bool
+    explained: bool
+    alone: int
+    ours: bool
+    stated: float | None
+
+    @classmethod
+    def of(cls, found: Trace, guilty: set[str]) -> Seen:
+        certain = set(found.certain)
+        return cls(
+            guilty=len(guilty),
+            exact=certain == guilty,
+            known=len(certain & guilty),
+            wrong=bool(certain - guilty),
+            explained=any(set(e) <= guilty for e in found.explanations),
+            alone=len(found.alone),
+            ours=found.ours,
+            stated=None if found.false_charge is None else found.false_charge.probability,
+        )
+
+
+def _single(handout: Handout, rng: np.random.Generator, size: int, *, raised: int) -> Seen:
+    who = int(rng.integers(len(handout.chosen)))
+    rows = rng.choice(handout.published[who], size, replace=False)
+    levels = list(handout.levels(who))
+    free = [j for j, n in enumerate(handout.patterns.shape) if levels[j] + 1 < n]
+    for j in rng.permutation(free)[:raised].tolist():
+        levels[j] += 1
+    return Seen.of(handout.trace(handout.codes[rows], levels), {f"R{who}"})
+
+
+def _collusion(handout: Handout, rng: np.random.Generator, several: int, *, pooled: bool) -> Seen:
+    who = rng.choice(len(handout.chosen), several, replace=False).tolist()
+    if pooled:
+        common = handout.published[who[0]]
+        for other in who[1:]:
+            common = np.intersect1d(common, handout.published[other])
+        rows = rng.choice(common, 100, replace=False)
+        levels = np.min([handout.levels(w) for w in who], axis=0).tolist()
+        nodes = nodes_of(handout.table, handout.codes[rows], levels)
+    else:
+        parts = []
+        for w, part in zip(who, np.array_split(np.arange(100), several), strict=True):
+            rows = rng.choice(handout.published[w], len(part), replace=False)
+            parts.append(nodes_of(handout.table, handout.codes[rows], handout.levels(w)))
+        nodes = np.concatenate(parts)
+    return Seen.of(handout.trace_nodes(nodes), {f"R{w}" for w in who})
+
+
+def _summed(found: Sequence[Seen]) -> Row:
+    """Leaks taken together.
+
+    `exactly`: the certain are those who leaked, all of them; `leakers certain`: the share of them who are;
+    `innocent certain`: leaks with which somebody is charged who had no part, with its 99 % upper limit;
+    `explained`: some explanation is the leakers or a part of them; `alone`: how many could have made it by
+    themselves, on average.
+    """
+    leaks, members = len(found), sum(one.guilty for one in found)
+    wrong = sum(one.wrong for one in found)
+    stated = [one.stated for one in found if one.stated is not None]
+    return {
+        "leaks": leaks,
+        "exactly": sum(one.exact for one in found) / leaks,
+        "leakers certain": sum(one.known for one in found) / members if members else None,
+        "innocent certain": wrong,
+        "upper limit": upper_limit(wrong, leaks),
+        "stated at most": max(stated, default=None),
+        "stated on average": float(np.mean(stated)) if stated else None,
+        "explained": sum(one.explained for one in found) / leaks,
+        "alone": sum(one.alone for one in found) / leaks,
+        "ours": sum(one.ours for one in found) / leaks,
+    }
+
+
+def upper_limit(wrong: int, leaks: int) -> float:
+    """The 99 % upper limit of Clopper and Pearson, by halving."""
+    low, high = wrong / leaks, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        if _at_most(wrong, leaks, p) > 0.01:
+            low = p
+        else:
+            high = p
+    return high
+
+
+def _at_most(wrong: int, leaks: int, p: float) -> float:
+    """The chance of so few in so many."""
+    total, term = 0.0, (1 - p) ** leaks
+    for i in range(wrong + 1):
+        total += term
+        term *= (leaks - i) / (i + 1) * p / (1 - p) if p < 1 else 0.0
+    return total
