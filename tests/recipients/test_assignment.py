@@ -12,7 +12,7 @@ from recipients.table_one import table, version
 from sfumato.declare.promises import make
 from sfumato.declare.recipients import Coalition, RecipientRule
 from sfumato.protect.assignment import Held, Versions
-from sfumato.protect.capacity import capacity_of
+from sfumato.protect.capacity import capacity_of, enough_for
 from sfumato.protect.framing import Shown
 from sfumato.protect.patterns import classify
 from sfumato.protect.pooling import Pool
@@ -138,8 +138,8 @@ def test_capacity_is_a_sentence():
     more = capacity_of(made(table(), RecipientRule(), "height", k=2), whole)
     assert more.sentence == "this policy serves 1 recipient at this quality, 2 at 100 % more loss"
     assert more.exact
-    assert more.enough_for(2) == 1
-    assert more.enough_for(3) is None
+    assert enough_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
+    assert enough_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
 
 
 GROUPS = Taxonomy.grow(

@@ -14,7 +14,7 @@ from sfumato.declare.policy import Policy
 from sfumato.declare.recipients import Coalition, RecipientRule
 from sfumato.journey.chain import imprints, looks_back
 from sfumato.protect.assignment import Held, Version, Versions
-from sfumato.protect.capacity import ENOUGH, Capacity, capacity_of
+from sfumato.protect.capacity import ENOUGH, Capacity, capacity_of, enough_for
 from sfumato.protect.patterns import Patterns, classify
 from sfumato.protect.plan import Plan, aim_of, check_people, plan_of_cuts
 from sfumato.protect.suppress import recoded
@@ -187,7 +187,7 @@ class Handout:
             capacity = self.capacity(wanted=count)
             raise Infeasible(
                 f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
-                remedy=_way_out(capacity, count),
+                remedy=_way_out(enough_for(self._versions(self.patterns), count)),
             )
         return found
 
@@ -259,8 +259,7 @@ def _has_terms(policy: Policy) -> bool:
     return any(p.name == "quasi-sensitive" for p in policy.promises)
 
 
-def _way_out(capacity: Capacity, count: int) -> str:
-    enough = capacity.enough_for(count)
+def _way_out(enough: Fraction | None) -> str:
     if enough is not None:
         return f"Set recipients.tolerance to {enough * 100}%, or name fewer."
     return "Name fewer, ask for less frame-proof or a smaller coalition, or give taxonomies more levels."

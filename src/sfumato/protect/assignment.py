@@ -33,6 +33,9 @@ Indices = NDArray[np.int64]
 TRIES = 64
 """So many bases are tried for any coalition, and so many pairs are put together whose meet is not safe."""
 
+SPARE = 8
+"""So many versions a family should have, even where fewer recipients are named."""
+
 LOOKS = 200
 """So many carriers are counted and measured."""
 
@@ -87,13 +90,16 @@ class Versions:
         return self._best_first(found)
 
     def choose(self, count: int) -> list[Version]:
-        """Versions for so many new recipients, or as many as there are; carriers where patterns run out."""
-        family = self.family()
+        """Versions for so many new recipients, or as many as there are; carriers where patterns run out.
+
+        A family is looked for that leaves room for some who come later.
+        """
+        family, wanted = self.family(), max(count, SPARE)
         chosen = [self._version(i) for i in family.tolist()]
-        window = self._window() if len(chosen) < count and self.carries else family[:0]
+        window = self._window() if len(chosen) < wanted and self.carries else family[:0]
         for start, together in ((family, 1), (family[:0], 1), (family[:0], 2)):
-            if len(window) and len(chosen) < count:
-                chosen = max(chosen, self._carried(start, window, count, together), key=len)
+            if len(window) and len(chosen) < wanted:
+                chosen = max(chosen, self._carried(start, window, wanted, together), key=len)
         return chosen[:count]
 
     @property

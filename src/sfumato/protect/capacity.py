@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -62,10 +62,6 @@ class Capacity:
         parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]
         return ", ".join([said, *parts])
 
-    def enough_for(self, count: int) -> Fraction | None:
-        """The least tolerance looked at that serves so many by patterns."""
-        return next((t for t, n in self.steps if n >= count and t >= self.rule.tolerance), None)
-
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
@@ -106,6 +102,19 @@ def capacity_of(
     exact = rule.frame_proof == 1 and rule.coalition is Coalition.NONE
     held = len({h.recipient for h in versions.held})
     return Capacity(rule, versions.metric, steps, max(now, more), exact, held)
+
+
+def enough_for(
+    versions: Versions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
+) -> Fraction | None:
+    """The least of some tolerances that serves so many recipients, with subtree cuts if need be."""
+    rule = versions.rule
+    for tolerance in sorted(t for t in tolerances if t > rule.tolerance):
+        wider = replace(rule, tolerance=tolerance)
+        more = Versions(versions.patterns, wider, versions.metric, held=versions.held)
+        if len(more.choose(count)) >= count:
+            return tolerance
+    return None
 
 
 def _percent(share: Fraction) -> str:
