@@ -10,8 +10,10 @@ from recipients.table_one import table, version
 from sfumato.declare.meeting import left_in
 from sfumato.declare.promises import make
 from sfumato.protect.pooling import Pool, meet_of
+from sfumato.terms.cut import Cut
 from sfumato.terms.promise import Promises
 from sfumato.terms.recoding import classes_under
+from sfumato.terms.taxonomy import Taxonomy
 from strategies import all_cuts, taxonomies
 
 
@@ -85,6 +87,36 @@ def test_a_pair_is_accepted_iff_its_meet_is_safe_or_every_feasible_target_is(fam
     class_of, _ = classes_under(data, meet_of(versions))
     sizes = np.bincount(class_of, data.counts)
     assert pool.keeps(versions) == (feasible or bool(sizes[sizes > 0].min() >= k))
+
+
+@settings(max_examples=60)
+@given(families(count=3), st.integers(1, 3))
+def test_three_versions_are_decided_by_all_worlds(family, k):
+    """Beyond the meet: every target that some world has, in every coalition, keeps k candidates."""
+    trees, people, cuts = family
+    pool = Pool(people_table(trees, people), promises(k=k))
+    versions = [named(c) for c in cuts]
+    if pool.meet_keeps(versions):
+        assert pool.keeps(versions)
+        return
+    feasible = all(n >= k for (time, _), n in exact(trees, people, cuts).items() if time == 0)
+    assert pool.keeps(versions) == feasible
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    assert pool.keeps_all(versions) == (
+        feasible and all(pool.keeps([versions[i], versions[j]]) for i, j in pairs)
+    )
+
+
+def test_micro_attacks_do_not_suffice():
+    """Three versions that hide one of three bits each: two at a time leave two, all three leave one."""
+    bit = [Taxonomy.flat(["0", "1"]) for _ in range(3)]
+    cells = {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}
+    people = [(*cell, 0, 1) for cell, count in cells.items() for _ in range(count)]
+    pool = Pool(people_table(bit, people), promises(k=2))
+    hidden = [named([Cut.root(t) if j == i else Cut.leaves(t) for j, t in enumerate(bit)]) for i in range(3)]
+    assert all(pool.keeps([hidden[i], hidden[j]]) for i, j in [(0, 1), (0, 2), (1, 2)])
+    assert pool.meeting(hidden).cells(0).left.min() == 2
+    assert not pool.keeps(hidden)
 
 
 def test_every_promise_is_asked_of_the_survivors():

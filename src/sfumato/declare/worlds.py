@@ -44,14 +44,20 @@ class Worlds:
 
     def left(self, cell: Cell) -> int | None:
         """The sum over the values of the most people that some world has in the cell; `None`: too large."""
-        total = 0
+        found = self.survivors(cell)
+        return None if found is None else sum(found.values())
+
+    def survivors(self, cell: Cell) -> dict[int, int] | None:
+        """For every value, the most people that some world has in the cell, where that is anybody."""
+        found = {}
         for value, cells in self._by_value.items():
             if cell in cells:
                 most = self._most(cell, value, cells)
                 if most is None:
                     return None
-                total += most
-        return total
+                if most:
+                    found[value] = most
+        return found
 
     def _most(self, target: Cell, value: int, cells: dict[Cell, int]) -> int | None:
         component = _component(target, cells)

@@ -23,7 +23,7 @@ from sfumato.protect.carriers import carriers
 from sfumato.protect.framing import Detail, Family, Shown
 from sfumato.protect.loss import measure
 from sfumato.protect.patterns import Patterns
-from sfumato.protect.pooling import Pool
+from sfumato.protect.pooling import CROWD, Pool
 from sfumato.protect.quality import best_class
 from sfumato.protect.suppress import recoded
 from sfumato.terms.promise import Cuts
@@ -31,13 +31,19 @@ from sfumato.terms.promise import Cuts
 Indices = NDArray[np.int64]
 
 TRIES = 64
-"""So many bases are tried for any coalition, and so many pairs are put together whose meet is not safe."""
+"""So many bases are tried for any coalition."""
+
+PAIRS = 400
+"""So many pairs are put together whose meet is not safe by itself."""
 
 SPARE = 8
 """So many versions a family should have, even where fewer recipients are named."""
 
 LOOKS = 200
 """So many carriers are counted and measured."""
+
+CROWD_TRIES = 6
+"""So many patterns are tried as further members of a small family that any coalition may put together."""
 
 STARTS = 24
 """So many patterns are tried as the first of a family that pairs or more cannot frame."""
@@ -87,6 +93,8 @@ class Versions:
             found = self._above_a_base(window)
             if coalition is Coalition.PAIRS:
                 found = self._in_pairs(window, found)
+            elif len(found) + len(self.held) < CROWD:
+                found = self._in_a_crowd(window, found)
         return self._best_first(found)
 
     def choose(self, count: int) -> list[Version]:
@@ -239,7 +247,7 @@ class Versions:
 
     def _in_pairs(self, window: Indices, start: Indices) -> Indices:
         """The family, and whatever else can be put together with each of it."""
-        family, tries = self._start(), TRIES
+        family, tries = self._start(), PAIRS
         patterns, cuts = self._held_patterns
         chosen = list[int]()
         for index in [*start.tolist(), *window[~np.isin(window, start)].tolist()]:
@@ -251,6 +259,20 @@ class Versions:
             if tries < 0 and unsure:
                 continue
             if all(self._pool.keeps([self.patterns.cuts(index), other]) for other in unsure):
+                family.add(detail)
+                chosen.append(index)
+        return np.array(chosen, np.int64)
+
+    def _in_a_crowd(self, window: Indices, start: Indices) -> Indices:
+        """The family, and a few more whose every coalition is safe although no base is below all of them."""
+        family, tries, chosen = self._start(), CROWD_TRIES, list[int]()
+        for index in [*start.tolist(), *window[~np.isin(window, start)].tolist()]:
+            detail = self._detail(index) if self.held else self.ranks[index]
+            if not family.fits(detail):
+                continue
+            tries -= index not in start
+            others = [*(h.cuts for h in self.held), *(self.patterns.cuts(i) for i in chosen)]
+            if tries >= 0 and self._pool.keeps_all([self.patterns.cuts(index), *others]):
                 family.add(detail)
                 chosen.append(index)
         return np.array(chosen, np.int64)

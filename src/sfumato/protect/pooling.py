@@ -12,19 +12,25 @@ version can be made from it. Where the meet keeps every promise, so does every c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
 import numpy as np
 
 from sfumato.declare.history import History, side_under
-from sfumato.declare.meeting import Cells, Meeting
+from sfumato.declare.meeting import Meeting
+from sfumato.declare.worlds import Worlds
 from sfumato.terms.chain import Chain, Side
 from sfumato.terms.classes import Classes, histogram
 from sfumato.terms.cut import Cut
+from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Microdata
 from sfumato.terms.promise import Cuts, Promises
 from sfumato.terms.recoding import classes_under
+
+PROGRAMS = 60
+"""So many cells at most are solved by the integer program."""
 
 CROWD = 5
 """Of so many versions every coalition is looked at where their meet is too fine."""
@@ -44,6 +50,7 @@ class Pool:
         self._trees = tuple(c.taxonomy for c in table.keys)
         self._codes = {name: self._code_of_values(name) for name in promises.sensitive}
         self._meets: dict[bytes, bool] = {}
+        self._sides: dict[bytes, Side] = {}
 
     def keeps(self, versions: Sequence[Cuts]) -> bool:
         """Whether every promise survives that all these versions are put together."""
@@ -51,10 +58,17 @@ class Pool:
             return True
         if self.promises.of_table:
             return False  # promises about the whole table are judged on tables: on that of the meet
-        meeting = self.meeting(versions)
-        if not self._judged(meeting.cells(0)):
+        try:
+            meeting = self.meeting(versions)
+            side = meeting.cells(0).side
+        except WrongCall:  # too many cells to look at
             return False
-        return len(versions) == 2
+        if len(versions) > 2:
+            exact = self._exact(meeting) if len(side) <= PROGRAMS else None
+            if exact is None:
+                return False
+            side = exact
+        return bool(self.promises.holds_on(self.survivors(side)).all())
 
     def keeps_all(self, versions: Sequence[Cuts]) -> bool:
         """The same for every coalition of these versions."""
@@ -68,7 +82,7 @@ class Pool:
     def meet_keeps(self, versions: Sequence[Cuts]) -> bool:
         """Whether the meet of these versions could be published itself."""
         cuts = meet_of(versions)
-        key = b"".join(cuts[c.name].node_of.tobytes() for c in self.table.keys)
+        key = self._key(cuts)
         if key not in self._meets:
             class_of, _ = classes_under(self.table, cuts)
             classes = Classes.of(self.table, class_of, sensitive=self.promises.sensitive)
@@ -79,11 +93,12 @@ class Pool:
 
     def meeting(self, versions: Sequence[Cuts]) -> Meeting:
         """The versions as releases of the same people."""
-        return Meeting(Chain(self._trees, tuple(self._side(v) for v in versions), self.history.values))
+        sides = tuple(self._side(v) for v in versions)
+        return Meeting(Chain(self._trees, sides, self.history.values), every=len(versions) > 2)
 
-    def survivors(self, cells: Cells) -> Classes:
-        """The surviving histograms as classes."""
-        side, count = cells.side, len(cells.side)
+    def survivors(self, side: Side) -> Classes:
+        """The surviving histograms of cells, as classes."""
+        count = len(side)
         histograms = {}
         for name, codes in self._codes.items():
             column = self.table.column(name)
@@ -94,11 +109,35 @@ class Pool:
             )
         return Classes(side.sizes, side.sizes, histograms)
 
-    def _judged(self, cells: Cells) -> bool:
-        return bool(self.promises.holds_on(self.survivors(cells)).all())
+    def _exact(self, meeting: Meeting) -> Side | None:
+        """The cells where some world has somebody, with what is left there; `None`: too much to solve."""
+        cells, worlds = meeting.cells(0), Worlds(meeting)
+        owner, values, counts, chosen = (list[int]() for _ in range(4))
+        for at, classes in enumerate(cells.classes.tolist()):
+            found = worlds.survivors((0, tuple(classes)))
+            if found is None:
+                return None
+            if found:
+                owner += [len(chosen)] * len(found)
+                values += sorted(found)
+                counts += [found[value] for value in sorted(found)]
+                chosen.append(at)
+        return replace(
+            cells.side,
+            nodes=cells.side.nodes[chosen],
+            owner=np.array(owner, np.int32),
+            values=np.array(values, np.int32),
+            counts=np.array(counts, np.int64),
+        )
 
     def _side(self, cuts: Cuts) -> Side:
-        return side_under(self.history, cuts)
+        key = self._key(cuts)
+        if key not in self._sides:
+            self._sides[key] = side_under(self.history, cuts)
+        return self._sides[key]
+
+    def _key(self, cuts: Cuts) -> bytes:
+        return b"".join(cuts[c.name].node_of.tobytes() for c in self.table.keys)
 
     def _code_of_values(self, name: str) -> Codes:
         codes = np.zeros(max(1, self.history.values), np.int32)
