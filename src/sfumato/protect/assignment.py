@@ -9,10 +9,12 @@ is greedy and proves what it found, not that nothing is larger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from sfumato.declare.recipients import Coalition, RecipientRule
 from sfumato.protect.antichain import largest_antichain
 from sfumato.protect.carriers import carriers
 from sfumato.protect.framing import Detail, Family, Shown
+from sfumato.protect.frontier import up_to
 from sfumato.protect.loss import measure
 from sfumato.protect.patterns import Patterns
 from sfumato.protect.pooling import CROWD, Pool
@@ -118,22 +121,31 @@ class Versions:
     def first_fit(
         self, owner: str, accept: Callable[[Cuts], bool], *, within: Fraction | None = None
     ) -> Version | None:
-        """The best pattern for somebody, beside all that they and others hold; if need be far from the best.
+        """The best version for somebody, beside all that they and others hold; if need be far from the best.
 
-        `accept` has the last word. A pattern that the owner holds already is preferred.
+        `accept` has the last word. What the owner holds already is tried first, carriers last.
         """
-        found = self.patterns.allowed.nonzero()[0] if within is None else self._alike(within)
-        mine = [self.shown.detail(h.cuts) for h in self.held if h.recipient == owner]
-        same = np.zeros(len(found), dtype=bool)
-        for detail in mine:
-            same |= self._finer(detail, found) & self._coarser(detail, found)
-        others = [h.cuts for h in self.held if h.recipient != owner]
-        family = self._start()
-        for index in [*self._best_first(found[same]).tolist(), *self._best_first(found[~same]).tolist()]:
-            cuts = self.patterns.cuts(index)
-            if family.fits(self.shown.detail(cuts), owner) and self._is_safe(cuts, others) and accept(cuts):
-                return self._version(index)
+        found = self._best_first(
+            np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
+        )
+        if not len(found):
+            return None
+        limit = inf if within is None else self._limit(found, within)
+        others, family = [h.cuts for h in self.held if h.recipient != owner], self._start()
+        for cuts, index in self._candidates(owner, found):
+            if not (family.fits(self.shown.detail(cuts), owner) and self._is_safe(cuts, others)):
+                continue
+            quality = self._quality(cuts) if index is None else self.patterns.value(self.metric, index)
+            if quality is not None and quality <= limit and accept(cuts):
+                return Version(cuts, quality, index)
         return None
+
+    def _candidates(self, owner: str, found: Indices) -> Iterator[tuple[Cuts, int | None]]:
+        if self.carries:
+            yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)
+        yield from ((self.patterns.cuts(index), index) for index in found.tolist())
+        if self.carries:
+            yield from ((cuts, None) for cuts in islice(carriers(self.patterns, found.tolist()), LOOKS))
 
     # -- which patterns -----------------------------------------------------------------------------------
 
@@ -310,7 +322,7 @@ class Versions:
         members, chosen = self._start(), [self._version(i) for i in family.tolist()]
         for version in chosen:
             members.add(self.shown.detail(version.cuts))
-        limit, looks = self._limit(window), LOOKS
+        limit, looks = self._limit(window, self.rule.tolerance), LOOKS
         for cuts in carriers(self.patterns, window.tolist(), together=together):
             if len(chosen) >= count or not looks:
                 break
@@ -326,10 +338,10 @@ class Versions:
                 chosen.append(Version(cuts, quality))
         return chosen
 
-    def _limit(self, window: Indices) -> float:
+    def _limit(self, window: Indices, tolerance: Fraction) -> float:
         """The most that a carrier may lose: as much as the tolerance allows, from the best pattern on."""
-        best = float(self.patterns.value(self.metric, int(window[0])))
-        return best * float(1 + self.rule.tolerance) * (1 + 1e-9)
+        best = self._best_first(window)[0]
+        return up_to(float(self.patterns.value(self.metric, int(best))) * float(1 + tolerance))
 
     def _quality(self, cuts: Cuts) -> float | None:
         """What a carrier loses; `None` if it does not keep every promise within the suppression limit."""
