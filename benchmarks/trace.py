@@ -19,18 +19,22 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from benchmarks.splitting import generate
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.ledger.record import Record
 from sfumato.terms.cut import Cut
 from sfumato.terms.fingerprint import reading_trees
 from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Microdata
+from sfumato.terms.microdata import Column, Microdata, Role
 from sfumato.terms.recoding import Recoding
+from sfumato.terms.taxonomy import Taxonomy
 from sfumato.trace.reading import Leak
 from sfumato.trace.tracing import Trace, trace_leak
 from sfumato.trace.versions import Handed
 
+SIZES = ((74, 3), (16, 2), (7, 2), (5, 3), (41, 3), (2, 2), (14, 2), (9, 3))
+"""Values of each column, and how many become one at each level: as in Adult, 45,000 patterns."""
+HEIGHT = 16
+"""Of every version: so none is finer than another."""
 TRACED_IN = 1.0
 """CPU seconds."""
 LEAKS = 10_000
@@ -42,19 +46,44 @@ def main() -> list[dict[str, object]]:
     return [*speed(), *charges()]
 
 
+def ladder(size: int, fan: int) -> Taxonomy:
+    """A tree of that many values."""
+    widths = [size]
+    while widths[-1] > 1:
+        widths.append(-(-widths[-1] // fan))
+    labels, parent, above = ["*"], [-1], [0]
+    for depth, width in enumerate(widths[-2::-1], 1):
+        begin = len(labels)
+        labels += [f"{depth}:{i}" for i in range(width)]
+        parent += [above[i * len(above) // width] for i in range(width)]
+        above = list(range(begin, begin + width))
+    return Taxonomy.grow(labels, parent)
+
+
+def people(rows: int) -> Microdata:
+    """Columns that depend on a hidden kind of person."""
+    rng = np.random.default_rng(1)
+    kind = rng.random(rows)
+    columns, codes = [], []
+    for j, (size, fan) in enumerate(SIZES):
+        columns.append(Column(f"c{j}", Role.QUASI, ladder(size, fan)))
+        place = kind * (size - 1) + rng.normal(0, size / 8, rows)
+        codes.append(np.clip(np.rint(place), 0, size - 1).astype(np.int32))
+    return Microdata.of_codes(columns, codes)
+
+
 class House:
     """A table of people, and versions of it."""
 
-    def __init__(self, rows: int, count: int, height: int) -> None:
-        columns, codes = generate(rows)
-        self.table = Microdata.of_codes(columns[:8], codes[:8])
+    def __init__(self, rows: int, count: int) -> None:
+        self.table = people(rows)
         self.keys = self.table.keys
         rng = np.random.default_rng(3)
         tops = [c.taxonomy.height for c in self.keys]
         found: dict[tuple[int, ...], None] = {}
         while len(found) < count:
             levels = tuple(rng.integers(0, np.array(tops) + 1).tolist())
-            if sum(levels) == height:
+            if sum(levels) == HEIGHT:
                 found[levels] = None
         self.patterns = tuple(found)
 
@@ -88,7 +117,7 @@ class House:
 
 
 def speed(recipients: int = 1000, rows: int = 10_000) -> list[dict[str, object]]:
-    house = House(30_000, recipients, 18)
+    house = House(30_000, recipients)
     records = [record for record, _ in house.records()]
     rng = np.random.default_rng(4)
     nodes = house.shown(house.patterns[437])
@@ -127,7 +156,7 @@ def timed(work: Callable[[], Trace]) -> tuple[Trace, float]:
 
 
 def charges() -> list[dict[str, object]]:
-    house = House(3_000, 12, 18)
+    house = House(3_000, 12)
     made = list(house.records())
     handed = Handed.of([record for record, _ in made])
     imprints = {record.release: imprint for record, imprint in made}

@@ -14,6 +14,9 @@ from sfumato.trace.incidence import Flags
 from sfumato.trace.reading import Leak
 from sfumato.trace.versions import Version
 
+FEW = 64
+"""So many texts are compared one by one."""
+
 Span = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Per text of a column: the lowest code that fits it, and the first one after."""
 
@@ -83,20 +86,28 @@ def _exist(leak: Leak, columns: Sequence[int], spans: Sequence[Span], points: Co
     from sfumato.kernels.holding import boxes_with_points  # noqa: PLC0415  # compiled code waits
 
     sides = np.zeros((int(rows.sum()), len(columns)), np.int32)
-    low: list[NDArray[np.int64]] = []
-    high: list[NDArray[np.int64]] = []
+    low, high = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     begin = 0
-    for place, (j, (first, end)) in enumerate(zip(columns, spans, strict=True)):
-        distinct, which = np.unique((first.astype(np.int64) << 32) | end, return_inverse=True)
-        sides[:, place] = begin + which.ravel()[leak.codes[j][rows]]
-        low.append(distinct >> 32)
-        high.append(distinct & 0xFFFFFFFF)
-        begin += len(distinct)
+    for place, (j, span) in enumerate(zip(columns, spans, strict=True)):
+        (first, end), which = _distinct(span)
+        sides[:, place] = begin + which[leak.codes[j][rows]]
+        low.append(first)
+        high.append(end)
+        begin += len(first)
     found = np.zeros(len(rows), dtype=bool)
     found[rows] = boxes_with_points(
         sides,
-        np.concatenate([*low, np.zeros(0, np.int64)]).astype(np.int32),
-        np.concatenate([*high, np.zeros(0, np.int64)]).astype(np.int32),
+        np.concatenate(low),
+        np.concatenate(high),
         np.ascontiguousarray(points, dtype=np.int32),
     )
     return found
+
+
+def _distinct(span: Span) -> tuple[Span, NDArray[np.intp]]:
+    """The different spans, and which of them each text has; few texts are left as they are."""
+    first, end = span
+    if len(first) <= FEW:
+        return span, np.arange(len(first))
+    distinct, which = np.unique((first.astype(np.int64) << 32) | end, return_inverse=True)
+    return ((distinct >> 32).astype(np.int32), (distinct & 0xFFFFFFFF).astype(np.int32)), which.ravel()
