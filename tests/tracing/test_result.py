@@ -1,9 +1,12 @@
 """What a trace says, and what it does not say."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sfumato.terms.errors import BadData, BadInput, WrongCall
 from sfumato.terms.taxonomy import Taxonomy
@@ -37,6 +40,35 @@ def test_a_pair_that_builds_a_thirds_version_does_not_make_the_third_certain():
     assert result.false_charge is None
     assert result.suspects[0].framed_by == Smallest(2)
     assert "2 other recipients together could build the whole version of P0" in str(result)
+
+
+TALL = Taxonomy.grow(["*", "x", "y", "x1", "x2", "y1", "y2"], [-1, 0, 0, 1, 1, 2, 2])
+CUBE = table_of(
+    {"a": TALL, "b": TALL, "c": TALL},
+    [("x1", "y2", "x2"), ("x2", "y1", "y1"), ("y1", "x1", "x1"), ("y2", "x2", "y2"), ("x1", "x1", "y1")],
+)
+LEVELS = st.tuples(*[st.integers(0, 2)] * 3)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(LEVELS, min_size=3, max_size=5, unique=True), st.integers(1, 3))
+def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_build_it(patterns, c_max):
+    handing = Handing()
+    for i, levels in enumerate(patterns):
+        handing.give(f"P{i}", CUBE, at_levels(CUBE, levels), event="e")
+    result = handing.trace(shown(CUBE, at_levels(CUBE, patterns[0])), c_max=c_max)
+    sizes = [
+        size
+        for size in range(1, len(patterns))
+        for others in combinations(patterns[1:], size)
+        if np.all(np.min(others, axis=0) <= patterns[0])
+    ]
+    smallest = min(sizes, default=None)
+    assert (result.certain == ("P0",)) == (smallest is None or smallest > c_max)
+    first = next(s for s in result.suspects if s.recipient == "P0")
+    assert first.framed_by in (None, Smallest(smallest))
+    if result.certain:
+        assert first.without == first.framed_by == Smallest(smallest)
 
 
 def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
