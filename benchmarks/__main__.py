@@ -13,7 +13,7 @@ from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon", "fingerprint")
 GENERATED = ("rows", "splitting", "continuous", "freeform", "quasi_sensitive")
-NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "scale", "trace", "start")
+NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "ledger", "scale", "trace", "start")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
