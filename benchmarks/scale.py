@@ -30,8 +30,8 @@ from benchmarks import rows as of_rows
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 JOINED = 10_000_000
-LIMIT = "1500MB"
-COARSE = 3
+LIMIT, LITTLE = "1500MB", "500MB"
+START = 3
 
 
 def table(folder: Path, rows: int) -> Path:
@@ -46,12 +46,13 @@ def table(folder: Path, rows: int) -> Path:
 
 
 def policy(search: str = "top-down", start: int = 0) -> dict[str, Any]:
-    """k = 10; the zip by digits, the age by intervals, from a level on if asked for."""
+    """k = 10; the zip by digits, the age by intervals: from a level on, and fewer columns, if asked for."""
     columns: dict[str, Any] = {name: {"role": "quasi"} for name in of_rows.KEYS}
     columns["zip"]["taxonomy"] = {"prefix": [3, 2, 1]}
     columns["age"]["taxonomy"] = {"intervals": [5, 10, 20], "from": 0, "to": 120}
     if start:
         columns["zip"]["start"] = columns["age"]["start"] = start
+        columns |= {name: {"role": "identifier"} for name in ("education", "occupation", "country")}
     columns[of_rows.SENSITIVE] = {"role": "sensitive"}
     return {
         "columns": columns,
@@ -91,7 +92,7 @@ STEPS = {
     "limited": _limited,
     "top-down": lambda folder: _protect(folder, "top-down"),
     "mondrian": lambda folder: _protect(folder, "mondrian"),
-    "coarse": lambda folder: _protect(folder, "top-down", start=COARSE, memory=LIMIT),
+    "coarse": lambda folder: _protect(folder, "top-down", start=START, memory=LITTLE),
 }
 
 
@@ -162,6 +163,10 @@ def _figures(folder: Path, rows: int) -> list[dict[str, Any]]:
     ]
     within = measure("limited", folder)
     found.append(_row(f"the same within {LIMIT}, {rows:,} rows, peak MB", within["peak"], 1500, 1.0))
+    coarse = measure("coarse", folder)
+    found.append(
+        _row(f"protect from level {START} within {LITTLE}, {rows:,} rows, peak MB", coarse["peak"], 500, 1.0)
+    )
     for search in ("top-down", "mondrian"):
         whole = measure(search, folder)
         found.append(

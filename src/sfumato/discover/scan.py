@@ -40,6 +40,7 @@ def scan(
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
     sizes = dict(zip(table.names, table.sizes, strict=True))
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
+    progress("grouping", 0)
     found, smallest = search(
         table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
     )

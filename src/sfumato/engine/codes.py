@@ -56,6 +56,7 @@ def column_codes(
         if reader.total is None:
             _check(source, rows, BESIDE, len(names))
         progress("reading", rows, reader.total)
+    progress("coding", 0, None)
     settled = [d.settle() for d in dictionaries]
     tables = [index.astype(np.int32) for _, index in settled]
     codes = np.empty((len(names), rows), np.int32)

@@ -162,7 +162,9 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = bound(policy, table)
+    progress("searching", 0)
     outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
+    progress("proving", 0)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(

@@ -15,7 +15,7 @@ BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 PROGRAM = 400_000_000
 """What Python and its table libraries take before the first row is read (330 MB measured)."""
 
-FLOOR = 32 << 20
+FLOOR = 8 << 20
 """No buffer is made smaller than this: smaller ones only cost time."""
 
 
@@ -57,7 +57,7 @@ class Memory:
     @property
     def room(self) -> int:
         """How large a buffer of packed rows may grow: to sort and count it takes some five times as much."""
-        return max(FLOOR, self.left // 6)
+        return max(FLOOR, self.left // 10)
 
     def check(self, need: int, doing: str, remedy: str) -> None:
         """Raise unless `need` more bytes are within the limit, if there is one."""
