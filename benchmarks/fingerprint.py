@@ -1,4 +1,4 @@
-"""Fingerprints on Adult (30,162 rows, ARX's hierarchies): every pattern classified, the largest antichain.
+"""Fingerprints on Adult (30,162 rows, ARX's hierarchies): every pattern classified, versions assigned.
 
     python -m benchmarks fingerprint [--data FOLDER]
 
@@ -16,7 +16,9 @@ from typing import TypeVar
 
 from benchmarks.adult import DATA, K, table_of
 from sfumato.declare.promises import KAnonymity
+from sfumato.declare.recipients import Coalition, RecipientRule
 from sfumato.protect.antichain import largest_antichain
+from sfumato.protect.assignment import Versions
 from sfumato.protect.pattern_metrics import METRICS
 from sfumato.protect.patterns import Patterns, classify
 from sfumato.protect.quality import expected_capacity
@@ -26,6 +28,9 @@ from sfumato.terms.promise import Promises
 REPEAT = 3
 CLASSIFIED_IN = 1.5
 """CPU seconds for all patterns with every metric."""
+RECIPIENTS = 50
+ASSIGNED_IN = 2.0
+"""CPU seconds for a version for each of so many."""
 
 T = TypeVar("T")
 
@@ -48,6 +53,25 @@ def main(data: Path = DATA) -> list[dict[str, object]]:
     widest, seconds = timed(lambda: largest_antichain(patterns.grid.T))
     right = len(widest) == expected_capacity(patterns.shape)
     rows.append(figure(f"largest antichain of all patterns: {len(widest):,}", seconds, None, right))
+    return [*rows, *assigned(patterns, everything(Fraction(0)))]
+
+
+def assigned(some_suppressed: Patterns, none_suppressed: Patterns) -> list[dict[str, object]]:
+    """Versions for recipients; patterns are classified already."""
+    rows = []
+    jobs = [
+        (some_suppressed, RecipientRule("loss", Fraction(1, 2)), RECIPIENTS),
+        (some_suppressed, RecipientRule("height", Fraction(1, 2)), RECIPIENTS),
+        (none_suppressed, RecipientRule("height", Fraction(1, 5), 1, Coalition.PAIRS), 20),
+        (none_suppressed, RecipientRule("height", Fraction(1, 5), 1, Coalition.ANY), 5),
+        (some_suppressed, RecipientRule("height", Fraction(1, 5), 2), 5),
+    ]
+    for patterns, rule, count in jobs:
+        metric = str(rule.quality)
+        found, seconds = timed(lambda p=patterns, r=rule, n=count, m=metric: Versions(p, r, m).choose(n))
+        said = f"{metric} within {float(rule.tolerance * 100):g} %, frame-proof {rule.frame_proof}"
+        name = f"assign {count} recipients: {said}, coalition {rule.coalition.value}"
+        rows.append(figure(name, seconds, ASSIGNED_IN, len(found) == count))
     return rows
 
 

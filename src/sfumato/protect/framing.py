@@ -122,6 +122,11 @@ class Family:
         self._versions.append(detail)
         self._of.append(place)
 
+    def forget(self) -> None:
+        """Take back the last version, of an owner without name."""
+        for members in (self._owners, self._holdings, self._versions, self._of):
+            members.pop()
+
     def take(self, detail: Detail, owner: str = "") -> bool:
         """Make a version a member, if it fits."""
         fits = self.fits(detail, owner)
