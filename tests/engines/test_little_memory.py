@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from sfumato.engine.runs import Runs
 from sfumato.engine.source import open_source
 from sfumato.engine.spill import Spill
 from sfumato.terms import memory
-from sfumato.terms.errors import NotEnoughMemory, WrongCall
+from sfumato.terms.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.terms.memory import Memory, in_words, machine_memory
 from sfumato.terms.private import PREFIX
 from sfumato.testing.engines import check_engine, codings, recodings
@@ -203,3 +204,20 @@ def test_joint_tables_look_up_what_single_ones_do(monkeypatch):
     joint = source.count(codings(["a", "b", "s", "n"])).digest
     monkeypatch.setattr(pile, "JOINT", 0)
     assert source.count(codings(["a", "b", "s", "n"])).digest == joint
+
+
+def test_files_of_one_pattern_are_one_table(tmp_path):
+    table = many_rows()
+    for number, start in enumerate(range(0, table.num_rows, 700)):
+        pq.write_table(table.slice(start, 700), tmp_path / f"rows-{number}.parquet")
+    whole, parts = open_source(table), open_source(tmp_path / "rows-*.parquet")
+    given = codings(["a", "b"], ["s"])
+    assert parts.kind == "parquet"
+    assert parts.count(given).digest == whole.count(given).digest
+    recoding = next(recodings(whole.count(given)))
+    assert parts.recode(recoding).equals(whole.recode(recoding))
+    with pytest.raises(BadData, match="no file has such a name"):
+        _ = open_source(tmp_path / "other-*.parquet").columns
+    pq.write_table(pa.table({"z": [1]}), tmp_path / "rows-9.parquet")
+    with pytest.raises(BadData, match="different columns"):
+        _ = open_source(tmp_path / "rows-*.parquet").columns

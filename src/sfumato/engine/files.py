@@ -21,11 +21,15 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 def open_file(path: Path, *, csv: CsvOptions | None = None) -> RowSource:
-    """A file as a source, by its ending; or a folder of Parquet files with its manifest."""
+    """A file as a source, by its ending; or several Parquet files, by a pattern or a manifest."""
     if path.is_dir():
         from sfumato.engine.parts import PartsReader  # noqa: PLC0415  # it reads files
 
         return RowSource(PartsReader(path))
+    if not path.exists() and set("*?[") & set(path.name) and path.name.lower().endswith(PARQUET_ENDINGS):
+        from sfumato.engine.parts import MatchingReader  # noqa: PLC0415  # it reads files
+
+        return RowSource(MatchingReader(path))
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     name = path.name.lower()

@@ -161,3 +161,15 @@ class PartsReader:
 
     def native(self, table: pa.Table) -> pa.Table:
         return table
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingReader(PartsReader):
+    """All Parquet files whose names match a pattern, such as `visits-*.parquet`, as one table."""
+
+    @cached_property
+    def parts(self) -> tuple[ParquetReader, ...]:
+        found = sorted(file for file in self.path.parent.glob(self.path.name) if file.is_file())
+        if not found:
+            raise BadData("no file has such a name", where=str(self.path), remedy="Check the pattern.")
+        return tuple(ParquetReader(file) for file in found)
