@@ -34,7 +34,7 @@ def lines(title: str, across: str, up: str, series: Mapping[str, Points]) -> str
     for share in (0.0, 0.5, 1.0):
         x, y = place(share * right, share * top).split(",")
         parts.append(f'<text x="{x}" y="{low + 16}" text-anchor="middle">{share * right:.3g}</text>')
-        parts.append(f'<text x="{EDGE - 6}" y="{float(y) + 4}" text-anchor="end">{share * top:.2g}</text>')
+        parts.append(f'<text x="{EDGE - 6}" y="{float(y) + 4}" text-anchor="end">{share * top:.3g}</text>')
     for i, (name, some) in enumerate(series.items()):
         colour = COLOURS[i % len(COLOURS)]
         drawn = [place(x, y) for x, y in sorted(some)]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.terms.fingerprint import UNKNOWN, ReadingTree
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Counts, Microdata
+from sfumato.terms.packing import Packing
 from sfumato.terms.taxonomy import ROOT, Nodes
 from sfumato.trace.coalition import Explanations
 from sfumato.trace.incidence import Evidence, Flags, Knowledge, MarkedTexts
@@ -152,13 +153,14 @@ def _accident(shown: Sequence[Nodes], weight: Counts) -> float:
     """The mass of the cells that exist, if every column were drawn from its own margin."""
     if not shown or not len(weight):
         return 1.0
-    chance = []
+    chance = np.ones(len(weight))
     for nodes in shown:
-        distinct, which = np.unique(nodes, return_inverse=True)
-        mass = np.bincount(which.ravel(), weights=weight, minlength=len(distinct))
-        chance.append((mass / mass.sum())[which.ravel()])
-    _, first = np.unique(np.stack(shown, axis=1), axis=0, return_index=True)
-    return float(min(1.0, np.prod([c[first] for c in chance], axis=0).sum()))
+        mass = np.bincount(nodes, weights=weight)
+        chance *= (mass / mass.sum())[nodes]
+    cells = Packing(tuple(int(nodes.max()) + 1 for nodes in shown)).pack(shown)
+    kind = cells[0] if len(cells) == 1 else np.unique(cells, axis=1, return_inverse=True)[1].ravel()
+    _, first = np.unique(kind, return_index=True)
+    return float(min(1.0, chance[first].sum()))
 
 
 def charging_share(evidence: Evidence, *, single: bool) -> float:
