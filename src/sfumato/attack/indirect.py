@@ -18,6 +18,7 @@ from sfumato.declare.policy import Policy
 from sfumato.declare.promises.beliefs import links_of, posterior
 from sfumato.declare.promises.prior import Prior, prior_of
 from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.declare.reference import referred
 from sfumato.terms.classes import Classes, Histogram
 from sfumato.terms.verdict import Finding
 
@@ -41,6 +42,7 @@ class IndirectLabel:
     """
 
     promises: tuple[QuasiSensitive, ...] = ()
+    most: int | None = MOST
 
     name: ClassVar[str] = "quasi-sensitive"
     knows: ClassVar[str] = (
@@ -71,7 +73,7 @@ class IndirectLabel:
         best = Beliefs.of(links, held, broken)
         prior = _prior(promise, links, held)
         order = np.lexsort((np.arange(len(best.most)), -best.most, ~best.breach))
-        worst = [int(j) for j in order[:MOST].tolist() if best.most[j] > 0]
+        worst = [int(j) for j in order[: self.most].tolist() if best.most[j] > 0]
         told = [self._label(published, promise, held, links, prior, best, j) for j in worst]
         told.sort(key=lambda f: (not f.breach, -f.confidence))
         return [
@@ -190,9 +192,14 @@ def _prior(promise: QuasiSensitive, links: Links, held: Histogram) -> Prior:
 
 
 def quasi_sensitive(frame: Any, policy: Policy | str | Path | Mapping[str, Any]) -> list[Finding]:
-    """What terms give away together, worst first, in a raw or a published table."""
+    """What terms give away together, worst first, in a raw or a published table.
+
+    One summary per promise, then every label that somebody can be linked to: with which belief at most, how
+    many people, the belief before and the change; rows that link to nothing come last.
+    """
     from sfumato.attack.audit import audit  # noqa: PLC0415  # it knows all attacks
 
     if not isinstance(policy, Policy):
         policy = Policy.load(policy) if isinstance(policy, str | Path) else Policy.from_dict(policy)
-    return list(audit(frame, policy, attacks=(IndirectLabel.name,)).findings)
+    meant = referred(policy, frame)
+    return list(audit(frame, meant, attacks=(IndirectLabel(most=None),)).findings)

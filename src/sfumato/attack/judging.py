@@ -15,6 +15,8 @@ from sfumato.terms.promise import ClassPromise, LabelPromise, TablePromise
 from sfumato.terms.taxonomy import Label, Taxonomy
 from sfumato.terms.verdict import Evidence, Verdict
 
+UNKNOWN_PRIOR = "it compares with the original table: give its reference"
+
 
 class Placing:
     """How sensitive columns are coded: by the policy's taxonomies, and where values lack a place, flat.
@@ -72,7 +74,7 @@ def _judge(
     placeless = [column for column in promise.sensitive if column in unplaced]
     if placeless or getattr(promise, "unbound", False):
         lost = f"values of {', '.join(placeless)} are not in its taxonomy"
-        return _open(promise, lost if placeless else "it compares with the original table; store the prior")
+        return _open(promise, lost if placeless else UNKNOWN_PRIOR)
     found = _on_people(promise, published, promise.verdict(published.classes))
     return _on_rows(promise, published, found) if by_rows else found
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ShowValues
+from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
 
@@ -17,6 +17,7 @@ def attack(
     policy: PolicyFile,
     against: Against = None,
     chain: Chain = "main",
+    reference: ReferenceFile = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
@@ -31,7 +32,9 @@ def attack(
     from sfumato.report.card import values_of
 
     with progress_bar() as progress:
-        found = journey.attack(name, data, policy, against=against, chain=chain, progress=progress)
+        found = journey.attack(
+            name, data, policy, reference=reference, against=against, chain=chain, progress=progress
+        )
     if as_json:
         words = found.as_dict()
         document({name: words[name] for name in ("findings", "failed", "beside")})

@@ -14,6 +14,7 @@ from sfumato.cli.options import (
     Data,
     MemoryLimit,
     PolicyFile,
+    ReferenceFile,
     ShowValues,
     SpillFolder,
 )
@@ -30,6 +31,7 @@ def audit(
     policy: PolicyFile,
     against: Against = None,
     chain: Chain = "main",
+    reference: ReferenceFile = None,
     as_json: AsJson = False,
     strict: Strict = False,
     memory: MemoryLimit = None,
@@ -49,7 +51,15 @@ def audit(
     warn(policy)
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
-        found = journey.audit(data, policy, against=against, chain=chain, memory=allowed, progress=progress)
+        found = journey.audit(
+            data,
+            policy,
+            reference=reference,
+            against=against,
+            chain=chain,
+            memory=allowed,
+            progress=progress,
+        )
     if as_json:
         document(found.as_dict())
     else:

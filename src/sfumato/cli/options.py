@@ -9,6 +9,14 @@ import typer
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy file (YAML).")]
+ReferenceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference",
+        metavar="FILE",
+        help="What was kept of the original table; else as found beside the data.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 ShowValues = Annotated[
     bool,

@@ -48,6 +48,7 @@ def protect(
     Example:  sfumato protect patients.csv --policy policy.yaml -o safe.csv
     """
     from sfumato import journey
+    from sfumato.declare.reference import kept_at
     from sfumato.terms.errors import WrongCall
     from sfumato.terms.memory import Memory
 
@@ -72,6 +73,7 @@ def protect(
                 progress=progress,
             )
     published = None if out is None or dry_run else str(out)
+    kept = None if published is None or plan.reference is None else str(kept_at(Path(published)))
     if as_json:
         content = {**plan.as_dict(), "published": published}
         document({**content, "explanation": plan.explain().as_dict()} if explain else content)
@@ -84,3 +86,5 @@ def protect(
     talk(f"published {published}" if published else "nothing was written")
     if published and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
+    if kept:
+        talk(f"kept for you alone, to judge it later: {kept}")

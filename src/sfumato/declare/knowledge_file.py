@@ -26,7 +26,9 @@ def load(path: Path, *, separator: str = SEPARATOR) -> Knowledge:
         raise BadPolicy(
             f"the knowledge cannot be read as a UTF-8 CSV file: {type(problem).__name__}", where=str(path)
         ) from None
-    header, body = (lines[0], lines[1:]) if lines else ([], [])
+    if not lines:
+        return Knowledge.of((), file=str(path))
+    header, body = lines[0], lines[1:]
     for number, line in enumerate(body, start=2):
         if len(line) != len(header) or not line[0]:
             raise BadPolicy(

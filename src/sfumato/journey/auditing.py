@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.audit import Audit
 from sfumato.attack.audit import audit as audit_source
+from sfumato.declare.policy import Policy
+from sfumato.declare.reference import Reference, referred
 from sfumato.engine import open_source
 from sfumato.journey.chain import history_in, imprints
 from sfumato.journey.meaning import AnyMemory, AnyPolicy, policy_of, within
@@ -17,10 +20,15 @@ if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
 
 
+AnyReference = Reference | str | Path
+"""What the owner kept of the original table (`plan.reference`), or the path of its file."""
+
+
 def audit(
     data: Any,
     policy: AnyPolicy,
     *,
+    reference: AnyReference | None = None,
     against: Ledger | str | None = None,
     chain: str = "main",
     memory: AnyMemory = None,
@@ -29,9 +37,12 @@ def audit(
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
 
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
-    more than any of them tells alone. `memory` is how much may be used, such as "4GB".
+    more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that compares
+    with the original table needs its `reference`; that of a file is looked for beside it, or beside the folder
+    of its release.
     """
-    return _audited(within(data, memory), policy, None, against, chain, progress or silent)
+    meant = referred(policy_of(policy), data, reference)
+    return _audited(within(data, memory), meant, None, against, chain, progress or silent)
 
 
 def attack(
@@ -39,23 +50,25 @@ def attack(
     data: Any,
     policy: AnyPolicy,
     *,
+    reference: AnyReference | None = None,
     against: Ledger | str | None = None,
     chain: str = "main",
     progress: Progress | None = None,
 ) -> Audit:
     """One adversary alone."""
-    return _audited(data, policy, name, against, chain, progress or silent)
+    meant = referred(policy_of(policy), data, reference)
+    return _audited(data, meant, name, against, chain, progress or silent)
 
 
 def _audited(
     data: Any,
-    policy: AnyPolicy,
+    meant: Policy,
     name: str | None,
     against: Ledger | str | None,
     chain: str,
     progress: Progress,
 ) -> Audit:
-    source, meant = open_source(data), policy_of(policy)
+    source = open_source(data)
     found = audit_source(source, meant, attacks=None if name is None else (name,), progress=progress)
     if against is None:
         return found

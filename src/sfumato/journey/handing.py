@@ -18,6 +18,7 @@ from sfumato.journey.judging import judged
 from sfumato.journey.protecting import counted, protect
 from sfumato.journey.versions import Assigned, Handout, with_recipients
 from sfumato.protect.plan import Plan
+from sfumato.release.keeping import Stage, unkept
 from sfumato.terms.errors import BadPolicy, WrongCall
 from sfumato.terms.fingerprint import reading_trees
 from sfumato.terms.progress import Progress
@@ -33,7 +34,8 @@ class Handing:
     """What is released to whom: planned when the history is known, checked when it is written.
 
     One release, as the search finds it, unless there are several recipients, a rule for them, or others who
-    hold versions already: then everybody named gets a version that was chosen for them.
+    hold versions already: then everybody named gets a version that was chosen for them. `keep` receives what
+    the owner has to keep of the original table; all versions are made from the same one.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Handing:
         self.data, self.policy, self.overrides = data, policy, overrides
         self.names, self._places = tuple(places), places
         self.chain, self._progress = chain, progress
+        self.keep: Stage = unkept
         self.handout: Handout | None = None
         self._assigned: dict[str, Assigned] = {}
 
@@ -105,6 +108,8 @@ class Handing:
         from sfumato.release.ledger.record import remembered
 
         data, told, recoding = self.data, self._progress, plan.recoding
+        if plan.reference is not None:
+            self.keep(plan.reference.to_json())
         cuts = recoding.cuts
         return Prepared(
             policy=self.policy.digest,

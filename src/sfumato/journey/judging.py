@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from sfumato.protect.plan import Plan
 from sfumato.release.recheck import recheck
 from sfumato.terms.errors import BrokenPromise
 from sfumato.terms.progress import Progress
-from sfumato.terms.promise import Promises
 from sfumato.terms.verdict import Verdict
 
 
@@ -22,21 +20,13 @@ def judged(
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes; `private` is a folder for the witness."""
     progress("recheck", 0)
+    bound = policy if plan.reference is None else plan.reference.bind(policy)
     if policy.person is None or policy.person in policy.published:
-        return agreed(recheck(staged, _with_priors(policy, plan), memory=limit_of(data)))
+        return agreed(recheck(staged, bound, memory=limit_of(data)))
     witness = private / f"witness{staged.suffix}"
     gone = tuple(name for name in policy.dropped if name != policy.person)
     open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
-    return agreed(recheck(staged, _with_priors(policy, plan), witness=witness, memory=limit_of(data)))
-
-
-def _with_priors(meant: Policy, plan: Plan) -> Policy:
-    """The policy with the priors that the plan took from the original table; nothing else is the plan's."""
-    pairs = list(zip(meant.promises, plan.policy.promises, strict=False))
-    if not any(getattr(ours, "unbound", False) for ours, _ in pairs):
-        return meant
-    made = [plans if getattr(ours, "unbound", False) else ours for ours, plans in pairs]
-    return replace(meant, promises=Promises(tuple(made)))
+    return agreed(recheck(staged, bound, witness=witness, memory=limit_of(data)))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.declare.reference import kept_at
 from sfumato.engine import open_source
 from sfumato.journey.chain import judged_beside
 from sfumato.journey.handing import Handing, checked_overrides
@@ -24,6 +25,7 @@ from sfumato.journey.protecting import counted, earlier_ones, protect
 from sfumato.journey.versions import Handout, with_recipients
 from sfumato.protect.capacity import Capacity
 from sfumato.protect.plan import Plan
+from sfumato.release.keeping import keeping
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recipients import places_of, recipients_of
 from sfumato.terms.errors import WrongCall
@@ -57,7 +59,8 @@ def protect_file(
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
     `chain`, as for `protect`; a ledger learns nothing of the file, only `release` enters it. `memory` is how
-    much may be used, such as "4GB"; what has no room waits on disk meanwhile.
+    much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later judges need of the
+    original table (`plan.reference`) is kept beside the file, for its owner.
     """
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
@@ -76,7 +79,10 @@ def protect_file(
             judged_beside([staged], plan.imprint, known, meant)
         return verdicts
 
-    return plan, publish(target, write, judge, overwrite=overwrite)
+    with keeping(kept_at(target)) as stage:
+        if plan.reference is not None:
+            stage(plan.reference.to_json())
+        return plan, publish(target, write, judge, overwrite=overwrite)
 
 
 def release(
@@ -99,7 +105,8 @@ def release(
     `chain` names the series of releases about the same people that this one continues: it is planned and
     checked beside all of them, from what the ledger remembers (more `checks` may be given). The folder holds
     the table, a manifest and a signed certificate; it appears whole, after the bytes were read again and
-    judged. With `dry_run` nothing is written, and `into` is not needed.
+    judged. With `dry_run` nothing is written, and `into` is not needed. What later judges need of the
+    original table is kept beside the folder, for its owner.
 
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
@@ -129,7 +136,11 @@ def release(
         return receipts[0] if len(names) < 2 else Event(receipts, capacity)
     if isinstance(opened, str) or into is None:
         raise AssertionError
-    receipts = issue_all(opened, handing.prepare, into=into, name=f"data.{kind}", chain=chain, checks=every)
+    with keeping(kept_at(Path(into))) as stage:
+        handing.keep = stage
+        receipts = issue_all(
+            opened, handing.prepare, into=into, name=f"data.{kind}", chain=chain, checks=every
+        )
     return receipts[0] if len(names) < 2 else Event(receipts)
 
 

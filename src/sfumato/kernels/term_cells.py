@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.term_branching import keeps
 from sfumato.kernels.term_limits import ROUNDING, Limit, excess, room_for
-from sfumato.kernels.term_options import Sets, add_share
+from sfumato.kernels.term_options import Sets
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -43,16 +43,23 @@ def _worth(mass: Floats, limit: Limit, size: float, best: Floats) -> float:
 
 @njit(cache=True, nogil=True)
 def _without(sets: Sets, i: int, old: int, new: int, mass: Floats, out: Floats) -> None:
-    """The mass when set i has the subset `new` in place of `old`."""
+    """The mass when set i has the smaller subset `new` in place of `old`."""
     out[:] = mass
     before, after = sets.counts[sets.begin[i] + old], sets.counts[sets.begin[i] + new]
-    if before > 0:
-        add_share(sets.trace[i], sets.group, old, -1.0 / before, out)
-        for j in range(len(out)):
-            if abs(out[j]) < 1e-12:
-                out[j] = 0.0
-    if after > 0:
-        add_share(sets.trace[i], sets.group, new, 1.0 / after, out)
+    if after == 0:
+        return
+    trace, group, gain = sets.trace[i], sets.group, 1.0 / after
+    loss = 1.0 / before if before > 0 else 0.0
+    last, counted = -1, False
+    for r in range(len(trace)):
+        if trace[r] & new == new:
+            j = group[r]
+            if j != last:
+                out[j] += gain
+                last, counted = j, False
+            if not counted and trace[r] & old == old:
+                out[j] -= loss
+                counted = True
 
 
 @njit(cache=True, nogil=True)

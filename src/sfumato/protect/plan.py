@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.declare.policy import Policy
+from sfumato.declare.reference import Reference
 from sfumato.declare.term_rule import forms_of
 from sfumato.engine import open_source
 from sfumato.protect.boxes import boxes_of
@@ -77,6 +78,11 @@ class Plan:
         return len(boxes_of(self.recoding)[0])
 
     @cached_property
+    def reference(self) -> Reference | None:
+        """What the owner has to keep of the original table, so that others can judge the published one."""
+        return Reference.of(self.policy)
+
+    @cached_property
     def imprint(self) -> Imprint:
         """What later releases have to know of this one: counts and marks, no row and no value."""
         sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
@@ -129,6 +135,7 @@ class Plan:
             "cuts": published,
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
+            **({} if self.reference is None else {"reference": self.reference.names}),
         }
 
     def card(self) -> Card:
@@ -143,6 +150,7 @@ class Plan:
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
             *(() if self.terms is None else self.terms.lines()),
+            *(() if self.reference is None else self.reference.lines()),
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self.policy.protect.search}", lines, notes)

@@ -17,6 +17,7 @@ from sfumato.protect.term_classes import infeasible_among, solve_classes
 from sfumato.protect.term_cost import Tariff
 from sfumato.protect.term_report import MERGED, SATISFIED, SUPPRESSED_TERMS, TermReport
 from sfumato.protect.term_rows import Sets
+from sfumato.terms.card import several
 from sfumato.terms.classes import Classes
 from sfumato.terms.errors import Infeasible, SfumatoError
 from sfumato.terms.progress import Progress, silent
@@ -261,9 +262,8 @@ def _refused(phase: Phase, lost: Numbers, how: str) -> Infeasible:
         )
     few = [recoding.texts(j) for j in range(len(recoding.table.keys))]
     names = [", ".join(str(texts[which[c]]) for texts, which in few) for c in lost[:NAMED].tolist()]
-    return Infeasible(
-        f"{promised} cannot be kept {how} for {rows} rows in {len(lost)} classes", remedy=remedy, values=names
-    )
+    where = f"{several(rows, 'row')} in {several(len(lost), 'class', 'classes')}"
+    return Infeasible(f"{promised} cannot be kept {how} for {where}", remedy=remedy, values=names)
 
 
 def _report(phase: Phase, gone: Sequence[Mapping[int, Terms]]) -> TermReport:

@@ -162,7 +162,7 @@ def quasi_sensitive_closeness(tally: Tally, promise: Any) -> Verdict:
             None,
             limit,
             evidence=promise.evidence,
-            reason="the prior is that of the original table, and the policy does not hold it",
+            reason="it compares with the original table: give its reference",
         )
     floats = np.array([float(share) for share in before])
     broken = np.zeros(len(tally.people), dtype=bool)

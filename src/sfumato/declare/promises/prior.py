@@ -16,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.exact import written
 from sfumato.declare.knowledge import Links
 from sfumato.declare.promises.parameters import Parameter, Schema
 from sfumato.terms.classes import Histogram
@@ -24,11 +23,15 @@ from sfumato.terms.errors import BadPolicy
 
 HEADER = ["label", "share"]
 RULES = ("mean", "count", "uniform")
+LONGEST = 4096
+"""Bits of a number that is written in decimal digits; longer ones in hexadecimal."""
 
 
 @dataclass(frozen=True)
 class Prior:
     """The share of every label, exactly; labels that are not listed have none.
+
+    `rule` says how it was made from a table, if it was.
 
     >>> Prior.of({"Flu": Fraction(5, 8), "Cold": Fraction(1, 4)}).total
     Fraction(7, 8)
@@ -36,6 +39,7 @@ class Prior:
 
     shares: tuple[tuple[str, Fraction], ...]
     file: str | None = field(default=None, compare=False)
+    rule: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if any(share < 0 for _, share in self.shares) or self.total > 1:
@@ -44,14 +48,21 @@ class Prior:
             )
 
     @classmethod
-    def of(cls, shares: Mapping[str, Fraction], *, file: str | None = None) -> Prior:
-        return cls(tuple(sorted((label, Fraction(share)) for label, share in shares.items() if share)), file)
+    def of(cls, shares: Mapping[str, Fraction], *, file: str | None = None, rule: str = "") -> Prior:
+        listed = sorted((label, Fraction(share)) for label, share in shares.items() if share)
+        return cls(tuple(listed), file, rule)
 
     @classmethod
     def load(cls, path: Path) -> Prior:
         """Read a CSV file with the header `label,share`; shares are exact, such as 5/8."""
         try:
             lines = list(csv.reader(path.read_bytes().decode("utf-8").splitlines()))
+        except FileNotFoundError:
+            raise BadPolicy(
+                "there is no prior file of this name",
+                where=str(path),
+                remedy=f"Write {', '.join(RULES)}, or the name of a file that holds the prior.",
+            ) from None
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise BadPolicy(
                 f"the prior cannot be read as a UTF-8 CSV file: {type(problem).__name__}", where=str(path)
@@ -62,7 +73,7 @@ class Prior:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 label, share = line
-                shares[label] = Fraction(share)
+                shares[label] = share_of(share)
             except (ValueError, ZeroDivisionError):
                 raise BadPolicy(
                     "a label and a fraction are expected", where=f"{path}, line {number}"
@@ -74,7 +85,7 @@ class Prior:
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(HEADER)
-        lines.writerows((label, str(share)) for label, share in self.shares)
+        lines.writerows((label, share_text(share)) for label, share in self.shares)
         return out.getvalue()
 
     @cached_property
@@ -95,6 +106,25 @@ class Prior:
         return f"Prior({len(self.shares)} labels)"
 
 
+def share_text(share: Fraction) -> str:
+    """A share as files hold it.
+
+    >>> share_text(Fraction(5, 8)), share_of("5/8") == share_of("0x5/0x8") == Fraction(5, 8)
+    ('5/8', True)
+    """
+    if share.denominator.bit_length() <= LONGEST:
+        return str(share)
+    return f"{share.numerator:#x}/{share.denominator:#x}"
+
+
+def share_of(text: str) -> Fraction:
+    """The share that a file holds."""
+    if text.startswith("0x"):
+        above, below = text.split("/")
+        return Fraction(int(above, 16), int(below, 16))
+    return Fraction(text)
+
+
 def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) -> Prior:
     """What a table as a whole says about labels; `held.overall` counts its term sets.
 
@@ -103,12 +133,13 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
     uniform   every label alike, whatever the table holds
     """
     if rule == "uniform":
-        return Prior.of(dict.fromkeys(labels, Fraction(1, len(labels))))
+        return Prior.of(dict.fromkeys(labels, Fraction(1, len(labels))), rule=rule)
     counts, numbers = _counts(links, held)
     if rule == "count":
         whole = int(counts.sum())
         sums = counts.sum(axis=1).tolist()
-        return Prior.of({label: Fraction(n, whole) for label, n in zip(labels, sums, strict=True) if n})
+        parts = {label: Fraction(n, whole) for label, n in zip(labels, sums, strict=True) if n}
+        return Prior.of(parts, rule=rule)
     common = lcm(*numbers) if numbers else 1
     weights = [common // n for n in numbers]
     rows = int(held.overall.sum())
@@ -117,7 +148,7 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
         above = sum(n * w for n, w in zip(line, weights, strict=True) if n)
         if above:
             shares[label] = Fraction(above, common * rows)
-    return Prior.of(shares)
+    return Prior.of(shares, rule=rule)
 
 
 def _counts(links: Links, held: Histogram) -> tuple[NDArray[np.int64], list[int]]:
@@ -152,7 +183,7 @@ class PriorRule(Parameter):
             return value
         if isinstance(value, Mapping):
             try:
-                return Prior.of({str(k): Fraction(str(v)) for k, v in value.items()})
+                return Prior.of({str(k): share_of(str(v)) for k, v in value.items()})
             except (ValueError, ZeroDivisionError):
                 raise BadPolicy("each label takes a fraction such as 5/8", where=self.name) from None
         if value in RULES:
@@ -167,7 +198,7 @@ class PriorRule(Parameter):
     def write(self, value: str | Prior) -> object:
         if isinstance(value, str):
             return value
-        return {k: written(v) for k, v in value.shares} if value.file is None else value.file
+        return {k: share_text(v) for k, v in value.shares} if value.file is None else value.file
 
     @property
     def schema(self) -> Schema:

@@ -71,8 +71,8 @@ class _QuasiSensitive(Declared):
         mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
         if mixed:
             found.append(
-                f"{mixed} terms of the knowledge contain the separator of {self.of} and could never be met:"
-                " choose another separator"
+                f"{plural(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
+                " which no row can hold: choose another separator"
             )
         return found
 
@@ -294,7 +294,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         return target, rough
 
     def __str__(self) -> str:
-        before = self.prior if isinstance(self.prior, str) else "stored"
+        before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"
         return f"quasi-sensitive t-closeness of {self.of}, t = {self.t}, {before} prior"
 
 
