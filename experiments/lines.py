@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import ceil, floor, log10
 
 WIDE, HIGH, EDGE, BESIDE = 640, 360, 56, 170
 COLOURS = ("#1b6ca8", "#d1495b", "#3a7d44", "#8e5ea2", "#c98b2b", "#4d4d4d")
@@ -14,7 +15,8 @@ Points = Sequence[tuple[float, float]]
 def lines(title: str, across: str, up: str, series: Mapping[str, Points]) -> str:
     """One line per name, with its points marked; both axes begin at 0."""
     points = [p for some in series.values() for p in some] or [(1.0, 1.0)]
-    right, top = max(x for x, _ in points) or 1.0, max(y for _, y in points) or 1.0
+    across_at, up_at = ticks(max(x for x, _ in points)), ticks(max(y for _, y in points))
+    right, top = across_at[-1], up_at[-1]
 
     def place(x: float, y: float) -> str:
         return (
@@ -31,10 +33,14 @@ def lines(title: str, across: str, up: str, series: Mapping[str, Points]) -> str
         f'<text x="{(EDGE + end) // 2}" y="{HIGH - 14}" text-anchor="middle">{escape(across)}</text>',
         f'<text x="{EDGE}" y="{EDGE - 8}">{escape(up)}</text>',
     ]
-    for share in (0.0, 0.5, 1.0):
-        x, y = place(share * right, share * top).split(",")
-        parts.append(f'<text x="{x}" y="{low + 16}" text-anchor="middle">{share * right:.3g}</text>')
-        parts.append(f'<text x="{EDGE - 6}" y="{float(y) + 4}" text-anchor="end">{share * top:.3g}</text>')
+    for value in across_at:
+        x, _ = place(value, 0).split(",")
+        parts.append(f'<text x="{x}" y="{low + 16}" text-anchor="middle">{value:g}</text>')
+    for value in up_at:
+        _, y = place(0, value).split(",")
+        if value:
+            parts.append(f'<path d="M{EDGE},{y} H{end}" stroke="#e4e4e4"/>')
+        parts.append(f'<text x="{EDGE - 6}" y="{float(y) + 4}" text-anchor="end">{value:g}</text>')
     for i, (name, some) in enumerate(series.items()):
         colour = COLOURS[i % len(COLOURS)]
         drawn = [place(x, y) for x, y in sorted(some)]
@@ -44,3 +50,16 @@ def lines(title: str, across: str, up: str, series: Mapping[str, Points]) -> str
             parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>')
         parts.append(f'<text x="{end + 12}" y="{EDGE + 18 * i}" fill="{colour}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def ticks(most: float) -> list[float]:
+    """Round numbers from 0 to the first that is not below `most`, four to six of them.
+
+    >>> ticks(0.63), ticks(10)
+    ([0.0, 0.2, 0.4, 0.6, 0.8], [0.0, 2.0, 4.0, 6.0, 8.0, 10.0])
+    """
+    if most <= 0:
+        return [0.0, 1.0]
+    power = 10.0 ** floor(log10(most / 5))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power * 5 >= most * (1 - 1e-9))
+    return [round(i * step, 12) for i in range(ceil(most / step - 1e-9) + 1)]

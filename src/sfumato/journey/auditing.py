@@ -37,9 +37,9 @@ def audit(
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
 
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
-    more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that compares
-    with the original table needs its `reference`; that of a file is looked for beside it, or beside the folder
-    of its release.
+    more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
+    compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
+    the folder of its release.
     """
     meant = referred(policy_of(policy), data, reference)
     return _audited(within(data, memory), meant, None, against, chain, progress or silent)
