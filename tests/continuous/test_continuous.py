@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from continuous.chains import S, chains, exact, imprint, real_targets, releases, table, two
+from continuous.chains import chains, exact, imprint, real_targets, releases, table, two
 from sfumato.attack.correspondence import correspondence
 from sfumato.declare.promises import Continuous, DistinctLDiversity, KAnonymity
 from sfumato.protect.search import Aim
@@ -214,36 +214,6 @@ def test_together_with_other_promises_in_one_run():
     verdicts, smallest = prove(found, bound, AIM)
     assert all(v.holds for v in verdicts) and smallest >= 6
     assert len(verdicts) == 3 and found.recoding.count > 1
-
-
-def test_survivors_keep_the_other_promises_too():
-    """The confidence example: with people xu1 xu1 xv1 xu0 | yv0 xv2 and the first release at the roots."""
-    from fractions import Fraction
-
-    from sfumato.declare.promises import RecursiveLDiversity
-
-    trees = [two("x", "y"), two("u", "v")]
-    people = [("x", "u", 1, 1)] * 2 + [("x", "v", 1, 1), ("x", "u", 0, 1), ("y", "v", 0, 2), ("x", "v", 2, 2)]
-    first = imprint(trees, people, [Cut.root(t) for t in trees], 1)
-    data = table(trees, people)
-    # a share of at most 2/3 is r1 <= 2 (r2 + ...), the strict promise with c just above 2
-    confidence = RecursiveLDiversity("s", 2, Fraction(21, 10))
-    bound = (Promises((confidence,)) & Continuous(1, since="since", survivors=True)).given([first])
-    watch = bound.of_table[0].watch(data)
-    root = {"q0": Cut.root(trees[0]), "q1": Cut.root(trees[1])}
-    assert watch.ask(root)[0] is Answer.LATER
-    assert bound.of_class[0].holds_on(surviving([3, 1])).tolist() == [False]
-    split = {**root, "q1": Cut.leaves(trees[1])}
-    histograms = {"u": [2, 1], "v": [1, 1]}
-    assert all(bound.of_class[0].holds_on(surviving(h)).all() for h in histograms.values())
-    assert watch.ask(split, ("q1", 0))[1] != ""
-
-
-def surviving(counts):
-    from sfumato.terms.classes import Classes, histogram
-
-    h = histogram(S, np.zeros(len(counts), int), np.arange(len(counts)), np.array(counts), 1)
-    return Classes(h.totals, h.totals, {"s": h})
 
 
 X = [two("x", "y")]

@@ -8,7 +8,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.declare.policy import Policy
-from sfumato.terms.errors import BadPolicy, HeldBack, RefusedByHistory, WrongCall
+from sfumato.terms.errors import BadData, BadPolicy, HeldBack, RefusedByHistory, WrongCall
+from sfumato.terms.imprint import Imprint
 
 WORDS = {
     "columns": {
@@ -117,9 +118,85 @@ def test_policies_that_a_chain_cannot_follow():
         ({"promises": [{"continuous": {"k": 4, "since": "zip"}}]}, "must not be published"),
         ({"promises": [{"continuous": {"k": 4, "since": "week"}}]}, "no column"),
         ({"promises": [{"continuous": {"k": 4, "hold": 1}}]}, "true or false"),
+        ({"promises": [{"continuous": {"k": 4, "since": "month", "person": "id"}}]}, "not both"),
+        ({"promises": [{"continuous": {"k": 4, "person": "zip"}}]}, "must not be published"),
     ):
         with pytest.raises(BadPolicy, match=said):
             Policy.from_dict({**WORDS, **change})
+
+
+BY_PERSON = {**WORDS, "promises": [{"continuous": {"k": 4, "person": "id"}}]}
+
+
+def test_people_may_be_told_apart_by_a_key():
+    """Whoever was there is old, whatever their batch says; nobody is guessed to be."""
+    first = sf.protect(upto("2026-01"), BY_PERSON)
+    second = sf.protect(upto("2026-02"), BY_PERSON, earlier=[first.imprint])
+    by_month = sf.protect(upto("2026-01"), WORDS)
+    also = sf.protect(upto("2026-02"), WORDS, earlier=[by_month.imprint])
+    assert second.cuts == also.cuts and second.verdicts[0].measured == also.verdicts[0].measured
+    for change, error, said in (
+        (pl.col("id").replace({"p61": "p60"}), BadData, "1 people have several rows"),
+        (pl.when(pl.col("id") != "p70").then("id"), BadData, "1 rows do not say who"),
+        (pl.col("id").replace({"p3": "someone"}), RefusedByHistory, "1 people of release 1 are not in"),
+    ):
+        with pytest.raises(error, match=said):
+            sf.protect(upto("2026-02").with_columns(id=change), BY_PERSON, earlier=[first.imprint])
+
+
+def test_a_row_without_a_batch_is_refused():
+    blank = pl.when(pl.col("id") != "p70").then("month")
+    with pytest.raises(BadData, match="1 rows do not say which batch"):
+        sf.protect(upto("2026-02").with_columns(month=blank), WORDS)
+
+
+def test_every_release_to_everybody_counts():
+    """Versions for two recipients are two releases: the second is made beside the first, and a third that
+    is shown only one of them is refused."""
+    for_one = sf.protect(upto("2026-01"), WORDS).imprint
+    for_other = sf.protect(upto("2026-01"), WORDS, earlier=[for_one]).imprint
+    assert for_other.after == (for_one.digest,)
+    assert Imprint.from_json(for_other.to_json()).digest == for_other.digest
+    sf.protect(upto("2026-02"), WORDS, earlier=[for_one, for_other])
+    for history in ([for_other], [for_other, for_one]):
+        with pytest.raises(RefusedByHistory, match="1 of them are not given") as caught:
+            sf.protect(upto("2026-02"), WORDS, earlier=history)
+        assert caught.value.exit_code == 5
+
+
+def test_who_was_held_back_comes_with_the_next_batch():
+    hold = {**WORDS, "promises": [{"continuous": {"k": 4, "since": "month", "hold": True}}]}
+    first = sf.protect(upto("2026-01"), hold).imprint
+    few = pl.concat([upto("2026-01"), people(["2026-02"], seed=1, each=3)])
+    with pytest.raises(HeldBack, match="until 1 more"):
+        sf.protect(few, hold, earlier=[first])
+    enough = pl.concat([few, people(["2026-03"], seed=2, each=3)])
+    second = sf.protect(enough, hold, earlier=[first])
+    assert second.rows == 66 and second.verdicts[0].measured >= 4
+    assert len(second.imprint.batches) == 3
+
+
+def test_a_chain_made_of_everything_that_a_policy_can_ask():
+    """k-anonymity, l-diversity, freeform and continuous, with survivors, in one run."""
+    words = {
+        **WORDS,
+        "columns": {
+            **WORDS["columns"],
+            "sex": {"role": "free", "taxonomy": {"tree": {"either": ["f", "m"]}}, "sensitive": ["f"]},
+        },
+        "promises": [
+            {"k-anonymity": {"k": 6}},
+            {"l-diversity": {"of": "disease", "l": 2}},
+            {"freeform": {"threat": "4/5"}},
+            {"continuous": {"k": 4, "since": "month", "survivors": True}},
+        ],
+    }
+    first = sf.protect(upto("2026-01"), words)
+    second = sf.protect(upto("2026-02"), words, earlier=[first.imprint])
+    assert [v.holds for v in second.verdicts] == [True] * 4 and second.smallest >= 6
+    assert second.classes > 1
+    found = sf.attack.correspondence([first.imprint, second.imprint], words)
+    assert found.holds
 
 
 def test_the_policy_writes_itself():

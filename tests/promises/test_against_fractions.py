@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from promises import plain
 from sfumato.declare.promises import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
@@ -68,6 +70,22 @@ def test_recursive_l_is_a_strict_inequality(table, least, c):
     assert verdict.holds == all(truth)
     assert verdict.measured == (None if None in ratios else max(ratios))
     assert (None in ratios) == ("fewer than" in verdict.reason)
+
+
+@given(plain.groups(), st.fractions(Fraction(1, 20), 1, max_denominator=20), st.integers(1, 12))
+def test_confidence_is_the_share_of_the_commonest_value(table, limit, k):
+    taxonomy, groups = table
+    shares = [Fraction(max(g.values()), sum(g.values())) for g in groups]
+    large = [sum(g.values()) >= k for g in groups]
+    classes = plain.classes_of(taxonomy, groups)
+    alone, both = ConfidenceBounding("s", limit), AlphaKAnonymity("s", limit, k)
+    assert alone.holds_on(classes).tolist() == [s <= limit for s in shares]
+    assert both.holds_on(classes).tolist() == [s <= limit and n for s, n in zip(shares, large, strict=True)]
+    for promise in (alone, both):
+        verdict = promise.verdict(classes)
+        assert verdict.measured == max(shares) and verdict.limit == limit
+        assert verdict.holds == promise.holds_on(classes).all()
+    assert ("fewer than" in verdict.reason) == (not all(large))
 
 
 @pytest.mark.parametrize("distance", DISTANCES)

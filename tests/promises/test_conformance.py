@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from sfumato.declare.promises import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
@@ -37,6 +39,8 @@ OURS = [
     EntropyLDiversity("s", 3),
     RecursiveLDiversity("s", 2, 2),
     RecursiveLDiversity("s", 3, Fraction(3, 2)),
+    ConfidenceBounding("s", Fraction(2, 3)),
+    AlphaKAnonymity("s", Fraction(3, 5), 3),
     TCloseness("s", Fraction(1, 5), "equal"),
     TCloseness("s", Fraction(1, 5), "ordered"),
     TCloseness("s", Fraction(1, 5), "hierarchical"),

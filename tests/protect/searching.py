@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from sfumato.declare.promises import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
@@ -28,6 +30,10 @@ def class_promises(draw):
         "distinct": lambda: DistinctLDiversity("s0", draw(st.integers(1, 3))),
         "entropy": lambda: EntropyLDiversity("s0", draw(st.sampled_from([Fraction(3, 2), Fraction(2)]))),
         "recursive": lambda: RecursiveLDiversity("s0", 2, draw(st.sampled_from([Fraction(1), Fraction(3)]))),
+        "confidence": lambda: ConfidenceBounding(
+            "s0", draw(st.sampled_from([Fraction(1, 2), Fraction(2, 3)]))
+        ),
+        "alpha": lambda: AlphaKAnonymity("s0", Fraction(3, 4), draw(st.integers(1, 4))),
         "t": lambda: TCloseness(
             "s0",
             draw(st.sampled_from([Fraction(1, 5), Fraction(2, 5)])),

@@ -45,6 +45,12 @@ def recursive(rows, person, *, of, l, c):  # noqa: E741
     return bool(found[l - 1 :]) and found[0] < c * sum(found[l - 1 :])
 
 
+def confident(rows, person, *, of, confidence=None, alpha=None, k=1):
+    found = counts(rows, of, person)
+    share = Fraction(max(found.values()), sum(found.values()))
+    return share <= (confidence or alpha) and people(rows, person) >= k
+
+
 def distance(held, whole, kind, *, order, paths):
     """Earth mover's distance between two counters, over the values in `order`."""
     n, total, values = sum(held.values()), sum(whole.values()), order

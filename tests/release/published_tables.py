@@ -48,6 +48,8 @@ def promises(draw):
                 "c": draw(st.sampled_from(["1/2", 1, 2, "5/2"])),
             }
         },
+        {"confidence-bounding": {"of": "disease", "confidence": draw(st.sampled_from(["1/2", "2/3", 1]))}},
+        {"alpha-k-anonymity": {"of": "disease", "alpha": draw(st.sampled_from(["1/2", "2/3", 1])), "k": l}},
     ]
     return made + [
         {"t-closeness": {"of": "disease", "t": str(draw(SHARE)), "distance": distance, **reference}}

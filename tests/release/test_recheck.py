@@ -27,10 +27,13 @@ def expected(made, table, person=None):
         whole += plain.counts(group, "disease", person)
     found = []
     for [(name, given_words)] in (entry.items() for entry in made):
-        words = {key: Fraction(v) if key in ("t", "c", "l") else v for key, v in given_words.items()}
+        exact = ("t", "c", "l", "confidence", "alpha")
+        words = {key: Fraction(v) if key in exact else v for key, v in given_words.items()}
         kind = words.pop("kind", None)
         if name == "k-anonymity":
             broken = [g for g in groups if not plain.k_anonymous(g, person, **words)]
+        elif name in ("confidence-bounding", "alpha-k-anonymity"):
+            broken = [g for g in groups if not plain.confident(g, person, **words)]
         elif name == "l-diversity":
             if kind != "entropy":
                 words["l"] = int(words["l"])
@@ -113,6 +116,8 @@ MADE = [
     {"l-diversity": {"of": "disease", "l": 2}},
     {"l-diversity": {"of": "disease", "l": "9/5", "kind": "entropy"}},
     {"l-diversity": {"of": "disease", "l": 2, "kind": "recursive", "c": 3}},
+    {"confidence-bounding": {"of": "disease", "confidence": "2/3"}},
+    {"alpha-k-anonymity": {"of": "disease", "alpha": "2/3", "k": 2}},
     {"t-closeness": {"of": "disease", "t": "1/5"}},
 ]
 
@@ -136,6 +141,8 @@ def test_a_bug_planted_in_the_promises_is_caught(tmp_path, monkeypatch):
         ("l-diversity", "distinct"),
         ("l-diversity", "entropy"),
         ("l-diversity", "recursive"),
+        ("confidence-bounding", None),
+        ("alpha-k-anonymity", None),
         ("t-closeness", None),
     ],
 )

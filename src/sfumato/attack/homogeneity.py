@@ -31,7 +31,12 @@ class Homogeneity:
     knows: ClassVar[str] = "that a person is in the table, and their key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
     succeeds: ClassVar[str] = "all or too many of the people in the class share one value"
-    threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "l-diversity")
+    threatens: ClassVar[tuple[str, ...]] = (
+        "k-anonymity",
+        "l-diversity",
+        "confidence-bounding",
+        "alpha-k-anonymity",
+    )
 
     def strike(self, published: Published, tolerance: Tolerance) -> list[Finding]:
         return [self._seek(published, column, tolerance) for column in published.sensitive]

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.declare.meeting import Meeting, left_in
 from sfumato.terms.chain import Chain, place
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.imprint import Imprint
-from sfumato.terms.marks import label_marks
+from sfumato.terms.marks import among, label_marks
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.packing import Packing, sort_and_count
 
@@ -71,10 +70,3 @@ def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> C
         first[among(marks, imprints[t].batches)] = t
     found: Codes = first[table.codes(since)]
     return found
-
-
-def among(marks: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which marks are known."""
-    pair = np.dtype([("a", np.uint64), ("b", np.uint64)])
-    left, right = (np.ascontiguousarray(m).view(pair).ravel() for m in (marks, known))
-    return np.isin(left, right)

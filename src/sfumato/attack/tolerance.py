@@ -51,6 +51,11 @@ class Tolerance:
             name, column = getattr(promise, "name", ""), str(getattr(promise, "of", ""))
             if name == "k-anonymity":
                 linkage = min(linkage or Fraction(1), Fraction(1, _number(promise, "k", 1)))
+            elif name in ("confidence-bounding", "alpha-k-anonymity"):
+                share = _number(promise, "confidence" if name == "confidence-bounding" else "alpha", 1)
+                certainty[column] = min(certainty.get(column, CERTAINTY), share)
+                if name == "alpha-k-anonymity":
+                    linkage = min(linkage or Fraction(1), Fraction(1, _number(promise, "k", 1)))
             elif name.endswith("l-diversity"):
                 values[column] = max(values.get(column, VALUES), ceil(_number(promise, "l", VALUES)))
                 if hasattr(promise, "c"):

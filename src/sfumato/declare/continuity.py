@@ -11,10 +11,11 @@ from sfumato.declare.blocks import Below, Blocks, Labels
 from sfumato.declare.certainty import Certainty, decide
 from sfumato.declare.history import History, side_under
 from sfumato.declare.meeting import Meeting
+from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
 from sfumato.terms.card import several
 from sfumato.terms.chain import Chain, Side, place
-from sfumato.terms.classes import Classes, histogram
+from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
 from sfumato.terms.microdata import Codes, Counts
@@ -224,13 +225,7 @@ class Continuity:
         if self._survive is None or not len(pair):
             return True
         _, ids = np.unique(pair, return_inverse=True)
-        count = int(ids.max()) + 1
-        histograms = {}
-        for name, (tree, code) in self.history.codes_of_values().items():
-            histograms[name] = histogram(tree, ids, code[value], left, count)
-        people = np.zeros(count, np.int64)
-        np.add.at(people, ids, left)
-        return self._survive(Classes(people, people, histograms))
+        return self._survive(surviving(self.history, ids, value, left, int(ids.max()) + 1))
 
     def _parts(self, below: Below) -> Groups:
         part, parent, branch = self._classes.parts(below)

@@ -1,8 +1,9 @@
 """The history of a table: what was published of its people before, checked before anything is built on it.
 
-Each check refuses with its reason: rows that are old must be told by a declared column and reproduce what
-was published of them, to the last count; releases show the same columns by the same trees; there is one
-record per person; everything was recoded globally (an imprint of anything else cannot be made).
+Each check refuses with its reason: rows that are old must be told by a declared column, of batches or of
+people, and reproduce what was published of them, to the last count; releases show the same columns by the
+same trees; there is one record per person; no release is missing from the list; everything was recoded
+globally (an imprint of anything else cannot be made).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.terms.chain import Side
 from sfumato.terms.errors import BadData, RefusedByHistory
 from sfumato.terms.imprint import Imprint, grouped
-from sfumato.terms.marks import label_marks, matching, numbered_together
+from sfumato.terms.marks import among, label_marks, matching, numbered_together
 from sfumato.terms.microdata import Codes, Microdata, Role
 from sfumato.terms.packing import Packing, sort_and_count
 from sfumato.terms.promise import Cuts
@@ -41,9 +42,14 @@ class History:
     values: int
 
     @classmethod
-    def of(cls, table: Microdata, earlier: Sequence[Imprint], since: str | None) -> History:
-        """Raises where a precondition fails."""
+    def of(
+        cls, table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+    ) -> History:
+        """Raises where a precondition fails. `since` tells batches apart or, with `person`, people."""
         one_record_each(table)
+        if since is not None:
+            everybody_is_told(table, since, person=person)
+        all_are_given(earlier)
         unchanged = unchanged_columns(table)
         for i, imprint in enumerate(earlier):
             same_columns(table, unchanged, imprint, i)
@@ -57,7 +63,9 @@ class History:
         sides = tuple(_placed(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
         time = came_with(table, earlier, since)
         history = cls(table, sides, time, numbers[0][found.ids], values)
-        for i, side in enumerate(sides):
+        for i, (side, imprint) in enumerate(zip(sides, earlier, strict=True)):
+            if since is not None and person:
+                nobody_is_gone(table, since, imprint, i)
             history._reproduces(i, side)
         return history
 
@@ -107,6 +115,53 @@ def one_record_each(table: Microdata) -> None:
         )
 
 
+def everybody_is_told(table: Microdata, since: str, *, person: bool) -> None:
+    """Refuse rows that do not say when they came, or who they are; and people with several rows."""
+    codes, labels = table.codes(since), table.column(since).taxonomy.leaf_labels
+    unsaid = int(table.counts[np.array([label is None for label in labels], bool)[codes]].sum())
+    if unsaid:
+        raise BadData(
+            f"{unsaid} rows do not say {'who they are about' if person else 'which batch they came with'}",
+            where=f"column {since}",
+            remedy="Who is old is declared, never guessed: fill the column.",
+        )
+    rows = np.zeros(len(labels), np.int64)
+    np.add.at(rows, codes, table.counts)
+    if person and (several := int((rows > 1).sum())):
+        raise BadData(
+            f"{several} people have several rows; in a chain everybody has one record",
+            where=f"column {since}",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def all_are_given(earlier: Sequence[Imprint]) -> None:
+    """Refuse a history with gaps: a release counts beside every one that it was itself made beside.
+
+    Versions for several recipients are releases like any other.
+    """
+    known: set[str] = set()
+    for i, imprint in enumerate(earlier):
+        if lacking := len(set(imprint.after) - known):
+            raise RefusedByHistory(
+                f"release {i + 1} was made beside {len(imprint.after)} others, and {lacking} of them"
+                " are not given",
+                remedy="Give every earlier release, to whomever it went, oldest first.",
+            )
+        known.add(imprint.digest)
+
+
+def nobody_is_gone(table: Microdata, person: str, imprint: Imprint, i: int) -> None:
+    """Refuse a table that lacks people who were published."""
+    gone = int((~among(imprint.batches, label_marks(table.column(person).taxonomy.leaf_labels))).sum())
+    if gone:
+        raise RefusedByHistory(
+            f"{gone} people of release {i + 1} are not in the table any more",
+            where=f"column {person}",
+            remedy=f"Somebody who was published stays: restore them, {NEW_CHAIN}.",
+        )
+
+
 def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
     """Refuse an earlier release that showed other columns."""
     keys = tuple(c.name for c in table.keys)
@@ -126,7 +181,7 @@ def came_with(table: Microdata, earlier: Sequence[Imprint], since: str | None) -
     first = np.full(len(marks), len(earlier), np.int32)
     before: NDArray[np.bool_] | None = None
     for i in reversed(range(len(earlier))):
-        here = _among(marks, earlier[i].batches)
+        here = among(marks, earlier[i].batches)
         first[here] = i
         if before is not None and np.any(here & ~before):
             raise RefusedByHistory(
@@ -136,11 +191,6 @@ def came_with(table: Microdata, earlier: Sequence[Imprint], since: str | None) -
         before = here
     found: Codes = first[table.codes(since)]
     return found
-
-
-def _among(marks: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    pairs = {(a, b) for a, b in known.tolist()}
-    return np.array([(a, b) in pairs for a, b in marks.tolist()], dtype=bool)
 
 
 def _placed(table: Microdata, imprint: Imprint, number: Codes) -> Side:

@@ -48,6 +48,7 @@ class Judge:
         self._lost = int(everything.rows[self._broken].sum())
         self.watches = [watch_of(p, table, exact=exact) for p in promises.of_table]
         self._cuts = classes.cuts if self.watches else {}
+        self.waiting: tuple[TablePromise, str] | None = None
         self._check_start(everything)
 
     def ask(self, split: Split) -> Answer:
@@ -110,14 +111,19 @@ class Judge:
         return worst
 
     def _check_start(self, everything: Classes) -> None:
-        """Refuse where even the table with every key column at its root breaks a promise."""
+        """Refuse where even the table with every key column at its root breaks a promise.
+
+        A table promise may break there and hold further down: it is kept in `waiting`, with the reason.
+        """
         lost = int(everything.rows[~keep(everything, self.promises)].sum())
         if lost > self.budget:
             raise refusal.at_the_root(everything, self.promises, final=not self._whole)
         for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
             answer, reason = watch.ask(self._cuts)
-            if answer is not Answer.YES:
+            if answer is Answer.NEVER:
                 raise refusal.by_table(promise, reason)
+            if answer is Answer.LATER:
+                self.waiting = self.waiting or (promise, reason)
             watch.accept(self._cuts)
 
 

@@ -88,9 +88,13 @@ class Plan:
         sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
         published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
         unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
-        told = [since for p in self.policy.promises if (since := getattr(p, "since", None))]
+        told = [name for p in self.policy.promises if (name := getattr(p, "told_by", None))]
         return Imprint.of(
-            self.recoding, unchanged, since=told[0] if told else None, policy=self.policy.digest
+            self.recoding,
+            unchanged,
+            since=told[0] if told else None,
+            policy=self.policy.digest,
+            after=[i.digest for p in self.policy.promises for i in getattr(p, "earlier", ())],
         )
 
     def explain(self) -> Explanation:

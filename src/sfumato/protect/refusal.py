@@ -37,6 +37,17 @@ def by_table(promise: TablePromise, reason: str) -> Infeasible:
     )
 
 
+def nowhere(promise: TablePromise, reason: str, looked: int, *, all_of_them: bool) -> Infeasible:
+    """A table promise breaks at the roots, and no finer recoding that was looked at keeps every promise."""
+    whole = f"none of the {looked} recodings that could mend it does"
+    near = f"none of the {looked} nearest recodings mends it, which does not prove that none can"
+    return Infeasible(
+        f"with every key column fully generalized, {promise} does not hold: {reason};"
+        f" {whole if all_of_them else near}",
+        remedy=f"Relax {promise.name}.",
+    )
+
+
 def _shortfall(promise: ClassPromise, everything: Classes) -> str:
     """Which promise, asked and reached, and how many people are concerned."""
     verdict = promise.verdict(everything)

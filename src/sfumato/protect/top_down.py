@@ -7,6 +7,7 @@ from sfumato.protect.loss import find_measure, measure
 from sfumato.protect.ranking import Ranking
 from sfumato.protect.refinement import Refinement
 from sfumato.protect.search import Aim, Outcome
+from sfumato.protect.way_down import way_down
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import Answer, Promises
@@ -26,6 +27,9 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     more from step to step, so a dropped candidate stays invalid. For others (entropy and recursive
     l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
     set aside.
+
+    A table promise may break with every column at its root and hold further down; the search then starts from
+    the nearest recoding that keeps every promise (`way_down`).
 
     A table promise may answer by a bound while the search runs. If what was found turns out not to be
     certain, the search runs again with exact answers.
@@ -47,6 +51,12 @@ def _descend(
     judge = Judge(classes, promises, aim, exact=exact)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
     checked = 1
+    for first in way_down(table, promises, judge):
+        split = classes.split(first)
+        judge.ask(split)
+        judge.accept(split)
+        classes.accept(split)
+        ranking.follow(split)
     while (step := ranking.best()) is not None:
         split = classes.split(step)
         answer = judge.ask(split)

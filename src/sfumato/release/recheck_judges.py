@@ -152,6 +152,33 @@ def recursive_l_diversity(tally: Tally, promise: Any) -> Verdict:
     return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.c))
 
 
+@second_judge("confidence-bounding")
+def confidence_bounding(tally: Tally, promise: Any) -> Verdict:
+    """No class where one value has more than this share."""
+    most, everybody = _most_and_all(tally.spreads[promise.of], len(tally.people))
+    limit = Fraction(promise.confidence)
+    return verdict(
+        promise, tally, over(most, everybody, limit), measured=greatest(most, everybody), limit=limit
+    )
+
+
+@second_judge("alpha-k-anonymity")
+def alpha_k_anonymity(tally: Tally, promise: Any) -> Verdict:
+    """No class of fewer than k people, and none where one value has more than the share alpha."""
+    most, everybody = _most_and_all(tally.spreads[promise.of], len(tally.people))
+    limit = Fraction(promise.alpha)
+    broken = over(most, everybody, limit) | (tally.people < promise.k)
+    return verdict(promise, tally, broken, measured=greatest(most, everybody), limit=limit)
+
+
+def _most_and_all(spread: Spread, classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The count of the commonest value of every class, and of all its values."""
+    most, everybody = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    np.maximum.at(most, spread.owner, spread.count)
+    np.add.at(everybody, spread.owner, spread.count)
+    return most, everybody
+
+
 def _counts_of(spread: Spread, place: int) -> Iterable[int]:
     start, stop = np.searchsorted(spread.owner, (place, place + 1))
     return map(int, spread.count[start:stop])

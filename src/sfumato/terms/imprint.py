@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,9 @@ class Imprint:
 
     Class c showed node `nodes[c, j]` in key column j. Group g belongs to class `owner[g]`, `counts[g]` of its
     rows have the same matching value, the tuple of every column in `unchanged`; of that tuple only a mark is
-    kept. `batches` marks the batches of data that were in it, where a column tells them apart. A ledger can
-    store it; a published table and its taxonomies are enough to compute it.
+    kept. `batches` marks the batches of data, or the people, that were in it, where the column `since` tells
+    them apart. `after` holds the digests of the releases that it was made beside. A ledger can store it; a
+    published table and its taxonomies are enough to compute it.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -105,10 +107,17 @@ class Imprint:
     batches: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
     since: str | None = None
     policy: str = ""
+    after: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, recoding: Recoding, unchanged: Sequence[str], *, since: str | None = None, policy: str = ""
+        cls,
+        recoding: Recoding,
+        unchanged: Sequence[str],
+        *,
+        since: str | None = None,
+        policy: str = "",
+        after: Sequence[str] = (),
     ) -> Imprint:
         """Of a release that was made by global recoding."""
         table = recoding.table
@@ -133,9 +142,27 @@ class Imprint:
         if since is not None:
             kept = np.unique(table.codes(since)[recoding.class_of >= 0])
             batches = label_marks([table.column(since).taxonomy.leaf_labels[i] for i in kept.tolist()])
-        return cls(
-            keys, tuple(sorted(unchanged)), shown, owner, found.marks[ids], counts, batches, since, policy
-        )
+        names, values = tuple(sorted(unchanged)), found.marks[ids]
+        return cls(keys, names, shown, owner, values, counts, batches, since, policy, tuple(after))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of everything in it."""
+        words = [
+            *(k.name for k in self.keys),
+            "",
+            *self.unchanged,
+            "",
+            str(self.since),
+            self.policy,
+            *self.after,
+        ]
+        found = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
+        for k in self.keys:
+            found.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
+        for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
+            found.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
 
     @property
     def rows(self) -> int:
@@ -161,6 +188,7 @@ class Imprint:
             "rows": self.rows,
             "unchanged": list(self.unchanged),
             "since": self.since,
+            "after": list(self.after),
             "keys": [
                 {
                     "name": k.name,
@@ -208,6 +236,7 @@ class Imprint:
                 unpacked(words["batches"], np.uint64).reshape(-1, 2),
                 words["since"],
                 str(words["policy"]),
+                tuple(map(str, words.get("after", ()))),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError

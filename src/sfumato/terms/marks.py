@@ -115,6 +115,17 @@ def numbered_together(marks: Sequence[Marks]) -> tuple[list[Codes], int]:
     return parts, int(fresh.sum())
 
 
+def among(marks: Marks, known: Marks) -> NDArray[np.bool_]:
+    """Which marks are known.
+
+    >>> among(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
+    [False, True]
+    """
+    pair = np.dtype([("a", np.uint64), ("b", np.uint64)])
+    left, right = (np.ascontiguousarray(m).view(pair).ravel() for m in (marks, known))
+    return np.isin(left, right)
+
+
 def _mixed(marks: Marks, more: Marks) -> Marks:
     """Two marks become one; their order counts."""
     mixed = (marks + _ODD) * (more | np.uint64(1)) + more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sfumato.declare.promises.confidence_bounding import AlphaKAnonymity, ConfidenceBounding
 from sfumato.declare.promises.continuous import Continuous
 from sfumato.declare.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.declare.promises.entropy_l_diversity import EntropyLDiversity
@@ -14,6 +15,8 @@ from sfumato.declare.promises.registry import column_options, known, make, refus
 from sfumato.declare.promises.t_closeness import TCloseness
 
 __all__ = [
+    "AlphaKAnonymity",
+    "ConfidenceBounding",
     "Continuous",
     "DistinctLDiversity",
     "EntropyLDiversity",

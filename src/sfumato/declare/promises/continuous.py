@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
+
 from sfumato.declare.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.declare.promises.registry import register
 from sfumato.terms.card import several
@@ -19,6 +21,7 @@ from sfumato.terms.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     from sfumato.declare.history import History
+    from sfumato.declare.meeting import Meeting
     from sfumato.declare.policy import ColumnRule, Policy
 
 
@@ -32,9 +35,10 @@ class Continuous(Declared):
     is judged on targets that are *feasible*, a property of the published tables alone: a release that is safe
     only because nobody happens to be in a gap would give that gap away.
 
-    `since` names the column that tells batches apart; it is not published. Without it every row is old: the
-    same people, recoded for another purpose. `hold` turns too small a batch into one that waits. `survivors`
-    asks the policy's class promises of the candidates that remain, too; these prune nothing.
+    `since` names the column that tells batches apart, or `person` the one that tells people apart; it is not
+    published. Without either every row is old: the same people, recoded for another purpose. `hold` turns too
+    small a batch into one that waits. `survivors` asks the policy's class promises of the candidates that
+    remain, too; these prune nothing.
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
@@ -46,6 +50,7 @@ class Continuous(Declared):
 
     k: int
     since: str | None = None
+    person: str | None = None
     hold: bool = False
     survivors: bool = False
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
@@ -61,6 +66,7 @@ class Continuous(Declared):
     keys: ClassVar[tuple[Parameter, ...]] = (
         Whole("k"),
         Optional(Name("since")),
+        Optional(Name("person")),
         Flag("hold"),
         Flag("survivors"),
     )
@@ -71,8 +77,13 @@ class Continuous(Declared):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns that records are matched by, and the one that tells batches apart."""
-        return (*self.matched, *([self.since] if self.since else []))
+        """The columns that records are matched by, and the one that says which rows are old."""
+        return (*self.matched, *([self.told_by] if self.told_by else []))
+
+    @property
+    def told_by(self) -> str | None:
+        """The column that says which rows are old."""
+        return self.since or self.person
 
     def about(self, columns: Mapping[str, ColumnRule]) -> Self:
         """The same promise, told which columns are published unchanged besides sensitive ones."""
@@ -81,12 +92,16 @@ class Continuous(Declared):
     def objections(self, policy: Policy) -> list[str]:
         """What a chain of releases cannot go with."""
         said = []
-        if self.since is not None:
-            rule = policy.columns.get(self.since)
+        if self.since and self.person:
+            said.append("either since or person says which rows are old, not both")
+        for key, name in (("since", self.since), ("person", self.person)):
+            rule = policy.columns.get(name or "")
+            if name is None:
+                continue
             if rule is None:
-                said.append("since names no column of the policy")
+                said.append(f"{key} names no column of the policy")
             elif rule.role is not Role.IDENTIFIER:
-                said.append(f"the column of since must not be published: make it identifier, not {rule.role}")
+                said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
         if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
             said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
         return said
@@ -130,7 +145,20 @@ class Continuous(Declared):
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
                 reason = f"{several(decided.open, 'target is', 'targets are')} too large to decide exactly"
+        if self.survivors and holds and not self._all_survive(history, meeting):
+            holds, reason = False, "what remains for somebody does not keep the other promises"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
+
+    def _all_survive(self, history: History, meeting: Meeting) -> bool:
+        """Whether the candidates of every target keep the other promises."""
+        from sfumato.declare.surviving import surviving  # noqa: PLC0415
+
+        for t in range(len(meeting.chain)):
+            side = meeting.cells(t).side
+            there, owner = np.unique(side.owner, return_inverse=True)
+            if not self._survive(surviving(history, owner, side.values, side.counts, len(there))):
+                return False
+        return True
 
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""
@@ -139,7 +167,7 @@ class Continuous(Declared):
     def _history(self, table: Microdata) -> History:
         from sfumato.declare.history import History  # noqa: PLC0415
 
-        return History.of(table, self.earlier, self.since)
+        return History.of(table, self.earlier, self.told_by, person=self.person is not None)
 
     def _exists(self, history: History) -> None:
         """A next release exists iff it does with every column at its root: say why not."""
