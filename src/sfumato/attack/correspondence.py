@@ -149,7 +149,7 @@ class Correspondence:
 
 
 def correspondence(
-    releases: Sequence[Imprint | str | Path],
+    releases: Sequence[Any],
     policy: Policy | str | Path | Mapping[str, Any] | None = None,
     *,
     scope: Scope = "feasible",
@@ -159,6 +159,8 @@ def correspondence(
 ) -> Correspondence:
     """Attack cumulative releases, oldest first, with everything they say together.
 
+    A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
+    enough for, or its imprint (or the JSON file of one).
     Two releases are always judged exactly. More are judged by the refined bound; `exact` solves the integer
     program for small components, `paper` composes attacks as the paper does (a reference: its bound may be
     too high). The scope `realized` needs `data`, and the column `since` where there are several batches.
@@ -168,7 +170,8 @@ def correspondence(
             "unknown scope or method",
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
-    known = [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+    meant = _meant(policy)
+    known = _known(releases, meant)
     chain = Chain.of(known)
     meeting = Meeting(chain, compose=method != "paper")
     if scope == "realized":
@@ -180,13 +183,28 @@ def correspondence(
         found = [_bounded(meeting, t, scope, certain=len(chain) <= 2) for t in range(len(chain))]
     else:
         found = _solved_where_small(chain, scope)
-    return Correspondence(tuple(found), scope, method, asked_k(_meant(policy)), chain)
+    return Correspondence(tuple(found), scope, method, asked_k(meant), chain)
 
 
 def _meant(policy: Policy | str | Path | Mapping[str, Any] | None) -> Policy | None:
     if policy is None or isinstance(policy, Policy):
         return policy
     return Policy.load(policy) if isinstance(policy, str | Path) else Policy.from_dict(policy)
+
+
+def _known(releases: Sequence[Any], policy: Policy | None) -> list[Imprint]:
+    """The imprints of all releases: all kept, or all read from the published tables."""
+    kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
+    if all(kept):
+        return [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+    if any(kept) or policy is None:
+        raise WrongCall(
+            "published tables are compared with each other, by the taxonomies of a policy",
+            remedy="Give a policy and tables, or imprints alone.",
+        )
+    from sfumato.attack.chain_of_tables import read_chain  # noqa: PLC0415  # engines load when needed
+
+    return read_chain(releases, policy)
 
 
 def asked_k(policy: Policy | None) -> int | None:

@@ -45,10 +45,10 @@ def board_of_labels(
 
 def place(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Small]:
     """The taxonomy of a free column, and the node of every text."""
-    if _has_no_groups(free.rule):
+    if has_no_groups(free.rule):
         return _flat([*texts, *_spoken(free)], len(texts))
     tree = free.rule.build([None] if None in texts else [])
-    found = _nodes(tree, texts)
+    found = nodes_of(tree, texts)
     if found is None:
         raise BadData(f"texts of {column} are no values of its taxonomy")
     return tree, found
@@ -56,7 +56,7 @@ def place(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Tax
 
 def written_down(rule: Any) -> bool:
     """Whether the policy says what the taxonomy is, whatever values occur."""
-    if _has_no_groups(rule):
+    if has_no_groups(rule):
         return True
     try:
         return len(rule.build([]).labels) > 1
@@ -66,10 +66,10 @@ def written_down(rule: Any) -> bool:
 
 def grows(rule: Any) -> bool:
     """Whether the values of the taxonomy are cells of the data, not words of the policy."""
-    return _has_no_groups(rule) or not written_down(rule)
+    return has_no_groups(rule) or not written_down(rule)
 
 
-def _has_no_groups(rule: Any) -> bool:
+def has_no_groups(rule: Any) -> bool:
     """The value itself or `*`: which values there are says nothing of how sensitive one is."""
     return rule is None or (isinstance(rule, Flat) and rule.domain is None)
 
@@ -88,7 +88,7 @@ def _flat(texts: Sequence[Label], wanted: int | None = None) -> tuple[Taxonomy, 
     return tree, np.array([ROOT if t == ANY else tree.node(t) for t in some], dtype=np.int32)
 
 
-def _nodes(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
+def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
     """The node of every text: leaves if all of them are raw values, else the topmost of that name.
 
     `None` where a text has no place, or two: the same name in different branches.
