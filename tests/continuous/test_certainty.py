@@ -67,12 +67,18 @@ def test_a_third_release_that_every_bound_allows_is_not_made():
         assert min(exact(BITS, CUBE, [*HIDING[:2], list(chosen.values())]).values()) >= 2
 
 
-def test_what_cannot_be_decided_is_refused(monkeypatch):
+def test_what_cannot_be_decided_is_not_published(monkeypatch):
+    data, bound = table(BITS, CUBE), cube_promise()
+    after = Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING))
+    with pytest.raises(RefusedByHistory, match="leave somebody fewer than 2"):
+        top_down(data, after, AIM)
     monkeypatch.setattr(certainty, "PATIENCE", 0)
     monkeypatch.setattr(certainty, "PROGRAMS", 0)
-    data, bound = table(BITS, CUBE), cube_promise()
-    with pytest.raises(RefusedByHistory, match="cannot be decided") as caught:
-        top_down(data, bound, AIM)
-    assert caught.value.exit_code == 5
-    verdict = bound.of_table[0].verdict_on(data, {f"q{j}": Cut.root(t) for j, t in enumerate(BITS)})
+    unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    verdict = bound.of_table[0].verdict_on(data, unsafe)
     assert verdict.holds is None and "too large to decide" in verdict.reason
+    chosen = top_down(data, bound, AIM).recoding.cuts
+    assert min(exact(BITS, CUBE, [*HIDING[:2], list(chosen.values())]).values()) >= 2
+    with pytest.raises(RefusedByHistory, match="cannot be decided") as caught:
+        top_down(data, after, AIM)
+    assert caught.value.exit_code == 5

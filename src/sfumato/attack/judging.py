@@ -8,13 +8,7 @@ from math import ceil
 
 from sfumato.attack.published import Published, flat
 from sfumato.declare.policy import Policy
-from sfumato.declare.promises import (
-    AlphaKAnonymity,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-)
+from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 from sfumato.terms.card import several
 from sfumato.terms.errors import BadData, BadTaxonomy
 from sfumato.terms.promise import ClassPromise, LabelPromise, TablePromise
@@ -107,8 +101,6 @@ def _on_rows(promise: ClassPromise, published: Published, found: Verdict) -> Ver
     broken = found.holds is False and isinstance(promise, KAnonymity | DistinctLDiversity)
     if isinstance(promise, EntropyLDiversity | RecursiveLDiversity):
         broken = not DistinctLDiversity(promise.of, ceil(promise.l)).holds_on(published.classes).all()
-    if isinstance(promise, AlphaKAnonymity):
-        broken = bool((published.classes.rows < promise.k).any())
     if broken:
         return replace(found, holds=False, reason="judged on rows: there are at most as many people")
     reason = "counts people, and the person column is not in this file"

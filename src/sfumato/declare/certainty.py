@@ -8,7 +8,7 @@ program says how many there can be. What remains open after that is said to be o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,13 @@ class Certainty:
 def decide(history: History, side: Side, k: int) -> Certainty:
     """Whether every target of the earlier releases and this one together keeps at least k candidates."""
     chain = Chain(tuple(c.taxonomy for c in history.table.keys), (*history.sides, side), history.values)
-    meeting = Meeting(chain)
+    meeting, binding = Meeting(chain), _binding(chain)
     few, doubtful = 0, []
+    for time in range(binding, len(chain)):
+        left = meeting.cells(time).left
+        few += int(((left > 0) & (left < k)).sum())
+    chain = replace(chain, releases=chain.releases[:binding])
+    meeting = Meeting(chain)
     for time in range(len(chain)):
         cells = meeting.cells(time)
         there = _people_in(history, cells, time)
@@ -59,6 +64,24 @@ def decide(history: History, side: Side, k: int) -> Certainty:
     if few or not doubtful:
         return Certainty(few, 0)
     return _settled(chain, doubtful, _reached(history, chain, doubtful, k), k)
+
+
+def _binding(chain: Chain) -> int:
+    """How many releases bind the people of their time; those at the end that are coarser do not.
+
+    If a release is coarser than the one before, every class of that one is within one of its classes: whoever
+    was there before is where they have to be, so it tells nothing new of them, and exactly how many newcomers
+    each of its groups holds.
+    """
+    count = len(chain)
+    while count > 1 and all(
+        np.all(tree.depth[b] <= tree.depth[a])
+        for tree, a, b in zip(
+            chain.trees, chain.releases[count - 2].node_of, chain.releases[count - 1].node_of, strict=True
+        )
+    ):
+        count -= 1
+    return count
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +117,8 @@ def _reached(history: History, chain: Chain, doubtful: list[_Doubtful], k: int) 
     """How many people can be swapped into every target, up to k."""
     groups = _by_cut(chain)
     table, now = history.table, len(chain)
-    copies = np.repeat(np.arange(table.distinct, dtype=np.int32), np.minimum(table.counts, k))
+    wanted = np.where(history.time < now, np.minimum(table.counts, k), 0)
+    copies = np.repeat(np.arange(table.distinct, dtype=np.int32), wanted)
     first = np.full((len(groups), now), -1, np.int32)
     for c, releases in enumerate(groups):
         for t in range(now):
