@@ -84,6 +84,11 @@ def test_everybody_gets_a_version_of_their_own(go, tmp_path):
         assert table.height == 1000
         assert table.group_by("zip", "age", "sex").len()["len"].min() >= 4
         assert table["disease"].sort().equals(people()["disease"].sort()), "values are never altered"
+        keys = [row[:3] for row in table.rows()]
+        runs = [key for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
+        assert len(runs) == len(set(runs)), "rows are in an order that published values decide"
+        inside = table.group_by("zip", "age", "sex", maintain_order=True).agg(pl.struct("disease", "ward"))
+        assert all(part.to_list() == sorted(part.to_list(), key=str) for part in inside[:, 3])
     assert (
         len({tuple(map(tuple, t.select("zip", "age", "sex").unique().sort(pl.all()).rows())) for t in tables})
         == 3
