@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from faults.made_up import check_all, release
+from faults.made_up import check_all, release, release_to_three
 from faults.postgresql import Wire
 from sfumato.cli.main import run
 from sfumato.release.ledger import ledger as ledgers
@@ -104,6 +104,22 @@ def test_opening_while_somebody_else_releases(place, monkeypatch):
 def test_killed_at_every_step(stage, cluster):
     told = stage("steps", url=cluster.database("steps"))
     assert list(told.values()) == [int(i >= STEPS.index("committed")) for i in range(len(STEPS))]
+
+
+@pytest.mark.parametrize("step", ["staged", "entered", "committed"])
+def test_stopped_with_three_versions(place, cluster, step):
+    url, key, out, _ = place
+
+    def stop(passed):
+        if passed == step and not stopped:
+            stopped.append(passed)
+            cluster.stop()
+            threading.Timer(0.3, cluster.start).start()
+
+    stopped = []
+    release_to_three(Ledger(url, key=key), out / "one", at=stop)
+    assert stopped
+    assert check_all(url, key, out) == 3
 
 
 def test_an_auditor_reads_and_cannot_write(place, cluster):
