@@ -82,8 +82,10 @@ class Handing:
         """Whether versions are chosen for recipients, or a search does as the policy says."""
         if not self.names:
             return False
+        handed = any(record.place for record in history)
         held = any(record.recipient is not None for record in history) and not looks_back(self.policy)
-        wanted = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides) or held
+        asked = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
+        wanted = asked or handed or held
         if wanted and self.policy.protect.search not in GLOBAL:
             raise BadPolicy(
                 f"{self.policy.protect.search} recodes every class by itself: versions have no pattern to be"
