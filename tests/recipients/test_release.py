@@ -9,6 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.declare.meeting import Meeting, left_in
 from sfumato.journey.protecting import counted
+from sfumato.protect.framing import Shown
 from sfumato.protect.pooling import Pool
 from sfumato.release.certificate import examine
 from sfumato.release.ledger.keys import Key
@@ -311,3 +312,29 @@ class TestOverride:
             (tmp_path / "o.json").write_text(text)
             with pytest.raises(BadData):
                 Override.read(tmp_path / "o.json")
+
+
+def test_a_single_recipient_first_then_versions_beside_it(go, tmp_path):
+    """The first release is what the policy's search finds; the second is told apart from it."""
+    rules = {name: words for name, words in policy().to_dict().items() if name != "recipients"}
+    first = go(people(3000), rules, "one", "registry")
+    assert first.record.recipient == "registry"
+    (record,) = ledger(tmp_path).history("main")
+    assert record.memory
+    assert record.trees
+    later = go(people(3000), rules, "two", "university")
+    one, two = ledger(tmp_path).history("main")
+    table = counted(people(3000), policy())
+    trees = {c.name: c.taxonomy for c in table.keys}
+    cuts = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in (one, two)]
+    assert later.record.sequence == 2
+    shape = Shown(table)
+    assert not shape.builds([cuts[0]], cuts[1])
+    assert not shape.builds([cuts[1]], cuts[0])
+
+
+def test_a_chain_that_went_to_nobody_in_particular_has_no_versions(go, tmp_path):
+    go(people(), policy(), "one", None)
+    with pytest.raises(RefusedByHistory):
+        go(people(), policy(), "two", NAMES)
+    assert len(ledger(tmp_path).history()) == 1
