@@ -3,15 +3,15 @@
 The benchmark `trace` does the same with 10,000 leaks of each kind.
 """
 
-from math import comb, log
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.trace.false_charge import FalseCharge, at_least
-from tracing.simulated import antichain, people, shown_nodes, traced
+from sfumato.trace.false_charge import FalseCharge, at_least, details
+from tracing.simulated import antichain, as_leak, handed, people, shown_nodes, traced
 
 PATTERNS = antichain()
 
@@ -77,14 +77,39 @@ def test_outsiders_are_charged_with_a_stated_chance_no_more_often_than_that_chan
         assert tail > 0.001, f"{seen} of 500 were charged at {chance}"
 
 
-@given(st.integers(0, 12), st.integers(0, 12), st.fractions(0, 1))
-def test_the_chance_of_so_many_fits_is_the_binomial_tail(fits, more, chance):
-    rows = fits + more
-    exact = sum(comb(rows, k) * chance**k * (1 - chance) ** (rows - k) for k in range(fits, rows + 1))
-    assert at_least(fits, rows, float(chance)) == pytest.approx(float(exact), rel=1e-9, abs=1e-12)
+@given(st.lists(st.tuples(st.integers(0, 5), st.fractions(0, 1)), max_size=3), st.integers(0, 16))
+def test_the_chance_of_so_many_fits_is_that_of_independent_rows(tries, fits):
+    chances = [chance for rows, chance in tries for _ in range(rows)]
+    exact = {0: 1}
+    for chance in chances:
+        less = {k: p * (1 - chance) for k, p in exact.items()}
+        exact = {k: less.get(k, 0) + exact.get(k - 1, 0) * chance for k in range(len(exact) + 1)}
+    tail = sum(p for k, p in exact.items() if k >= fits)
+    found = at_least(fits, [(rows, float(chance)) for rows, chance in tries])
+    assert found == pytest.approx(float(tail), rel=1e-9, abs=1e-12)
+
+
+def test_rows_are_apart_by_their_detail():
+    one, other = rows_of(np.random.default_rng(1), 0, 9), rows_of(np.random.default_rng(2), 1, 5)
+    leak = as_leak(np.concatenate([one, other]), handed())
+    apart = [int(rows.sum()) for rows in details(leak)]
+    assert apart == [len(np.unique(one, axis=0)), len(np.unique(other, axis=0))]
+
+
+def test_ten_rows_of_each_of_two_are_charged_with_at_most_one_percent():
+    """No two of the first six build another's version; whoever is certain is so by rows of two kinds."""
+    rng = np.random.default_rng(15)
+    stated = []
+    for i in range(60):
+        parts = [rows_of(rng, i % 12, 10), rows_of(rng, (i + 1 + i % 5) % 12, 10)]
+        result = traced(np.concatenate(parts), c_max=2)
+        if result.false_charge is not None:
+            stated.append(result.false_charge.probability)
+    assert len(stated) > 10
+    assert max(stated) <= 0.01
 
 
 def test_nothing_smaller_than_one_in_a_thousand_is_stated():
-    assert FalseCharge.of(10**6, 10**6, 0.5, 0.5).probability == 0.001
-    assert FalseCharge.of(1, 1, 1.0, 1.0).probability == 1.0
-    assert log(FalseCharge.of(10**5, 10**5, 0.9999, 1.0).probability) < 0
+    assert FalseCharge.of(10**4, [(10**4, 0.5)], 0.5).probability == 0.001
+    assert FalseCharge.of(1, [(1, 1.0)], 1.0).probability == 1.0
+    assert 0.001 <= FalseCharge.of(10**4, [(10**4, 0.9999)], 1.0).probability < 1

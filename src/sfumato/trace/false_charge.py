@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, lgamma, log, log1p, prod
+from math import log, log1p, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +14,27 @@ from sfumato.terms.fingerprint import UNKNOWN, ReadingTree
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Counts, Microdata
 from sfumato.terms.packing import Packing
-from sfumato.terms.taxonomy import ROOT, Nodes
+from sfumato.terms.taxonomy import Nodes
 from sfumato.trace.coalition import Explanations
 from sfumato.trace.incidence import Evidence, Flags, Knowledge, MarkedTexts
 from sfumato.trace.reading import Leak
-from sfumato.trace.versions import Handed
+from sfumato.trace.versions import Handed, Version
 
 LEAST = Fraction(1, 1000)
 """Nothing smaller is stated: the assumptions are not better known than that."""
 PATTERNS = 100_000
 """More patterns than this are not gone through; so many are drawn."""
 
+GROUPS = 12
+"""Rows of at most so many combinations of levels are told apart; those of rarer ones are taken together."""
+COMPARED = 4
+"""The chance of a fit is worked out from so many versions at most."""
+
 INSIDE = "only recipients made it, not more of them together than were looked for"
 OUTSIDE = (
     "somebody else made it from other data; each row fits a record of ours by accident with the chance that"
     " the margins of the columns give, as if columns were independent; rows do not depend on each other; and"
-    " the detail of the columns is any combination of levels with equal chance"
+    " the detail of the columns, if the same in all rows, is any combination of levels with equal chance"
 )
 FAITHFUL = "nobody wrote finer values than they held, by guessing, into rows that are ours"
 
@@ -41,8 +46,9 @@ class FalseCharge:
     It is zero if the assumption INSIDE is true, by the definition of an explanation: whoever took part is one
     or has a part that is one, and the charged are in all of them. If OUTSIDE is true it is what is stated.
     Of `rows` different rows that could be read, `fitting` fit a record of ours; a row of somebody else fits
-    by accident with the chance `by_accident` (1 where that is not known). `pattern` is the share of patterns
-    that would charge somebody. The product of that and of the chance of so many fits is what is stated.
+    by accident with the chance `by_accident`, on average (1 where that is not known). `pattern` is the share
+    of patterns that would charge somebody, 1 if the leak has several. The product of that and of the chance
+    of so many fits is what is stated.
     """
 
     probability: float
@@ -53,15 +59,18 @@ class FalseCharge:
     assumptions: tuple[str, ...] = (INSIDE, OUTSIDE, FAITHFUL)
 
     @classmethod
-    def of(cls, rows: int, fitting: int, by_accident: float, pattern: float) -> FalseCharge:
-        """
-        >>> FalseCharge.of(10, 10, 0.5, 0.1).probability
+    def of(cls, fitting: int, tries: Sequence[tuple[int, float]], pattern: float) -> FalseCharge:
+        """From numbers of rows and the chance that each of them fits.
+
+        >>> FalseCharge.of(10, [(10, 0.5)], 0.1).probability
         0.001
-        >>> round(FalseCharge.of(3, 2, 0.5, 0.1).probability, 4)
+        >>> round(FalseCharge.of(2, [(3, 0.5)], 0.1).probability, 4)
         0.05
         """
-        chance = at_least(fitting, rows, by_accident) * pattern
-        return cls(min(1.0, max(float(LEAST), chance)), rows, fitting, by_accident, pattern)
+        rows = sum(size for size, _ in tries)
+        mean = sum(size * chance for size, chance in tries) / max(1, rows)
+        chance = at_least(fitting, tries) * pattern
+        return cls(min(1.0, max(float(LEAST), chance)), rows, fitting, mean, pattern)
 
 
 def stated(
@@ -74,46 +83,85 @@ def stated(
 ) -> FalseCharge:
     """The chance that is stated with a charge."""
     leak, handed = evidence.leak, evidence.knowledge.handed
-    rows = outspoken(leak)
-    chances = [] if original is None else [accident_in_original(leak, rows, original)]
-    for v, imprint in imprints.items():
-        version = handed.versions[v]
-        if original is None and imprint is not None and version.recipient in charged and version.cuts:
-            trees = [handed.trees[place] for place in zip(version.columns, version.digests, strict=True)]
-            chances.append(accident_in_version(leak, rows, imprint, trees))
+    known = [(handed.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
+    tries = []
+    for rows in details(leak):
+        if original is not None:
+            chance = accident_in_original(leak, rows, original)
+        else:
+            chance = _accident_in_versions(leak, rows, handed, known, charged)
+        tries.append((int(rows.sum()), chance))
     single = any(len(chosen) == 1 for chosen in found.sets)
-    share = charging_share(evidence, single=single)
-    fitting = int((rows & evidence.kept).sum())
-    return FalseCharge.of(int(rows.sum()), fitting, max(chances, default=1.0), share)
+    share = charging_share(evidence, single=single) if len(tries) == 1 else 1.0
+    return FalseCharge.of(int(evidence.kept.sum()), tries, share)
 
 
-def at_least(fits: int, rows: int, chance: float) -> float:
-    """The chance of at least so many fits in so many independent rows.
+def at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
+    """The chance of at least so many fits in independent rows: so many rows with that chance each.
 
-    >>> at_least(2, 2, 0.5), at_least(0, 5, 0.1), at_least(1, 3, 1.0)
-    (0.25, 1.0, 1.0)
+    >>> at_least(2, [(2, 0.5)]), at_least(1, [(3, 1.0)]), at_least(2, [(1, 0.5)] * 2)
+    (0.25, 1.0, 0.25)
     """
-    if fits <= 0 or chance >= 1:
-        return 1.0
-    if chance <= 0:
-        return 0.0
-    hit, miss = log(chance), log1p(-chance)
-    terms = [
-        lgamma(rows + 1) - lgamma(k + 1) - lgamma(rows - k + 1) + k * hit + (rows - k) * miss
-        for k in range(fits, rows + 1)
-    ]
-    top = max(terms)
-    return min(1.0, exp(top) * sum(exp(term - top) for term in terms))
+    chances = np.ones(1)
+    for rows, chance in tries:
+        chances = np.convolve(chances, _binomial(rows, chance))
+    return float(min(1.0, chances[max(0, fits) :].sum()))
 
 
-def outspoken(leak: Leak) -> Flags:
-    """The readable rows without gaps: no cell says nothing, in a column where others say something."""
-    rows = leak.legible.copy()
+def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
+    """The chance of every number of fits."""
+    if not 0 < chance < 1:
+        sure = np.zeros(rows + 1)
+        sure[rows if chance >= 1 else 0] = 1.0
+        return sure
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, rows + 1)))))
+    fits = np.arange(rows + 1)
+    ways = logs[-1] - logs - logs[::-1]
+    result: NDArray[np.float64] = np.exp(ways + fits * log(chance) + (rows - fits) * log1p(-chance))
+    return result
+
+
+def details(leak: Leak) -> list[Flags]:
+    """The readable rows, apart by the levels that their cells have; the commonest combinations first."""
+    levels = []
     for j, name in enumerate(leak.names):
-        mute = np.all([leak.nodes(j, tree) == ROOT for tree in leak.trees[name]], axis=0)[leak.codes[j]]
-        if not mute[leak.legible].all():
-            rows &= ~mute
-    return rows if rows.any() else leak.legible
+        read = [(tree, leak.nodes(j, tree)) for tree in leak.trees[name]]
+        known = [np.where(nodes != UNKNOWN, tree.level[nodes], UNKNOWN) for tree, nodes in read]
+        levels.append(np.max(known, axis=0)[leak.codes[j]])
+    rows = np.flatnonzero(leak.legible)
+    _, which, size = np.unique(
+        np.stack(levels, axis=1)[rows], axis=0, return_inverse=True, return_counts=True
+    )
+    place = np.argsort(np.argsort(-size, kind="stable"))[which.ravel()]
+    groups = []
+    for group in range(min(len(size), GROUPS)):
+        mine = np.zeros(len(leak.legible), dtype=bool)
+        mine[rows[np.minimum(place, GROUPS - 1) == group]] = True
+        groups.append(mine)
+    return groups
+
+
+def _accident_in_versions(
+    leak: Leak,
+    rows: Flags,
+    handed: Handed,
+    known: Sequence[tuple[Version, Imprint]],
+    charged: Collection[str],
+) -> float:
+    """The chance of a fit, from what is remembered of versions, first of all those of the charged.
+
+    Versions that show the whole of one table hold a row all, or it is not about it: the least chance counts.
+    Of others, the row must be in that of the charged: the largest chance among them counts.
+    """
+    chances: dict[str, list[float]] = {}
+    order = sorted(known, key=lambda pair: pair[0].recipient not in charged)
+    for version, imprint in order:
+        event = chances.setdefault(version.event, [])
+        if len(event) < COMPARED and (version.whole or version.recipient in charged):
+            trees = [handed.trees[place] for place in zip(version.columns, version.digests, strict=True)]
+            event.append(accident_in_version(leak, rows, imprint, trees))
+    whole = {version.event for version, _ in known if version.whole}
+    return max((min(c) if event in whole else max(c) for event, c in chances.items() if c), default=1.0)
 
 
 def accident_in_version(leak: Leak, rows: Flags, imprint: Imprint, trees: Sequence[ReadingTree]) -> float:
