@@ -48,6 +48,6 @@ print(module.Plan is sf.Plan, sf.protect.plan is module)
 """
     assert python(code).splitlines() == [
         "True True True",
-        "['data', 'policy', 'earlier', 'against', 'chain', 'progress']",
+        "['data', 'policy', 'earlier', 'against', 'chain', 'memory', 'progress']",
         "True True",
     ]

@@ -131,10 +131,13 @@ def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypa
     _, verdicts = protect_file(frame, POLICY, tmp_path / "safe.parquet")
     assert (tmp_path / "safe.parquet" / "_manifest.json").is_file() and all(v.holds for v in verdicts)
     assert {p.name for p in tmp_path.iterdir()} == {"safe.parquet"}
-    from sfumato.journey import publishing
+    from sfumato.journey import judging
 
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
-    monkeypatch.setattr(publishing, "_with_priors", lambda *_: sf.Policy.from_dict(stricter))
+    honest = judging.recheck
+    monkeypatch.setattr(
+        judging, "recheck", lambda file, _, **more: honest(file, sf.Policy.from_dict(stricter), **more)
+    )
     with pytest.raises(BrokenPromise):
         protect_file(frame, POLICY, tmp_path / "unsafe.parquet")
     assert {p.name for p in tmp_path.iterdir()} == {"safe.parquet"}
