@@ -86,7 +86,7 @@ def _suspect(suspect: Suspect) -> tuple[str, ...]:
     cells = [suspect.recipient, standing, f"release {suspect.release}"]
     cells.append("" if suspect.rows is None else f"{several(suspect.rows, 'row')} in it")
     if suspect.only:
-        cells.append("only they had " + "; ".join(" with ".join(names) for names in suspect.only))
+        cells.append("nobody else alone had " + "; ".join(" with ".join(names) for names in suspect.only))
     return tuple(cells)
 
 
