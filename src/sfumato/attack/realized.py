@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.declare.meeting import Meeting, left_in
-from sfumato.terms.chain import Chain, place
+from sfumato.terms.chain import Chain, Side, place
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.marks import among, label_marks
 from sfumato.terms.microdata import Codes, Counts, Microdata
 from sfumato.terms.packing import Packing, sort_and_count
+
+BLOCK = 1 << 17
+"""Rows looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +42,7 @@ class Realized:
             if not sizes:
                 found.append(np.zeros(table.distinct, np.int32))
                 continue
-            packing = Packing(sizes)
-            shown = packing.pack(
-                [cut[table.codes(n)] for cut, n in zip(side.node_of, chain.names, strict=True)]
-            )
-            known = packing.pack(list(side.nodes.T))
-            order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
-            found.append(order[place(known[:, order[:-1]], shown)])
+            found.append(_class_of(table, side, chain.names, Packing(sizes)))
         return cls(times(imprints, table, since), tuple(found))
 
     def left(self, meeting: Meeting, time: int) -> Counts:
@@ -54,9 +52,31 @@ class Realized:
         if any(np.any(classes < 0) for classes in chosen):
             raise BadData("a row of the data is in a class that a release does not show")
         packing = Packing(tuple(int(c.max(initial=0)) + 1 for c in chosen))
-        words, _ = sort_and_count(packing.pack(chosen))
+        packed = packing.pack(chosen)
+        words, _ = sort_and_count(packed[:, _heads(packed)])
         cells = {time + i: packing.unpack(words, i) for i in range(len(chosen))}
         return left_in(meeting, time, cells)
+
+
+def _class_of(table: Microdata, side: Side, names: Sequence[str], packing: Packing) -> Codes:
+    """The class of every distinct row in a release (-1: none), block by block to stay near the processor."""
+    known = packing.pack(list(side.nodes.T))
+    order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
+    known, found = known[:, order[:-1]], np.empty(table.distinct, np.int32)
+    for start in range(0, table.distinct, BLOCK):
+        here = slice(start, start + BLOCK)
+        part = replace(table, words=table.words[:, here], counts=table.counts[here])
+        shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
+        head = _heads(shown)
+        class_of = order[place(known, shown[:, head])]
+        found[here] = np.repeat(class_of, np.diff(head, append=shown.shape[1]))
+    return found
+
+
+def _heads(packed: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where a run of equal keys begins: rows are sorted, so runs are long, and only heads need a search."""
+    change = np.any(packed[:, 1:] != packed[:, :-1], axis=0)
+    return np.flatnonzero(np.append(np.ones(min(1, packed.shape[1]), dtype=bool), change))
 
 
 def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> Codes:

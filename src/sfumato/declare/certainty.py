@@ -30,7 +30,8 @@ PROGRAMS = 300
 
 @dataclass(frozen=True)
 class Certainty:
-    """How the targets of a chain were decided: with fewer than k candidates, and not at all."""
+    """Targets of a chain with fewer than k candidates, and those that were not decided; not all of them are
+    counted, since one is enough."""
 
     few: int
     open: int
@@ -195,7 +196,6 @@ def _settled(chain: Chain, doubtful: list[_Doubtful], reached: list[Counts], k: 
     except WrongCall:
         return Certainty(0, len(left))
     numbers = [_class_numbers(chain, side) for side in chain.releases]
-    still_open = 0
     for time, nodes in left:
         leaf = [int(t.low[v]) for t, v in zip(chain.trees, nodes.tolist(), strict=True)]
         classes = []
@@ -203,9 +203,9 @@ def _settled(chain: Chain, doubtful: list[_Doubtful], reached: list[Counts], k: 
             shown = tuple(int(cut[x]) for cut, x in zip(side.node_of, leaf, strict=True))
             classes.append(number[shown])
         exact = worlds.left((time, tuple(classes)))
-        still_open += exact is None
-        few += exact is not None and 0 < exact < k
-    return Certainty(few, still_open)
+        if exact is None or 0 < exact < k:  # one is enough to say no
+            return Certainty(int(exact is not None), int(exact is None))
+    return Certainty(0, 0)
 
 
 def _class_numbers(chain: Chain, side: Side) -> dict[tuple[int, ...], int]:

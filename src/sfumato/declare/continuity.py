@@ -13,7 +13,6 @@ from sfumato.declare.history import History, side_under
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
-from sfumato.terms.card import several
 from sfumato.terms.chain import Chain, Side, place
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
@@ -101,9 +100,7 @@ class Continuity:
         self._exactly = len(self.history.sides) > 1
         roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         if self._exactly and (root := self._decided(roots)).holds is not True:
-            unsure = (
-                f"for {several(root.open, 'target')} it cannot be decided whether the earlier releases leave"
-            )
+            unsure = "it cannot be decided whether the earlier releases together leave everybody"
             known = "the earlier releases together leave somebody fewer than"
             raise RefusedByHistory(
                 f"{unsure if root.holds is None else known} {self.k} candidates",
@@ -139,7 +136,7 @@ class Continuity:
         if self._exactly:
             decided = self._decided(node_of)
             if decided.holds is None:
-                return Answer.LATER, f"whether {decided.open} targets keep {self.k} candidates stays open"
+                return Answer.LATER, f"it cannot be decided whether everybody keeps {self.k} candidates"
             least = min(least, 0) if decided.few else self.k
         if least < self.k:
             return Answer.LATER, f"it would look as if somebody kept fewer than {self.k} candidates"

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.kernels.filling import GAVE_UP, YES, fill
 
-STEPS = 3_000_000
+STEPS = 1_000_000
 """So many nodes of the search tree, then it gives up."""
 WIDEST = 2_000
 """Components of more cells than this are not looked at."""

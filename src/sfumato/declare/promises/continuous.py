@@ -144,7 +144,7 @@ class Continuous(Declared):
             holds = decided.holds
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
-                reason = f"{several(decided.open, 'target is', 'targets are')} too large to decide exactly"
+                reason = "some targets are too large to decide exactly"
         if self.survivors and holds and not self._all_survive(history, meeting):
             holds, reason = False, "what remains for somebody does not keep the other promises"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
