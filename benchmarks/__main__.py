@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon", "fingerprint")
-GENERATED = ("rows", "splitting", "continuous", "freeform", "quasi_sensitive")
+GENERATED = ("rows", "spark", "splitting", "continuous", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "ledger", "scale", "trace", "start")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,21 +14,33 @@ from sfumato.terms.errors import BadData
 ANOTHER_TABLE = "this is not the table that was planned"
 
 
+TALKATIVE = "DataFrameQueryContextLogger"
+"""The logger to which PySpark writes, cells included, why a query failed."""
+
+
 @contextmanager
 def asked(what: str) -> Iterator[None]:
     """Run something in Spark; if it fails, say what failed and nothing that Spark says."""
     try:
-        yield
+        with _silenced():
+            yield
     except (PySparkException, Py4JError) as error:
-        ours = ANOTHER_TABLE in str(error)
-    else:
-        return
-    if ours:
-        raise another_table()
-    raise BadData(
-        f"Spark could not finish {what}; nothing was published",
-        remedy="Spark's own log says why: memory, disk, a lost worker, or a cell that it could not read.",
-    )
+        if ANOTHER_TABLE in str(error):
+            raise another_table() from None
+        raise BadData(
+            f"Spark could not finish {what}; nothing was published",
+            remedy="Spark's own log says why: memory, disk, a lost worker, or a cell that it could not read.",
+        ) from None
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    log = logging.getLogger(TALKATIVE)
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def another_table() -> BadData:

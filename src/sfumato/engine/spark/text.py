@@ -68,10 +68,15 @@ def _decimal(cell: Column, scale: int) -> Column:
 
 
 def _moment(cell: Column, *, zoned: bool) -> Column:
+    """A point in time that is known the world over is written in UTC, as it leaves Spark."""
+    if zoned:
+        seconds = (F.unix_micros(cell).cast("decimal(20,0)") / F.lit(1_000_000)).cast("decimal(18,6)")
+        epoch = F.lit("1970-01-01").cast("timestamp_ntz")
+        cell = epoch + F.make_dt_interval(F.lit(0), F.lit(0), F.lit(0), seconds)
     whole = F.date_format(cell, "yyyy-MM-dd'T'HH:mm:ss")
     part = F.regexp_replace(F.date_format(cell, ".SSSSSS"), r"\.?0+$", "")
     if zoned:
-        return F.concat(whole, part, F.date_format(cell, "xxx"))
+        return F.concat(whole, part, F.lit("+00:00"))
     day = F.date_format(cell, "yyyy-MM-dd")
     return F.when((F.date_trunc("day", cell) == cell), day).otherwise(F.concat(whole, part))
 

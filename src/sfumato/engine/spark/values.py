@@ -52,5 +52,7 @@ def occurring(
     for number, name in enumerate(cells):
         mine = table.filter(pc.equal(table["which"], number))
         column = mine[f"v{slots.index(kinds[name])}"].combine_chunks()
+        if pa.types.is_timestamp(column.type) and column.type.tz:
+            column = column.cast(pa.timestamp(column.type.unit, "UTC"))
         found[name] = Occurring(column, mine["n"].combine_chunks())
     return found
