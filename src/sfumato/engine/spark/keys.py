@@ -42,9 +42,9 @@ class Coded:
     values: pa.Array
     ranks: NDArray[np.int64]
 
-    def lookup(self, code: str, shift: int, **more: pa.Array) -> Lookup:
+    def lookup(self, code: str, shift: int) -> Lookup:
         """Join the rank of every row, moved to its place in the key."""
-        return Lookup(self.cell, self.values, {code: to_arrow(self.ranks << shift), **more})
+        return Lookup(self.cell, self.values, {code: to_arrow(self.ranks << shift)})
 
 
 def as_text(found: Occurring, name: str, form: SetForm | None) -> pa.Array:

@@ -20,7 +20,7 @@ from sfumato.engine.spark.asking import ANOTHER_TABLE, another_table, asked
 from sfumato.engine.spark.classing import ByColumn, ByRow, arrow_words, classing
 from sfumato.engine.spark.counting import without_gaps
 from sfumato.engine.spark.keys import Coded, packed, planned, with_person
-from sfumato.engine.spark.lookups import look_up, match
+from sfumato.engine.spark.lookups import Lookup, look_up, match
 from sfumato.engine.spark.numbering import numbered
 from sfumato.engine.spark.opened import Opened
 from sfumato.engine.spark.text import text_of
@@ -79,19 +79,39 @@ class Recoder:
         if found != checksum.expected(self.table.words, self.table.counts):
             raise another_table()
 
-    def _keyed(self, frame: DataFrame) -> tuple[DataFrame, list[str]]:
-        """The rows with their packed keys."""
+    def _keyed(
+        self, frame: DataFrame, how: ByColumn | ByRow | None = None, *, keyed: bool = True
+    ) -> tuple[DataFrame, list[str]]:
+        """The rows with their packed keys, and with what `how` needs: every column is looked up once."""
         packing = self.table.packing
-        codes = [f"k{i}" for i in range(len(packing.sizes))]
-        lookups = [c.lookup(codes[i], packing.places[i][1]) for i, c in enumerate(self.coded)]
+        codes = [f"k{i}" for i in range(len(packing.sizes))] if keyed else []
+        lookups = []
+        for i, (coded, more) in enumerate(zip(self.coded, self._more(how), strict=True)):
+            own = {codes[i]: to_arrow(coded.ranks << packing.places[i][1])} if keyed else {}
+            if own or more:
+                lookups.append(Lookup(coded.cell, coded.values, {**own, **more}))
         person = self.table.person_column
-        if person is not None:
+        if keyed and person is not None:
             frame, people = with_person(self.opened, frame, person, rows=self.table.rows)
             if max(1, people) != packing.sizes[-1]:
                 raise another_table()
             shift = packing.places[-1][1]
             frame = frame.withColumn(codes[-1], F.shiftleft(F.col("person"), shift)).drop("person", "who")
-        return packed(look_up(frame, lookups), packing, codes)
+        frame = look_up(frame, lookups)
+        return packed(frame, packing, codes) if keyed else (frame, [])
+
+    def _more(self, how: ByColumn | ByRow | None) -> list[dict[str, pa.Array]]:
+        """What the values of each planned column become besides their part of the key."""
+        found: list[dict[str, pa.Array]] = [{} for _ in self.coded]
+        keys = [i for i, column in enumerate(self.table.columns) if column.role.is_key]
+        for j, i in enumerate(keys):
+            ranks = self.coded[i].ranks
+            if isinstance(how, ByColumn):
+                node = how.nodes[j][ranks] << how.packing.places[j][1]
+                found[i] = {f"n{j}": to_arrow(node), f"l{j}": how.labels[j].take(to_arrow(ranks))}
+            elif isinstance(how, ByRow) and how.packing is not None:
+                found[i] = {f"q{j}": to_arrow(ranks << how.packing.places[j][1])}
+        return found
 
     def rows(self, drop: Sequence[str], last: Sequence[str] = (), *, keyed: bool = False) -> Rows:
         """The published rows; `keyed` asks for their packed keys beside them."""
@@ -100,9 +120,8 @@ class Recoder:
         how = classing(self.recoding)
         sets = {p: c.name for c in table.columns if c.form for p in (c.form.parts or (c.name,))}
         rewritten = [name for name in self.recoding.rewritten if name in {sets.get(n, n) for n in names}]
-        frame = self.opened.frame
-        if keyed or rewritten or (isinstance(how, ByRow) and how.packing is None):
-            frame, _ = self._keyed(frame)
+        keyed = keyed or len(rewritten) > 0 or (isinstance(how, ByRow) and how.packing is None)
+        frame, _ = self._keyed(self.opened.frame, how, keyed=keyed)
         frame = self._by_column(frame, how) if isinstance(how, ByColumn) else self._by_row(frame, how)
         cells = {name: F.col(self.opened.at(name)) for name in names}
         for name in set(keys) & set(names):
@@ -130,37 +149,25 @@ class Recoder:
         return [*names, *last]
 
     def _by_column(self, frame: DataFrame, how: ByColumn) -> DataFrame:
-        lookups = []
-        for j, coded in enumerate(self._key_codes()):
-            node = how.nodes[j][coded.ranks] << how.packing.places[j][1]
-            label = how.labels[j].take(to_arrow(coded.ranks))
-            lookups.append(coded.lookup(f"r{j}", 0, **{f"n{j}": to_arrow(node), f"l{j}": label}))
-        frame = look_up(frame, lookups)
-        for j in range(len(lookups)):
-            known = F.when(F.col(f"n{j}").isNotNull(), F.col(f"l{j}"))
+        nodes = [f"n{j}" for j in range(len(how.nodes))]
+        for j, node in enumerate(nodes):
+            known = F.when(F.col(node).isNotNull(), F.col(f"l{j}"))
             frame = frame.withColumn(f"l{j}", known.otherwise(F.raise_error(F.lit(ANOTHER_TABLE))))
         if how.gone.shape[1] == 0:
-            return frame
-        frame, words = packed(frame, how.packing, [f"n{j}" for j in range(len(lookups))], into="g")
+            return frame.drop(*nodes)
+        frame, words = packed(frame, how.packing, nodes, into="g")
         return match(frame, arrow_words(how.gone, words), on=words, how="left_anti")
 
     def _by_row(self, frame: DataFrame, how: ByRow) -> DataFrame:
-        if how.packing is None:
-            words = [f"w{i}" for i in range(len(how.words))]
-        else:
-            places = how.packing.places
-            codes = [f"q{j}" for j in range(len(places))]
-            keys = zip(codes, self._key_codes(), places, strict=True)
-            frame = look_up(frame, [coded.lookup(code, shift) for code, coded, (_, shift, _) in keys])
+        words = [f"w{i}" for i in range(len(how.words))]
+        if how.packing is not None:
+            codes = [f"q{j}" for j in range(len(how.packing.sizes))]
             frame, words = packed(frame, how.packing, codes, into="g")
         found = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
         frame = match(frame, found, on=words, how="inner")
         shown = {f"l{j}": labels for j, labels in enumerate(how.labels)}
         every = {"class": to_arrow(np.arange(self.recoding.count)), **shown}
         return match(frame, every, on=["class"], how="inner") if shown else frame
-
-    def _key_codes(self) -> list[Coded]:
-        return [c for c, column in zip(self.coded, self.table.columns, strict=True) if column.role.is_key]
 
     def _rewritten(
         self, frame: DataFrame, name: str, others: Sequence[Cell], cells: dict[str, Cell]
