@@ -33,19 +33,19 @@ from sfumato.terms.term_sets import UNIT, SetForm
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Published rows: the cells of every column by name, and by what they are ordered."""
+    """Published rows: the cells of every column by name; `order` says where they are not ordered by these."""
 
     frame: DataFrame
     cells: dict[str, Cell]
-    order: tuple[Cell, ...]
+    order: dict[str, Cell]
 
     def ordered(self, extra: Sequence[str] = ()) -> DataFrame:
         """All rows in canonical order, in columns p0, p1, … and the `extra` ones."""
         shown = [cell.alias(f"p{i}", metadata={}) for i, cell in enumerate(self.cells.values())]
-        keys = [cell.alias(f"o{i}") for i, cell in enumerate(self.order)]
-        frame = self.frame.select(*shown, *keys, *extra)
-        by = [F.col(f"o{i}").asc_nulls_last() for i in range(len(keys))]
-        return frame.orderBy(*by).drop(*(f"o{i}" for i in range(len(keys))))
+        own = {name: f"o{i}" for i, name in enumerate(self.cells) if name in self.order}
+        frame = self.frame.select(*shown, *(self.order[name].alias(own[name]) for name in own), *extra)
+        by = [F.col(own.get(name, f"p{i}")).asc_nulls_last() for i, name in enumerate(self.cells)]
+        return frame.orderBy(*by).drop(*own.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +132,11 @@ class Recoder:
         for column in table.columns:
             if column.form and column.form.parts and column.name not in rewritten:
                 cells |= {p: self._zero_or_one(p) for p in column.form.parts if p in names}
-        order = tuple(self._order(name, cells[name]) for name in names if name not in last)
+        order = {name: self._order(name, cells[name]) for name in names if name in self._sets}
         for i, name in enumerate(last):
             frame = self._numbers(frame, name, f"number{i}")
             cells[name] = F.col(f"number{i}")
-        return Rows(frame, cells, (*order, *(cells[name] for name in last)))
+        return Rows(frame, cells, order)
 
     def _published(self, drop: Sequence[str], last: Sequence[str]) -> list[str]:
         for name in (*drop, *last):
@@ -207,12 +207,14 @@ class Recoder:
 
     def _order(self, name: str, cell: Cell) -> Cell:
         """What rows are ordered by: term sets by their text, whatever joins the terms in the source."""
-        form = next((c.form for c in self.table.columns if c.name == name), None)
-        if form is None:
-            return cell
         if isinstance(self.opened.kind(name), ArrayType):
             return F.array_join(cell, UNIT)
-        return F.replace(cell, F.lit(form.separator), F.lit(UNIT))
+        return F.replace(cell, F.lit(self._sets[name].separator), F.lit(UNIT))
+
+    @property
+    def _sets(self) -> dict[str, SetForm]:
+        """The columns of term sets that are one column of the source."""
+        return {c.name: c.form for c in self.table.columns if c.form and not c.form.parts}
 
     def _numbers(self, frame: DataFrame, name: str, into: str) -> DataFrame:
         """Numbers that tell which cells are equal and nothing else: in the order of a salted hash."""
