@@ -3,7 +3,6 @@
 import doctest
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +46,8 @@ def test_console_blocks_print_what_they_say(page, tmp_path):
     for text in blocks(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
             done = subprocess.run(
-                shlex.split(command),
+                command,
+                shell=True,
                 cwd=tmp_path,
                 env=environment,
                 capture_output=True,
