@@ -134,7 +134,7 @@ def test_checksums(spark):
 def test_the_packed_table_comes_in_parts_or_not_at_all(spark):
     words = np.arange(100)
     table = spark.createDataFrame(pa.table({"w0": words, "n": words + 1}))
-    found, counts = fetched(table, ["w0"], at_most=100, part=7)
+    found, counts = fetched(table, ["w0"], at_most=100, part=7 * 16)
     assert sorted(zip(found[0].tolist(), counts.tolist(), strict=True)) == [(i, i + 1) for i in range(100)]
     cells = {"a": [str(i) for i in range(20)]}
     with pytest.raises(BadData, match="20 distinct rows, and the driver takes 10") as refusal:

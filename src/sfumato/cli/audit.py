@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -34,6 +35,7 @@ def audit(
     reference: ReferenceFile = None,
     as_json: AsJson = False,
     strict: Strict = False,
+    engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     show_values: ShowValues = False,
@@ -52,7 +54,7 @@ def audit(
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         found = journey.audit(
-            data,
+            read_by(engine, data),
             policy,
             reference=reference,
             against=against,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import AsJson, Charts, Data, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -53,6 +54,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     suggest: Suggest = None,
     preset: PresetName = None,
     charts: Charts = None,
+    engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     as_json: AsJson = False,
@@ -79,7 +81,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         found = journey.discover(
-            data,
+            read_by(engine, data),
             k=k,
             mode=mode,
             fraction=fraction,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -23,7 +24,7 @@ from sfumato.cli.terminal import document, progress_bar, say, talk
 from sfumato.cli.warning import warn
 
 
-def protect(
+def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
     out: Annotated[
@@ -37,6 +38,7 @@ def protect(
         bool, typer.Option("--explain", help="Say what kept each column from being finer.")
     ] = False,
     overwrite: Overwrite = False,
+    engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     show_values: ShowValues = False,
@@ -55,15 +57,16 @@ def protect(
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     allowed = Memory.of(memory, spill=spill)
+    table = read_by(engine, data)
     with progress_bar() as progress:
-        warn(policy, data, progress=progress)
+        warn(policy, table, progress=progress)
         if out is None or dry_run:
             plan = journey.protect(
-                data, policy, against=against, chain=chain, memory=allowed, progress=progress
+                table, policy, against=against, chain=chain, memory=allowed, progress=progress
             )
         else:
             plan, _ = journey.protect_file(
-                data,
+                table,
                 policy,
                 out,
                 against=against,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import (
     AsJson,
     Chain,
@@ -47,6 +48,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     ] = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
+    engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     as_json: AsJson = False,
@@ -70,10 +72,11 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
         )
     places_of(recipients_of(to))
+    table = read_by(engine, data)
     with progress_bar() as progress:
-        warn(policy, data, progress=progress)
+        warn(policy, table, progress=progress)
         receipt = journey.release(
-            data,
+            table,
             policy,
             ledger=ledger if dry_run else _writable(Ledger(ledger, key=key)),
             overrides=override or (),

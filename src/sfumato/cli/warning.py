@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Any
 
 from sfumato.cli.terminal import talk
 from sfumato.terms.errors import SfumatoError
 from sfumato.terms.progress import Progress, silent
 
 
-def warn(policy: Path, data: Path | None = None, *, progress: Progress = silent) -> None:
+def warn(policy: Path, data: Any = None, *, progress: Progress = silent) -> None:
     """On stderr, first of all: what is allowed and probably not meant. Errors are left to the verb itself."""
     from sfumato import journey
 

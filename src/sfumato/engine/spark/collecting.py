@@ -19,8 +19,8 @@ from sfumato.terms.packing import Words
 LIMIT = 1 << 28
 """Distinct rows that a driver takes: with one word and a count, 4 GiB."""
 
-PART = 1 << 23
-"""Distinct rows fetched at a time: far below what Spark hands over in one result."""
+PART = 1 << 29
+"""Bytes fetched at a time: half of what Spark hands over in one result unless it is told otherwise."""
 
 
 @contextmanager
@@ -38,7 +38,8 @@ def fetched(
     table: DataFrame, words: Sequence[str], *, at_most: int, limit: int = LIMIT, part: int = PART
 ) -> tuple[Words, NDArray[np.int64]]:
     """The words and counts (column n) of all rows; `at_most` is a bound that is known beforehand."""
-    if at_most <= min(part, limit):
+    fits = max(1, part // (8 * (len(words) + 1)))
+    if at_most <= min(fits, limit):
         with asked("counting"):
             return _arrays([table.select(*words, "n").toArrow()], words)
     with kept(table) as held:
@@ -49,7 +50,7 @@ def fetched(
                 f"the packed table has {rows:,} distinct rows, and the driver takes {limit:,}",
                 remedy="Give columns with many values a start level in the policy, or raise the limit.",
             )
-        parts = -(-max(1, rows) // part)
+        parts = -(-max(1, rows) // fits)
         place = F.pmod(F.xxhash64(*words), F.lit(parts))
         with asked("fetching counts"):
             tables = [held.where(place == i).select(*words, "n").toArrow() for i in range(parts)]
