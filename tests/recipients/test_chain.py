@@ -2,11 +2,16 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
 from recipients.test_release import people
+from sfumato.journey.protecting import counted
+from sfumato.protect.framing import Shown
+from sfumato.protect.pooling import meet_of
+from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
 from sfumato.terms.imprint import Imprint
 
@@ -61,6 +66,33 @@ def test_everybody_is_held_against_what_they_have(go, tmp_path, coalition):
     assert len(mine) == 2
     others = [json.dumps(r.cuts, sort_keys=True) for r in records[2:]]
     assert len(set(others)) == 3, "each has its own"
+
+
+def test_any_coalition_is_held_against_everything(go, tmp_path):
+    """Two recipients, two releases, all four tables on one desk: everybody keeps k candidates."""
+    rules = policy(coalition="any")
+    go(batches(1), rules, "one", NAMES)
+    event = go(batches(1, 2), rules, "two", NAMES)
+    assert [r.record.sequence for r in event.receipts] == [3, 4]
+    with sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True) as ledger:
+        assert ledger.verify().holds
+        records = ledger.history("main")
+    table = counted(batches(1, 2), rules)
+    trees = {c.name: c.taxonomy for c in table.keys}
+    versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
+    shape = Shown(table)
+    for one, other in ((0, 1), (2, 3)):
+        assert not shape.builds([versions[one]], versions[other])
+        assert not shape.builds([versions[other]], versions[one])
+    frame = batches(1, 2)
+    old = frame["since"].to_numpy() == "Q1"
+    fine = meet_of(versions)
+    for some in (old, ~old):
+        keys = [
+            fine[c.name].node_of[[c.taxonomy.rank(v) for v in frame.filter(some)[c.name]]] for c in table.keys
+        ]
+        _, sizes = np.unique(np.stack(keys, axis=1), axis=0, return_counts=True)
+        assert sizes.min() >= 3, "whoever knows somebody's values, batch and all four tables"
 
 
 def test_people_who_vanish_are_refused(go, tmp_path):

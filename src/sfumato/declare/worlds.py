@@ -9,14 +9,18 @@ the small ones and gives up on the others.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.kernels.filling import GAVE_UP, YES, fill
 
-STEPS = 1_000_000
-"""So many nodes of the search tree, then it gives up."""
+STEPS = 5_000_000
+"""So many looks at cells, over all values of a target and all numbers that are tried; then it gives up."""
 WIDEST = 2_000
 """Components of more cells than this are not looked at."""
+
+Patience = NDArray[np.int64]
+"""What is left of the steps, a single number."""
 
 Cell = tuple[int, tuple[int, ...]]
 """The time somebody came, and their class in every release from then on."""
@@ -42,24 +46,29 @@ class Worlds:
             cell = (found.time, classes[int(owner)])
             self._by_value.setdefault(int(value), {})[cell] = int(count)
 
+    @staticmethod
+    def patience() -> Patience:
+        """Enough for one target, or for several that share it."""
+        return np.array([STEPS], np.int64)
+
     def left(self, cell: Cell) -> int | None:
         """The sum over the values of the most people that some world has in the cell; `None`: too large."""
         found = self.survivors(cell)
         return None if found is None else sum(found.values())
 
-    def survivors(self, cell: Cell) -> dict[int, int] | None:
+    def survivors(self, cell: Cell, patience: Patience | None = None) -> dict[int, int] | None:
         """For every value, the most people that some world has in the cell, where that is anybody."""
-        found = {}
+        found, patience = {}, self.patience() if patience is None else patience
         for value, cells in self._by_value.items():
             if cell in cells:
-                most = self._most(cell, value, cells)
+                most = self._most(cell, value, cells, patience)
                 if most is None:
                     return None
                 if most:
                     found[value] = most
         return found
 
-    def _most(self, target: Cell, value: int, cells: dict[Cell, int]) -> int | None:
+    def _most(self, target: Cell, value: int, cells: dict[Cell, int], patience: Patience) -> int | None:
         component = _component(target, cells)
         if len(component) > WIDEST:
             return None
@@ -74,12 +83,13 @@ class Worlds:
         order = np.argsort(flat, kind="stable")
         members = np.repeat(np.arange(len(others), dtype=np.int32), np.diff(start))[order]
         begin = np.searchsorted(flat[order], np.arange(len(rows) + 1))
-        for amount in range(cells[target], -1, -1):
+        forced = {int(held[row]) for row in through[0] if begin[row] == begin[row + 1]}
+        for amount in range(cells[target], -1, -1) if not forced else sorted(forced):
             left = held.copy()
             left[through[0]] -= amount
-            if np.any(left < 0) or np.any((left > 0) & (np.diff(begin) == 0)):
+            if len(forced) > 1 or np.any(left < 0):
                 continue
-            answer = fill(start, flat, left, (begin, members), STEPS)
+            answer = fill(start, flat, left, (begin, members), patience)
             if answer == GAVE_UP:
                 return None
             if answer == YES:

@@ -21,7 +21,9 @@ def _most(variable: int, start: Longs, through: Ints, left: Longs) -> int:
 
 
 @njit(cache=True)
-def _within_reach(place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints]) -> bool:
+def _within_reach(
+    place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints], patience: Longs
+) -> bool:
     """Whether the variables after this place can still use up the sums that it is part of."""
     begin, member = members
     for i in range(start[place], start[place + 1]):
@@ -29,6 +31,7 @@ def _within_reach(place: int, start: Longs, through: Ints, left: Longs, members:
         for m in range(begin[row + 1] - 1, begin[row] - 1, -1):
             if member[m] <= place or reach >= left[row]:
                 break
+            patience[0] -= 1
             reach += _most(member[m], start, through, left)
         if reach < left[row]:
             return False
@@ -36,12 +39,13 @@ def _within_reach(place: int, start: Longs, through: Ints, left: Longs, members:
 
 
 @njit(cache=True)
-def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], patience: int) -> int:
+def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], patience: Longs) -> int:
     """Whether whole numbers can be given to variables so that every sum comes out.
 
     Variable v is part of the sums `through[start[v] : start[v+1]]`; `members` lists the variables of every
     sum, ascending, and where they begin. Larger numbers are tried first; a branch ends where a sum cannot be
-    used up any more. Gives up after `patience` steps.
+    used up any more. Every look at a variable takes one off `patience`, a single number that goes on to the
+    next call; gives up where it is used up.
     """
     count = len(start) - 1
     left, amount = sums.copy(), np.full(count + 1, -1, np.int64)
@@ -52,8 +56,8 @@ def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], 
                 return YES
             place -= 1
             continue
-        patience -= 1
-        if patience < 0:
+        patience[0] -= 1
+        if patience[0] < 0:
             return GAVE_UP
         if amount[place] < 0:
             amount[place] = _most(place, start, through, left) + 1
@@ -66,7 +70,7 @@ def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], 
             continue
         for i in range(start[place], start[place + 1]):
             left[through[i]] -= amount[place]
-        if _within_reach(place, start, through, left, members):
+        if _within_reach(place, start, through, left, members, patience):
             place += 1
             amount[place] = -1
     return NO

@@ -27,6 +27,9 @@ from sfumato.terms.promise import Cuts
 
 __all__ = ["Held", "Version", "Versions"]
 
+RUNGS = tuple(Fraction(p, 100) for p in (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000))
+"""Tolerances whose patterns are searched by themselves; between them the family before is extended."""
+
 SPARE = 8
 """So many versions a family should have, even where fewer recipients are named."""
 
@@ -62,9 +65,13 @@ class Versions:
         return len(self.family(tolerance))
 
     def family(self, tolerance: Fraction | None = None) -> Indices:
-        """Patterns that can be handed out together, the best first; always the same ones."""
-        window = self._window(self.rule.tolerance if tolerance is None else tolerance)
-        return self._best_first(self.families.largest(window))
+        """Patterns that can be handed out together, the best first; always the same ones.
+
+        A wider tolerance never has fewer.
+        """
+        asked = self.rule.tolerance if tolerance is None else tolerance
+        narrower = [] if self.families.exact else [len(self._window(t)) for t in RUNGS if t <= asked]
+        return self._best_first(self.families.largest(self._window(asked), narrower))
 
     def choose(self, count: int) -> list[Version]:
         """Versions for so many new recipients, or as many as there are; carriers where patterns run out.

@@ -99,9 +99,8 @@ def capacity_of(
     more = now
     if wanted > now:
         more = len(versions.choose(wanted))
-    exact = rule.frame_proof == 1 and rule.coalition is Coalition.NONE
     held = len({h.recipient for h in versions.held})
-    return Capacity(rule, versions.metric, steps, max(now, more), exact, held)
+    return Capacity(rule, versions.metric, steps, max(now, more), versions.families.exact, held)
 
 
 def enough_for(

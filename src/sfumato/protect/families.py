@@ -1,8 +1,8 @@
 """Families of patterns: distinct, none framed by few others, and safe when they are put together.
 
 Without a coalition, and for any coalition, single frame-proofness is solved exactly: a largest antichain,
-above one allowed base where colluders must not get below it. Everything else is greedy, improved as far as
-time allows, and proves what it found, not that nothing is larger.
+above one allowed base where colluders must not get below it. Everything else is greedy, improved by counted
+steps, and proves what it found, not that nothing is larger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfumato.declare.recipients import Coalition, RecipientRule
 from sfumato.protect.antichain import largest_antichain
 from sfumato.protect.framing import Detail, Family, Shown
 from sfumato.protect.patterns import Patterns
-from sfumato.protect.pooling import CROWD, Pool
+from sfumato.protect.pooling import Pool
 from sfumato.terms.promise import Cuts
 
 Indices = NDArray[np.int64]
@@ -26,11 +26,11 @@ Indices = NDArray[np.int64]
 TRIES = 64
 """So many bases are tried for any coalition."""
 
-PAIRS = 400
-"""So many pairs are put together whose meet is not safe by itself."""
+TRIES_OF = {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6}
+"""So many coalitions are looked into, in search of further members, whose meet is not safe by itself."""
 
-CROWD_TRIES = 6
-"""So many patterns are tried as further members of a small family that any coalition may put together."""
+SHORT = 10
+"""Windows of at most so many patterns are each searched."""
 
 STARTS = 24
 """So many patterns are tried as the first of a family that pairs or more cannot frame."""
@@ -53,16 +53,38 @@ class Families:
     def __init__(self, patterns: Patterns, rule: RecipientRule, held: Sequence[Held]) -> None:
         self.patterns, self.rule, self.held = patterns, rule, tuple(held)
         self.shown = Shown(patterns.table)
+        self._climbed: dict[bytes, Indices] = {}
 
-    def largest(self, window: Indices) -> Indices:
-        """A family of these patterns, given in order of preference; always the same one."""
-        coalition = self.rule.coalition
-        if coalition is Coalition.NONE:
+    @property
+    def exact(self) -> bool:
+        """Whether no family is larger than those that are found."""
+        alone = self.rule.frame_proof == 1 and self.rule.coalition is Coalition.NONE
+        return alone and not self._several_versions
+
+    def largest(self, window: Indices, rungs: Sequence[int] = ()) -> Indices:
+        """A family of these patterns, given in order of preference; always the same one.
+
+        The first so many of them, for each rung, are searched by themselves, and the best family so far is
+        carried on and extended: a longer window never has a smaller family, if it has the rungs of the
+        shorter one.
+        """
+        if self.exact:
+            return self._frame_proof(window)
+        best, done = window[:0], 0
+        for rung in sorted({r for r in (*range(1, SHORT + 1), *rungs) if r <= len(window)}):
+            key = window[:rung].tobytes()
+            if key not in self._climbed:
+                carried = self._extended(best, window[done:rung])
+                self._climbed[key] = max(carried, self._searched(window[:rung]), key=len)
+            best, done = self._climbed[key], rung
+        return self._extended(best, window[done:])
+
+    def _searched(self, window: Indices) -> Indices:
+        """A family of the window, found without regard to shorter ones."""
+        if self.rule.coalition is Coalition.NONE:
             return self._frame_proof(window)
         found = self._above_a_base(window)
-        if coalition is Coalition.PAIRS:
-            return self._in_pairs(window, found)
-        return self._in_a_crowd(window, found) if len(found) + len(self.held) < CROWD else found
+        return self._extended(found, window[~np.isin(window, found)])
 
     def distinct(self, indices: Indices) -> Indices:
         """These patterns, none that shows the same as another or as one that is held."""
@@ -106,13 +128,13 @@ class Families:
 
     def _greedy(self, order: Indices) -> Indices:
         family = self.started()
-        details = [self._detail(i) for i in order.tolist()] if self.held else list(self.ranks[order])
+        details = [self._compared_by(i) for i in order.tolist()]
         return order[[family.take(detail) for detail in details]] if len(order) else order
 
     def _largest(self, order: Indices, found: Indices) -> Indices:
         """A larger family, if a search of all comes upon one in time: whatever is left of a family is one."""
         family, best, steps = self.started(), found, STEPS
-        details = [self._detail(i) for i in order.tolist()] if self.held else list(self.ranks[order])
+        details = [self._compared_by(i) for i in order.tolist()]
 
         def grow(begin: int, taken: list[int]) -> None:
             nonlocal best, steps
@@ -129,8 +151,9 @@ class Families:
         grow(0, [])
         return best
 
-    def _detail(self, index: int) -> Detail:
-        return self.shown.detail(self.patterns.cuts(index))
+    def _compared_by(self, index: int) -> Detail:
+        """The detail of a pattern; by column where nothing is held that could be another kind of cut."""
+        return self.shown.detail(self.patterns.cuts(index)) if self.held else self.ranks[index]
 
     def _above_a_base(self, window: Indices) -> Indices:
         """The largest family that lies above one allowed pattern, also what is held."""
@@ -160,37 +183,38 @@ class Families:
             below |= lower
         return np.flatnonzero(allowed & ~below)
 
-    def _in_pairs(self, window: Indices, start: Indices) -> Indices:
-        """The family, and whatever else can be put together with each of it."""
-        family, tries = self.started(), PAIRS
-        patterns, cuts = self._held_patterns
-        chosen = list[int]()
-        for index in [*start.tolist(), *window[~np.isin(window, start)].tolist()]:
-            detail = self._detail(index) if self.held else self.ranks[index]
+    def _extended(self, start: Indices, more: Indices) -> Indices:
+        """The family, and whatever of these fits beside it, in their order."""
+        family, tries, chosen = self.started(), TRIES_OF[self.rule.coalition], start.tolist()
+        for index in chosen:
+            family.add(self._compared_by(index))
+            mine, theirs = self.ranks[index], self.ranks[more]
+            more = more[np.any(theirs > mine, axis=1) & np.any(theirs < mine, axis=1)]
+        for index in more.tolist():
+            detail = self._compared_by(index)
             if not family.fits(detail):
                 continue
-            unsure = [*cuts, *(self.patterns.cuts(i) for i in self._unsafe_meets(index, patterns + chosen))]
-            tries -= len(unsure)
-            if tries < 0 and unsure:
+            doubtful = self._doubtful(index, chosen)
+            tries -= len(doubtful)
+            if doubtful and (tries < 0 or not all(self._pool.keeps_all(some) for some in doubtful)):
                 continue
-            if all(self._pool.keeps([self.patterns.cuts(index), other]) for other in unsure):
-                family.add(detail)
-                chosen.append(index)
+            family.add(detail)
+            chosen.append(index)
         return np.array(chosen, np.int64)
 
-    def _in_a_crowd(self, window: Indices, start: Indices) -> Indices:
-        """The family, and a few more whose every coalition is safe although no base is below all of them."""
-        family, tries, chosen = self.started(), CROWD_TRIES, list[int]()
-        for index in [*start.tolist(), *window[~np.isin(window, start)].tolist()]:
-            detail = self._detail(index) if self.held else self.ranks[index]
-            if not family.fits(detail):
-                continue
-            tries -= index not in start
-            others = [*(h.cuts for h in self.held), *(self.patterns.cuts(i) for i in chosen)]
-            if tries >= 0 and self._pool.keeps_all([self.patterns.cuts(index), *others]):
-                family.add(detail)
-                chosen.append(index)
-        return np.array(chosen, np.int64)
+    def _doubtful(self, index: int, chosen: Sequence[int]) -> list[list[Cuts]]:
+        """Coalitions of a pattern and these, or what is held, whose meet is not known to be allowed."""
+        if self.rule.coalition is Coalition.NONE:
+            return []
+        patterns, cuts = self._held_patterns
+        one, others = self.patterns.cuts(index), [*patterns, *chosen]
+        if self.rule.coalition is Coalition.PAIRS:
+            unsafe = [self.patterns.cuts(i) for i in self._unsafe_meets(index, others)]
+            return [[one, other] for other in (*cuts, *unsafe)]
+        meet = self.patterns.grid[:, [index, *others]].min(axis=1)
+        if not cuts and self.patterns.allowed[np.ravel_multi_index(tuple(meet), self.patterns.shape)]:
+            return []
+        return [[one, *cuts, *(self.patterns.cuts(i) for i in others)]]
 
     def _unsafe_meets(self, index: int, others: Sequence[int]) -> list[int]:
         """Those whose meet with a pattern is not allowed by itself."""

@@ -51,11 +51,20 @@ class Pool:
         self._codes = {name: self._code_of_values(name) for name in promises.sensitive}
         self._meets: dict[bytes, bool] = {}
         self._sides: dict[bytes, Side] = {}
+        self._together: dict[tuple[bytes, ...], bool] = {}
 
     def keeps(self, versions: Sequence[Cuts]) -> bool:
         """Whether every promise survives that all these versions are put together."""
         if len(versions) < 2 or self.meet_keeps(versions):
             return True
+        key = tuple(sorted(self._key(v) for v in versions))
+        if key not in self._together:
+            in_order = sorted(versions, key=self._key)
+            self._together[key] = self._keeps_beyond_meet(in_order)
+        return self._together[key]
+
+    def _keeps_beyond_meet(self, versions: Sequence[Cuts]) -> bool:
+        """The same, where the meet is too fine."""
         if self.promises.of_table:
             return False  # promises about the whole table are judged on tables: on that of the meet
         try:
@@ -113,8 +122,9 @@ class Pool:
         """The cells where some world has somebody, with what is left there; `None`: too much to solve."""
         cells, worlds = meeting.cells(0), Worlds(meeting)
         owner, values, counts, chosen = (list[int]() for _ in range(4))
+        patience = worlds.patience()
         for at, classes in enumerate(cells.classes.tolist()):
-            found = worlds.survivors((0, tuple(classes)))
+            found = worlds.survivors((0, tuple(classes)), patience)
             if found is None:
                 return None
             if found:
