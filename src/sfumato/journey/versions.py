@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sfumato.attack.standing import same_release
@@ -17,6 +18,7 @@ from sfumato.protect.assignment import Held, Version, Versions
 from sfumato.protect.capacity import ENOUGH, Capacity, capacity_of, enough_for
 from sfumato.protect.patterns import Patterns, classify
 from sfumato.protect.plan import Plan, aim_of, check_people, plan_of_cuts
+from sfumato.protect.pooling import CROWD
 from sfumato.protect.suppress import recoded
 from sfumato.protect.two_phases import bound
 from sfumato.terms.card import several
@@ -226,11 +228,12 @@ class Handout:
         new = [(h.recipient, self._imprint(self.policy, h.cuts)) for h in self.held[len(self._records) :]]
         every = [(str(record.recipient), imprint) for record, imprint in self._records] + new
         others = sorted({who for who, _ in every} - {name})
-        groups: list[set[str]] = [{name}]
-        if self.rule.coalition is Coalition.PAIRS:
-            groups += [{name, other} for other in others]
-        elif self.rule.coalition is Coalition.ANY and others:
-            groups.append({name, *others})
+        sizes = {0}
+        if self.rule.coalition is not Coalition.NONE:
+            sizes.add(min(1, len(others)))
+        if self.rule.coalition is Coalition.ANY:  # of a crowd, pairs and everybody
+            sizes |= set(range(2, len(others) + 1)) if len(others) < CROWD else {len(others)}
+        groups = [{name, *some} for size in sorted(sizes) for some in combinations(others, size)]
         return [[imprint for who, imprint in every if who in group] for group in groups]
 
     def _assigned(
