@@ -70,7 +70,7 @@ def test_a_saved_table_reads_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "header"),
+        ("", "empty"),
         ("label,term\n", "empty"),
         ("disease,term\nFlu,fever\n", "header"),
         ("label,term\nFlu\n", "line 2"),
