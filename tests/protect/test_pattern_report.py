@@ -159,6 +159,8 @@ def test_a_crowded_map_joins_near_patterns():
     patterns = classify(table, TWO, Aim(Fraction(1, 2)))
     drawn = quality_map(patterns, "loss")
     assert sum(m.weight for m in drawn.marks) == patterns.count == 15_625 and len(drawn.marks) < 5_000
+    kept = [m.y for m in drawn.marks if m.kind != "not allowed"]
+    assert min(kept) == patterns.smallest[patterns.allowed].min() == 2.0, "none is drawn below the line of k"
 
 
 def test_every_figure_can_be_drawn(tmp_path):

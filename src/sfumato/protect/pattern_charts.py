@@ -116,13 +116,14 @@ def quality_map(patterns: Patterns, metric: str, tolerance: Fraction = Fraction(
     tones: list[Tone] = ["accent", "green", "sand"]
     quality = patterns.metric(metric) / patterns.scale(metric)
     size = np.where(patterns.allowed, patterns.smallest, patterns.k)
+    asked = max((int(getattr(p, "k", 0)) for p in patterns.promises), default=0)
     places: Counter[tuple[float, float, int]] = Counter(
-        zip(*_places(quality, size.astype(float)), kind.tolist(), strict=True)
+        zip(*_places(quality, size.astype(float), max(asked, 1)), kind.tolist(), strict=True)
     )
     marks = [
-        Mark(x, y, kinds[i], n, f"{several(n, 'pattern')}, k {y:,.0f}") for (x, y, i), n in places.items()
+        Mark(x, y, kinds[i], n, f"{several(n, 'pattern')}, k {'' if y.is_integer() else 'about '}{y:,.0f}")
+        for (x, y, i), n in places.items()
     ]
-    asked = max((int(getattr(p, "k", 0)) for p in patterns.promises), default=0)
     return Scatter(
         "quality-map",
         "Patterns by quality and anonymity",
@@ -133,14 +134,17 @@ def quality_map(patterns: Patterns, metric: str, tolerance: Fraction = Fraction(
     )
 
 
-def _places(x: Reals, y: Reals) -> tuple[list[float], list[float]]:
-    """Where the points are drawn: as they are, or on a grid of about 80 by 60 places."""
+def _places(x: Reals, y: Reals, k: int) -> tuple[list[float], list[float]]:
+    """Where the points are drawn: as they are, or on a grid of about 80 by 60 places.
+
+    The grid has a line at k, and points move down to lines: none crosses it.
+    """
     if len(set(zip(x.tolist(), y.tolist(), strict=True))) > PLACES:
         wide = float(np.ptp(x)) / 80 or 1.0
         x = x.min() + np.round((x - x.min()) / wide) * wide
-        logs = np.log(np.maximum(y, 1))
+        logs = np.log(np.maximum(y, 1) / k)
         high = float(np.ptp(logs)) / 60 or 1.0
-        y = np.exp(np.round(logs / high) * high)
+        y = np.maximum(k * np.exp(np.floor(logs / high) * high), 1.0)
     return x.tolist(), y.tolist()
 
 
