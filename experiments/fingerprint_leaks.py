@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from benchmarks.chances import upper_limit
 from numpy.typing import NDArray
 
 from sfumato.declare.promises import KAnonymity
@@ -37,6 +38,7 @@ LEAKS = 2_500
 """Per size; 10,000 together."""
 STATED = 10
 """The chance of a false charge is worked out for every tenth of them."""
+CHANCES = (0.005, 0.01, 0.02, 0.05)
 TRIALS = 100
 """Of everything else; five times as many where nobody leaked."""
 
@@ -158,7 +160,10 @@ def by_colluders(handout: Handout, trials: int) -> Iterator[Row]:
 
 
 def by_outsiders(handout: Handout, trials: int) -> Iterator[Row]:
-    """Nobody leaked: rows drawn column by column from the margins, at a pattern drawn from all."""
+    """Nobody leaked: rows drawn column by column from the margins, at a pattern drawn from all.
+
+    Then, what is stated beside what was seen: leaks that were charged at such a chance, or a smaller one.
+    """
     rng, everything = np.random.default_rng(5), []
     for size in (1, 2, 5, 10, 100):
         found = []
@@ -170,6 +175,17 @@ def by_outsiders(handout: Handout, trials: int) -> Iterator[Row]:
         everything += found
         yield {"leak": f"rows of nobody: {size}", **_summed(found)}
     yield {"leak": "all of these", **_summed(everything)}
+    for chance in (*CHANCES, max((one.outside for one in everything if one.outside), default=1.0)):
+        wrong = sum(one.outside is not None and one.outside <= chance for one in everything)
+        limit = upper_limit(wrong, len(everything))
+        yield {
+            "leak": f"rows of nobody, stated {chance:.3f} or less",
+            "leaks": len(everything),
+            "innocent certain": wrong,
+            "upper limit": limit,
+            "outside at most": chance,
+            "below": limit < chance,
+        }
 
 
 @dataclass(frozen=True)
@@ -184,6 +200,7 @@ class Seen:
     alone: int
     ours: bool
     stated: float | None
+    outside: float | None
 
     @classmethod
     def of(cls, found: Trace, guilty: set[str], *, stated: bool = True) -> Seen:
@@ -198,6 +215,7 @@ class Seen:
             alone=len(found.alone),
             ours=found.ours,
             stated=None if charge is None else charge.probability,
+            outside=None if charge is None else charge.outside.probability,
         )
 
 
@@ -236,12 +254,14 @@ def _summed(found: Sequence[Seen]) -> Row:
 
     `exactly`: the certain are those who leaked, all of them; `leakers certain`: the share of them who are;
     `innocent certain`: leaks with which somebody is charged who had no part, with its 99 % upper limit;
+    `stated at most`: the chance of a false charge if recipients made it, `outside` if somebody else did;
     `explained`: some explanation is the leakers or a part of them; `alone`: how many could have made it by
     themselves, on average.
     """
     leaks, members = len(found), sum(one.guilty for one in found)
     wrong = sum(one.wrong for one in found)
     stated = [one.stated for one in found if one.stated is not None]
+    outside = [one.outside for one in found if one.outside is not None]
     return {
         "leaks": leaks,
         "exactly": sum(one.exact for one in found) / leaks,
@@ -249,29 +269,9 @@ def _summed(found: Sequence[Seen]) -> Row:
         "innocent certain": wrong,
         "upper limit": upper_limit(wrong, leaks),
         "stated at most": max(stated, default=None),
-        "stated on average": float(np.mean(stated)) if stated else None,
+        "outside at most": max(outside, default=None),
+        "outside on average": float(np.mean(outside)) if outside else None,
         "explained": sum(one.explained for one in found) / leaks,
         "alone": sum(one.alone for one in found) / leaks,
         "ours": sum(one.ours for one in found) / leaks,
     }
-
-
-def upper_limit(wrong: int, leaks: int) -> float:
-    """The 99 % upper limit of Clopper and Pearson, by halving."""
-    low, high = wrong / leaks, 1.0
-    for _ in range(60):
-        p = (low + high) / 2
-        if _at_most(wrong, leaks, p) > 0.01:
-            low = p
-        else:
-            high = p
-    return high
-
-
-def _at_most(wrong: int, leaks: int, p: float) -> float:
-    """The chance of so few in so many."""
-    total, term = 0.0, (1 - p) ** leaks
-    for i in range(wrong + 1):
-        total += term
-        term *= (leaks - i) / (i + 1) * p / (1 - p) if p < 1 else 0.0
-    return total

@@ -28,6 +28,7 @@ def card(trace: Trace) -> Card:
         lines += [(), *_explanations(trace), (), *(_suspect(s) for s in trace.suspects[:SHOWN])]
         if trace.suspects:
             lines += [(), *_columns(trace.suspects[0])]
+        lines += _false_charge(trace)
     return Card(_title(trace), lines, notes=_notes(trace))
 
 
@@ -103,6 +104,22 @@ def _columns(suspect: Suspect) -> list[tuple[str, ...]]:
     ]
 
 
+def _false_charge(trace: Trace) -> list[tuple[str, ...]]:
+    """Both chances, beside each other: none of them is the whole truth."""
+    charge = trace.false_charge
+    if charge is None:
+        return []
+    outside = charge.outside
+    made = f"if recipients made it, at most {trace.c_max} together"
+    fits = f"{outside.fitting:,} of {several(outside.rows, 'different row')} fit"
+    return [
+        (),
+        ("false charge", f"at most {figure(charge.probability)}", made),
+        ("", f"at most {figure(outside.probability)}", f"if it is somebody else's table: {fits}"),
+        ("", figure(outside.as_coarse), "of the patterns as coarse as this one might charge somebody"),
+    ]
+
+
 def _level(level: int | None, of: int) -> str:
     return "no one level" if level is None else f"level {level} of {of}"
 
@@ -120,10 +137,11 @@ def _notes(trace: Trace) -> list[str]:
                 f" of {s.recipient}: it is not frame-proof against {s.framed_by.size}."
             )
     if trace.false_charge is not None:
-        inside, outside, faithful = trace.false_charge.assumptions
-        notes.append(f"Chance of a false charge: none if {inside} ({trace.c_max});")
-        notes.append(f"at most {figure(trace.false_charge.probability)} if {outside}.")
-        notes.append(f"Both assume that {faithful}.")
+        charge = trace.false_charge
+        notes.append(f"A false charge, recipients: assumed is that {'; '.join(charge.assumptions)}.")
+        notes.append(
+            f"A false charge, somebody else: assumed is that {'; '.join(charge.outside.assumptions)}."
+        )
     if trace.unread:
         notes.append(f"Not ruled out, since the pattern is not known: {', '.join(trace.unread[:SHOWN])}.")
     return notes
@@ -144,7 +162,7 @@ def document(trace: Trace) -> dict[str, Any]:
         },
         "suspects": [s.as_dict() for s in trace.suspects],
         "matches": trace.matches,
-        "false_charge": None if charge is None else {**vars(charge), "assumptions": list(charge.assumptions)},
+        "false_charge": None if charge is None else charge.as_dict(),
         "rows": trace.rows,
         "columns": {
             "ours": list(trace.leak.names),

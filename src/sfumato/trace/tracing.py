@@ -80,7 +80,10 @@ class Trace:
 
     @cached_property
     def false_charge(self) -> FalseCharge | None:
-        """How likely it is that those who are certain have nothing to do with it; nothing if nobody is."""
+        """How likely it is that those who are certain have nothing to do with it; nothing if nobody is.
+
+        Its `probability` is about leaks that recipients made, its `outside` about tables of somebody else.
+        """
         if not self.certain:
             return None
         return stated(
