@@ -63,7 +63,7 @@ def main(data: Path, out: Path) -> list[Row]:
             ("size", by_size(handout, leaks)),
             ("generalization", by_generalization(handout, TRIALS)),
             ("colluders", by_colluders(handout, TRIALS)),
-            ("outsiders", by_outsiders(handout, 5 * TRIALS)),
+            ("outsiders", by_outsiders(handout, 12 * TRIALS)),
         ):
             found += _told(f"{name}-{part}", rows, out)
     return found

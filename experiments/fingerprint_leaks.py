@@ -40,7 +40,7 @@ STATED = 10
 """The chance of a false charge is worked out for every tenth of them."""
 CHANCES = (0.005, 0.01, 0.02, 0.05)
 TRIALS = 100
-"""Of everything else; five times as many where nobody leaked."""
+"""Of everything else; twelve times as many where nobody leaked."""
 
 Rows = NDArray[np.integer]
 Row = dict[str, Any]
