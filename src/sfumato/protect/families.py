@@ -54,6 +54,7 @@ class Families:
         self.patterns, self.rule, self.held = patterns, rule, tuple(held)
         self.shown = Shown(patterns.table)
         self._climbed: dict[bytes, Indices] = {}
+        self._cuts_of: dict[int, Cuts] = {}
 
     @property
     def exact(self) -> bool:
@@ -207,14 +208,19 @@ class Families:
         if self.rule.coalition is Coalition.NONE:
             return []
         patterns, cuts = self._held_patterns
-        one, others = self.patterns.cuts(index), [*patterns, *chosen]
+        one, others = self._cuts(index), [*patterns, *chosen]
         if self.rule.coalition is Coalition.PAIRS:
-            unsafe = [self.patterns.cuts(i) for i in self._unsafe_meets(index, others)]
+            unsafe = [self._cuts(i) for i in self._unsafe_meets(index, others)]
             return [[one, other] for other in (*cuts, *unsafe)]
         meet = self.patterns.grid[:, [index, *others]].min(axis=1)
         if not cuts and self.patterns.allowed[np.ravel_multi_index(tuple(meet), self.patterns.shape)]:
             return []
-        return [[one, *cuts, *(self.patterns.cuts(i) for i in others)]]
+        return [[one, *cuts, *(self._cuts(i) for i in others)]]
+
+    def _cuts(self, index: int) -> Cuts:
+        if index not in self._cuts_of:
+            self._cuts_of[index] = self.patterns.cuts(index)
+        return self._cuts_of[index]
 
     def _unsafe_meets(self, index: int, others: Sequence[int]) -> list[int]:
         """Those whose meet with a pattern is not allowed by itself."""

@@ -55,12 +55,12 @@ class Pool:
 
     def keeps(self, versions: Sequence[Cuts]) -> bool:
         """Whether every promise survives that all these versions are put together."""
-        if len(versions) < 2 or self.meet_keeps(versions):
+        if len(versions) < 2:
             return True
-        key = tuple(sorted(self._key(v) for v in versions))
+        in_order = sorted(versions, key=self._key)
+        key = tuple(self._key(v) for v in in_order)
         if key not in self._together:
-            in_order = sorted(versions, key=self._key)
-            self._together[key] = self._keeps_beyond_meet(in_order)
+            self._together[key] = self.meet_keeps(in_order) or self._keeps_beyond_meet(in_order)
         return self._together[key]
 
     def _keeps_beyond_meet(self, versions: Sequence[Cuts]) -> bool:
@@ -81,7 +81,9 @@ class Pool:
 
     def keeps_all(self, versions: Sequence[Cuts]) -> bool:
         """The same for every coalition of these versions."""
-        if len(versions) < 2 or self.meet_keeps(versions):
+        if len(versions) <= 2:
+            return self.keeps(versions)
+        if self.meet_keeps(versions):
             return True
         if len(versions) > CROWD:
             return False
