@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from continuous.chains import chains, exact, releases, table, two
-from sfumato.declare import certainty
+from sfumato.declare import certainty, swaps
 from sfumato.declare.certainty import decide
 from sfumato.declare.history import History, side_under
 from sfumato.declare.promises import Continuous
@@ -72,7 +72,7 @@ def test_what_cannot_be_decided_is_not_published(monkeypatch):
     after = Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING))
     with pytest.raises(RefusedByHistory, match="leave somebody fewer than 2"):
         top_down(data, after, AIM)
-    monkeypatch.setattr(certainty, "PATIENCE", 0)
+    monkeypatch.setattr(swaps, "PATIENCE", 0)
     monkeypatch.setattr(certainty, "PROGRAMS", 0)
     unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
     verdict = bound.of_table[0].verdict_on(data, unsafe)

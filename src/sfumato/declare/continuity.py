@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.declare.blocks import Below, Blocks, Labels
-from sfumato.declare.certainty import Certainty, decide
+from sfumato.declare.certainty import Certainty, Decider
 from sfumato.declare.history import History, side_under
-from sfumato.declare.meeting import Meeting
 from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
-from sfumato.terms.chain import Chain, Side, place
+from sfumato.terms.chain import Side, place
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
@@ -64,11 +63,12 @@ class Continuity:
         self._weights = [
             np.where(history.time > i, table.counts, 0).astype(np.int64) for i in range(len(history.sides))
         ]
-        meeting = Meeting(Chain(tuple(self._trees), history.sides, history.values))
-        self._targets = [meeting.cells(t).side for t in range(len(history.sides))]
+        self._decider = Decider(history, k)
+        self._targets = [self._decider.earlier.kept(t).side for t in range(len(history.sides))]
         self._inside = [_cell_of_rows(history, side, t) for t, side in enumerate(self._targets)]
         self._slot = np.empty(max(1, history.values), np.int64)
         self._exactly = False
+        self._answers: int | None = None
         self._start_over()
 
     def _start_over(self) -> None:
@@ -95,9 +95,9 @@ class Continuity:
             groups = self._parts(below)
         return self._answer(groups, below, [cuts[c.name].node_of for c in self.history.table.keys])
 
-    def deliberate(self) -> None:
-        """Answer exactly from now on, also where there are three releases or more."""
-        self._exactly = len(self.history.sides) > 1
+    def deliberate(self, most: int | None = None) -> None:
+        """Answer exactly from now on, also where there are three releases or more, at most so many times."""
+        self._exactly, self._answers = len(self.history.sides) > 1, most
         roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         if self._exactly and (root := self._decided(roots)).holds is not True:
             unsure = "it cannot be decided whether the earlier releases together leave everybody"
@@ -107,9 +107,10 @@ class Continuity:
                 remedy="Promise a smaller k, or start a new chain with the people who came later.",
             )
 
-    def settle(self) -> bool:
-        """Whether everybody keeps k candidates under the accepted cuts, exactly."""
-        return len(self.history.sides) < 2 or self._decided(self._node_of).holds is True
+    def settle(self, cuts: Cuts) -> bool:
+        """Whether everybody keeps k candidates under these cuts, exactly."""
+        shown = [cuts[c.name].node_of for c in self.history.table.keys]
+        return len(self.history.sides) < 2 or self._decided(shown).holds is True
 
     def accept(self, cuts: Cuts) -> None:
         if self._pending is not None and self._is_next(cuts):
@@ -120,7 +121,7 @@ class Continuity:
     def _decided(self, node_of: Sequence[Nodes]) -> Certainty:
         table = self.history.table
         cuts = {c.name: Cut(c.taxonomy, n.copy()) for c, n in zip(table.keys, node_of, strict=True)}
-        return decide(self.history, side_under(self.history, cuts), self.k)
+        return self._decider.decide(side_under(self.history, cuts))
 
     def _answer(self, groups: Groups, below: Below | None, node_of: Sequence[Nodes]) -> tuple[Answer, str]:
         caps = self._caps(groups, below)
@@ -134,7 +135,8 @@ class Continuity:
         if real < self.k:
             return Answer.NEVER, f"somebody would keep fewer than {self.k} candidates beside earlier releases"
         if self._exactly:
-            decided = self._decided(node_of)
+            decided = self._decided(node_of) if self._answers != 0 else Certainty(0, 1)
+            self._answers = max(0, self._answers - 1) if self._answers is not None else None
             if decided.holds is None:
                 return Answer.LATER, f"it cannot be decided whether everybody keeps {self.k} candidates"
             least = min(least, 0) if decided.few else self.k

@@ -74,6 +74,14 @@ class Meeting:
         ]
         self._blocks: dict[tuple[int, int], Blocks] = {}
         self._newer: dict[tuple[int, int], Counts] = {}
+        self._cells: dict[int, Cells] = {}
+        self._shorter: Meeting | None = None
+
+    def followed_by(self, side: Side) -> Meeting:
+        """The same releases and one more; what is known of these serves again."""
+        found = Meeting(replace(self.chain, releases=(*self.chain.releases, side)), compose=self.compose)
+        found._shorter = self
+        return found
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
@@ -96,6 +104,8 @@ class Meeting:
 
     def newer(self, i: int, j: int) -> Counts:
         """For every entry of release j: the rows newer than release i in its block."""
+        if self._shorter is not None and j < len(self._shorter.chain):
+            return self._shorter.newer(i, j)
         if (i, j) not in self._newer:
             found = self.blocks(i, j)
             surplus = found.surplus(self.chain.releases[i], self.chain.releases[j])
@@ -140,15 +150,28 @@ class Meeting:
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
         """All feasible targets of a time, release by release, up to the release before `stop`."""
+        last = len(self.chain) if stop is None else stop
+        if self._shorter is not None and time < last - 1 == len(self._shorter.chain):
+            return self._met(self._shorter.kept(time), [j for j in self.later(time, last) if j == last - 1])
         side = self.capped(time, time)
         classes = np.arange(len(side), dtype=np.int32)[:, None]
-        phantom = len(np.unique(side.owner)) < len(side)
-        for j in self.later(time, len(self.chain) if stop is None else stop):
-            other = self.capped(j, time)
-            side, pairs, all_met = _crossed(self.chain, side, other)
+        start = Cells(time, classes, side.sizes, side, len(np.unique(side.owner)) < len(side))
+        return self._met(start, self.later(time, last))
+
+    def kept(self, time: int) -> Cells:
+        """All feasible targets of a time, kept to be asked for again."""
+        if time not in self._cells:
+            self._cells[time] = self.cells(time)
+        return self._cells[time]
+
+    def _met(self, cells: Cells, releases: list[int]) -> Cells:
+        """Cells of one time, with more releases."""
+        side, classes, phantom = cells.side, cells.classes, cells.phantom
+        for j in releases:
+            side, pairs, all_met = _crossed(self.chain, side, self.capped(j, cells.time))
             classes = np.hstack([classes[pairs[0]], pairs[1][:, None]])
             phantom = phantom or not all_met
-        return Cells(time, classes, side.sizes, side, phantom)
+        return Cells(cells.time, classes, side.sizes, side, phantom)
 
 
 def _crossed(chain: Chain, one: Side, other: Side) -> tuple[Side, tuple[NDArray[np.intp], Codes], bool]:

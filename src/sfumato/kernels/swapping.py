@@ -235,43 +235,43 @@ def _becomes(
 
 
 @njit(cache=True)
-def swapped_in(
+def first_short(
+    begin: int,
     targets: Ints,
     times: Ints,
     there: Longs,
+    wanted: Longs,
     people: tuple[Ints, Ints, Ints],
     shape: tuple[Ints, Ints],
     buckets: tuple[Ints, Longs],
     values: tuple[Ints, Ints, Longs],
-    enough: int,
     patience: int,
-) -> Longs:
-    """Of every target: how many people can stand in it in one world, value by value, up to `enough`.
+) -> int:
+    """The first target from `begin` on that not so many people can be swapped into as are wanted, value by
+    value; the number of targets where there is none.
 
     Target i has label `targets[c, i]` in column c, from time `times[i]` on; `there[i]` people are in it.
     `people`: labels by column and person (written to, and put back), the time of everybody, and by column
     and time the first place of the column from then on (-1: none). `shape`: nodes by column, label and
     attribute, and the end of every node by attribute. `buckets`: people by column, sorted by label and value,
-    with that key. `values`: the value of everybody, people by value, and where each value begins. A lower
-    bound: of each value no more than `patience` people are looked at.
+    with that key. `values`: the value of everybody, people by value, and where each value begins. That a
+    target is short proves nothing: of each value no more than `patience` people are looked at.
     """
     labels, time, _ = people
     order, keys = buckets
     value_of, alike, start = values
-    columns, width = len(labels), len(start) - 1
-    found = there.copy()
-    log = np.empty((LOGGED + 3 * columns, 3), np.int32)
-    for i in range(targets.shape[1]):
-        target, when, last = targets[:, i].copy(), times[i], columns - 1
-        begin = np.searchsorted(keys[last], np.int64(target[last]) * width)
+    last, width, count = len(labels) - 1, len(start) - 1, len(times)
+    log = np.empty((LOGGED + 3 * len(labels), 3), np.int32)
+    for i in range(begin, count):
+        target, when, found = targets[:, i].copy(), times[i], there[i]
+        at = np.searchsorted(keys[last], np.int64(target[last]) * width)
         stop = np.searchsorted(keys[last], np.int64(target[last] + 1) * width)
-        while begin < stop and found[i] < enough:
-            value = value_of[order[last, begin]]
-            begin = np.searchsorted(keys[last], np.int64(target[last]) * width + value + 1)
-            used, steps = 0, patience
-            people_of = alike[start[value] : start[value + 1]]
+        while at < stop and found < wanted[i]:
+            value = value_of[order[last, at]]
+            at = np.searchsorted(keys[last], np.int64(target[last]) * width + value + 1)
+            used, steps, people_of = 0, patience, alike[start[value] : start[value + 1]]
             for who in people_of:
-                if found[i] >= enough or steps <= 0:
+                if found >= wanted[i] or steps <= 0:
                     break
                 steps -= 1
                 if time[who] != when or _equals(who, target, when, people):
@@ -282,6 +282,8 @@ def swapped_in(
                 )
                 if result >= 0:
                     used = result
-                    found[i] += 1
+                    found += 1
             used = _undo(labels, log, used, 0)
-    return found
+        if found < wanted[i]:
+            return i
+    return count

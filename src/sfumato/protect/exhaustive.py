@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
-from sfumato.protect.judging import watch_of
 from sfumato.protect.loss import find_measure, measure
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.suppress import keep
@@ -15,7 +14,7 @@ from sfumato.terms.cut import Cut
 from sfumato.terms.errors import Infeasible, WrongCall
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
-from sfumato.terms.promise import Answer, Cuts, Promises
+from sfumato.terms.promise import Answer, Cuts, Deliberate, Promises
 from sfumato.terms.recoding import Recoding
 from sfumato.terms.taxonomy import Taxonomy
 
@@ -30,7 +29,10 @@ def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     total = prod(cuts_of(c.taxonomy) for c in columns)
     if total > LARGEST:
         raise WrongCall(f"there are {total:,} recodings; at most {LARGEST:,} can be tried", remedy="Search.")
-    watches = [watch_of(p, table, exact=True) for p in promises.of_table]
+    watches = [p.watch(table) for p in promises.of_table]
+    for watch in watches:
+        if isinstance(watch, Deliberate):
+            watch.deliberate()
     best: tuple[float, Recoding] | None = None
     for checked, chosen in enumerate(product(*(every_cut(c.taxonomy) for c in columns)), 1):
         cuts: Cuts = {c.name: cut for c, cut in zip(columns, chosen, strict=True)}

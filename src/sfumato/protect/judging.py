@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from sfumato.protect.suppress import keep
 from sfumato.terms.classes import Classes, Histogram
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Answer, Deliberate, Promises, TablePromise, Watch
+from sfumato.terms.promise import Answer, Cuts, Deliberate, Promises, TablePromise, Watch
 
 
 class Judge:
@@ -26,10 +28,13 @@ class Judge:
 
     Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
-    (`suppress.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last.
+    (`suppress.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by their
+    `watches`; those of another search of the same table serve again.
     """
 
-    def __init__(self, classes: Refinement, promises: Promises, aim: Aim, *, exact: bool = False) -> None:
+    def __init__(
+        self, classes: Refinement, promises: Promises, aim: Aim, *, watches: Sequence[Watch] | None = None
+    ) -> None:
         table = classes.table
         self.classes = classes
         self.budget = budget_of(table, promises, aim)
@@ -46,7 +51,7 @@ class Judge:
         self._broken = ~self.lasting.holds_on(everything)
         self._breaking = self._broken
         self._lost = int(everything.rows[self._broken].sum())
-        self.watches = [watch_of(p, table, exact=exact) for p in promises.of_table]
+        self.watches = [p.watch(table) for p in promises.of_table] if watches is None else list(watches)
         self._cuts = classes.cuts if self.watches else {}
         self.waiting: tuple[TablePromise, str] | None = None
         self._check_start(everything)
@@ -79,10 +84,15 @@ class Judge:
             for watch in self.watches:
                 watch.accept(self._cuts)
 
-    @property
-    def certain(self) -> bool:
-        """Whether what was accepted keeps the table promises for certain, not only by a bound."""
-        return all(watch.settle() for watch in self.watches if isinstance(watch, Deliberate))
+    def certain(self, cuts: Cuts) -> bool:
+        """Whether these cuts keep the table promises for certain, not only by a bound."""
+        return all(watch.settle(cuts) for watch in self.watches if isinstance(watch, Deliberate))
+
+    def deliberate(self, most: int) -> None:
+        """Have table promises answer exactly from now on, so many times."""
+        for watch in self.watches:
+            if isinstance(watch, Deliberate):
+                watch.deliberate(most)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -125,14 +135,6 @@ class Judge:
             if answer is Answer.LATER:
                 self.waiting = self.waiting or (promise, reason)
             watch.accept(self._cuts)
-
-
-def watch_of(promise: TablePromise, table: Microdata, *, exact: bool) -> Watch:
-    """The promise at work on a table; `exact`: never by a bound, however long that takes."""
-    watch = promise.watch(table)
-    if exact and isinstance(watch, Deliberate):
-        watch.deliberate()
-    return watch
 
 
 def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:

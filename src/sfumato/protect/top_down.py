@@ -5,12 +5,16 @@ from __future__ import annotations
 from sfumato.protect.judging import Judge
 from sfumato.protect.loss import find_measure, measure
 from sfumato.protect.ranking import Ranking
-from sfumato.protect.refinement import Refinement
+from sfumato.protect.refinement import Refinement, Step
 from sfumato.protect.search import Aim, Outcome
 from sfumato.protect.way_down import way_down
+from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
-from sfumato.terms.promise import Answer, Promises
+from sfumato.terms.promise import Answer, Cuts, Promises, Watch
+
+DECISIONS = 16
+"""So many times a promise is asked for an exact answer, once its bound proved too high."""
 
 
 def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -32,31 +36,62 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     the nearest recoding that keeps every promise (`way_down`).
 
     A table promise may answer by a bound while the search runs. If what was found turns out not to be
-    certain, the search runs again with exact answers.
+    certain, as many of the steps as are certain (by bisection) are made again, and the search goes on from
+    there with exact answers, `DECISIONS` of them. The result is then certain, and minimal only as far as
+    these went.
 
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
     find_measure(aim.loss)
-    for exact in (False, True):
-        found, judge = _descend(table, promises, aim, exact=exact, progress=progress)
-        if exact or judge.certain:
-            break
-    return found
+    found, path, judge = _descend(table, promises, aim, progress=progress)
+    if judge.certain(_cuts_after(table, path)):
+        return found
+    few = _certain_steps(table, path, judge)
+    return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
+
+
+def _cuts_after(table: Microdata, path: list[Step]) -> Cuts:
+    cuts = [Cut.root(c.taxonomy) for c in table.keys]
+    for step in path:
+        cuts[step.column] = cuts[step.column].specialize(step.node)
+    return {c.name: cut for c, cut in zip(table.keys, cuts, strict=True)}
+
+
+def _certain_steps(table: Microdata, path: list[Step], judge: Judge) -> int:
+    """How many steps can be made so that what is found is certain, where all of them is too many."""
+    few, many = 0, len(path)
+    while many - few > 1:
+        middle = (few + many) // 2
+        if judge.certain(_cuts_after(table, path[:middle])):
+            few = middle
+        else:
+            many = middle
+    return few
 
 
 def _descend(
-    table: Microdata, promises: Promises, aim: Aim, *, exact: bool, progress: Progress
-) -> tuple[Outcome, Judge]:
+    table: Microdata,
+    promises: Promises,
+    aim: Aim,
+    *,
+    exactly: tuple[list[Step], list[Watch]] | None = None,
+    progress: Progress,
+) -> tuple[Outcome, list[Step], Judge]:
+    """What is found, the steps to it, and the judge; `exactly` after these steps, by these watches."""
     classes = Refinement(table)
-    judge = Judge(classes, promises, aim, exact=exact)
+    known, watches = exactly or ([], None)
+    judge = Judge(classes, promises, aim, watches=watches)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-    checked = 1
-    for first in way_down(table, promises, judge):
+    checked, path = 1, known or way_down(table, promises, judge)
+    for first in path:
         split = classes.split(first)
         judge.ask(split)
         judge.accept(split)
         classes.accept(split)
         ranking.follow(split)
+    if exactly is not None:
+        judge.deliberate(DECISIONS)
+    path = list(path)
     while (step := ranking.best()) is not None:
         split = classes.split(step)
         answer = judge.ask(split)
@@ -64,6 +99,7 @@ def _descend(
             judge.accept(split)
             classes.accept(split)
             ranking.follow(split)
+            path.append(step)
         elif answer is Answer.LATER:
             ranking.set_aside(step)
         else:
@@ -73,4 +109,5 @@ def _descend(
     if not judge.watches:
         classes.open_empty_nodes()
     recoding = classes.recoding(judge.kept)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked), judge
+    outcome = Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
+    return outcome, path, judge

@@ -104,12 +104,12 @@ class Watch(Protocol):
 class Deliberate(Protocol):
     """A watch that answers by a bound while a search runs, because the truth takes longer to find."""
 
-    def settle(self) -> bool:
-        """Whether the recoding accepted last keeps the promise for certain."""
+    def settle(self, cuts: Cuts) -> bool:
+        """Whether the promise is kept for certain under these cuts."""
         ...
 
-    def deliberate(self) -> None:
-        """Answer exactly from now on."""
+    def deliberate(self, most: int | None = None) -> None:
+        """Answer exactly from now on; after `most` such answers, LATER where a bound does not say NEVER."""
         ...
 
 

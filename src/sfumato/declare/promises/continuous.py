@@ -43,8 +43,8 @@ class Continuous(Declared):
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
     Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
-    bound, what it found is decided exactly, and where that fails the search is repeated with exact answers;
-    what can be neither proved nor refuted is refused.
+    bound, what it found is decided exactly, and where that fails it goes back to what is certain and on from
+    there with exact answers, a fixed number of them; what can be neither proved nor refuted is refused.
     Does not promise: anything about releases of others.
     """
 

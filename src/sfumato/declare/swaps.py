@@ -1,0 +1,166 @@
+"""People swapped into targets of a chain: worlds that give the same counts as the true one.
+
+Whoever holds the data knows one world. Two people with the same matching value may pass on what a release
+shows of them, as long as each remains on one path through every tree; every count is then as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.declare.history import History
+from sfumato.kernels.swapping import first_short
+from sfumato.terms.chain import Chain, place
+from sfumato.terms.microdata import Codes, Counts
+from sfumato.terms.packing import Packing, sort_and_count
+
+PATIENCE = 100_000
+"""So many people are looked at for one target and value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets of several times: a node per key column, the refined bound, and the people who are there."""
+
+    times: Codes
+    nodes: Codes
+    most: Counts
+    there: Counts
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @classmethod
+    def together(cls, parts: Sequence[Targets]) -> Targets:
+        return cls(
+            np.concatenate([p.times for p in parts]),
+            np.concatenate([p.nodes for p in parts]),
+            np.concatenate([p.most for p in parts]),
+            np.concatenate([p.there for p in parts]),
+        )
+
+    def pick(self, which: NDArray[np.intp]) -> Targets:
+        return Targets(self.times[which], self.nodes[which], self.most[which], self.there[which])
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """What releases with the same cuts show of everybody: one number per distinct row of nodes.
+
+    `packed` and `nodes` say what a number stands for, `of_person` gives everybody's; `order` sorts people by
+    number and value, `keys` are these sorted; whoever is in none of the releases comes last.
+    """
+
+    packed: NDArray[np.int64]
+    nodes: Codes
+    of_person: Codes
+    order: Codes
+    keys: NDArray[np.int64]
+
+
+class Swaps:
+    """Tries to swap people into targets, chain after chain of the same history."""
+
+    def __init__(self, history: History, k: int) -> None:
+        self.history = history
+        self.k = k
+        self._codes = [history.table.codes(c.name) for c in history.table.keys]
+        self._known: dict[tuple[bytes, int, int], _Labels] = {}
+
+    def short(self, chain: Chain, targets: Targets, wanted: int) -> list[int]:
+        """All targets that so many people were not swapped into."""
+        return list(self.each_short(chain, targets, wanted))
+
+    def each_short(self, chain: Chain, targets: Targets, wanted: int) -> Iterator[int]:
+        """One by one the targets that so many people were not swapped into; they may fit all the same."""
+        if not len(targets):
+            return
+        people = self._people(len(chain))
+        groups = _by_cut(chain)
+        labels = [self._labels(chain, releases, people) for releases in groups]
+        first = np.full((len(groups), len(chain)), -1, np.int32)
+        for c, releases in enumerate(groups):
+            for t in range(len(chain)):
+                first[c, t] = next((j for j in releases if j >= t), -1)
+        leaves = [t.low[n] for t, n in zip(chain.trees, targets.nodes.T, strict=True)]
+        shown = []
+        for releases, one in zip(groups, labels, strict=True):
+            cut = chain.releases[releases[0]].node_of
+            shown.append(_numbers(chain, one.packed, [n[x] for n, x in zip(cut, leaves, strict=True)]))
+        value = self.history.value[people].astype(np.int32)
+        alike = np.argsort(value, kind="stable").astype(np.int32)
+        begins = np.searchsorted(value[alike], np.arange(self.history.values + 1))
+        given = (
+            np.stack(shown) if leaves else np.zeros((len(groups), len(targets)), np.int32),
+            targets.times,
+            targets.there,
+            np.full(len(targets), wanted, np.int64),
+            (
+                np.stack([one.of_person for one in labels]),
+                self.history.time[people].astype(np.int32),
+                first,
+            ),
+            _shape(chain, labels),
+            (np.stack([one.order for one in labels]), np.stack([one.keys for one in labels])),
+            (value, alike, begins),
+        )
+        i = -1
+        while (i := first_short(i + 1, *given, PATIENCE)) < len(targets):
+            yield i
+
+    def _people(self, releases: int) -> Codes:
+        """One entry per person who came with one of the first releases; k are enough of each kind."""
+        table = self.history.table
+        wanted = np.where(self.history.time < releases, np.minimum(table.counts, self.k), 0)
+        return np.repeat(np.arange(table.distinct, dtype=np.int32), wanted)
+
+    def _labels(self, chain: Chain, releases: list[int], people: Codes) -> _Labels:
+        cut = chain.releases[releases[0]].node_of
+        key = (b"".join(c.tobytes() for c in cut), releases[-1], len(chain))
+        if key not in self._known:
+            columns = [n[x] for n, x in zip(cut, self._codes, strict=True)]
+            packing = Packing(tuple(len(t.labels) for t in chain.trees))
+            if columns:
+                packed = packing.pack(columns)
+                distinct, _ = sort_and_count(packed.copy())
+                number = place(distinct, packed)[people]
+                nodes = np.stack([packing.unpack(distinct, j) for j in range(len(columns))], 1)
+            else:
+                distinct, nodes = np.zeros((1, 1), np.int64), np.zeros((1, 0), np.int32)
+                number = np.zeros(len(people), np.int32)
+            keys = number.astype(np.int64) * self.history.values + self.history.value[people]
+            keys[self.history.time[people] > releases[-1]] = np.iinfo(np.int64).max
+            order = np.argsort(keys, kind="stable").astype(np.int32)
+            self._known[key] = _Labels(distinct, nodes, number.astype(np.int32), order, keys[order])
+        return self._known[key]
+
+
+def _numbers(chain: Chain, packed: NDArray[np.int64], columns: list[Codes]) -> Codes:
+    """The number of every row of nodes; -1 where nobody is."""
+    if not columns:
+        return np.zeros(0, np.int32)
+    return place(packed, Packing(tuple(len(t.labels) for t in chain.trees)).pack(columns)).astype(np.int32)
+
+
+def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
+    """The nodes behind every number, column by column, and the end of every node by attribute."""
+    width = max(1, len(chain.trees))
+    nodes = np.zeros((len(labels), max(len(one.nodes) for one in labels), width), np.int32)
+    for c, one in enumerate(labels):
+        nodes[c, : len(one.nodes), : len(chain.trees)] = one.nodes
+    end = np.ones((width, max((len(t.labels) for t in chain.trees), default=1)), np.int32)
+    for j, tree in enumerate(chain.trees):
+        end[j, : len(tree.labels)] = tree.end
+    return nodes, end
+
+
+def _by_cut(chain: Chain) -> list[list[int]]:
+    """The releases with the same cuts; the last release's come last."""
+    found: dict[bytes, list[int]] = {}
+    for i, side in reversed(list(enumerate(chain.releases))):
+        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).insert(0, i)
+    return list(reversed(found.values()))
