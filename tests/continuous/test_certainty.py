@@ -1,12 +1,14 @@
 """Three releases and more are decided exactly, against all worlds of tiny chains."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from continuous.chains import chains, exact, releases, table, two
 from sfumato.declare import certainty, swaps
-from sfumato.declare.certainty import decide
+from sfumato.declare.certainty import Decider, decide
 from sfumato.declare.history import History, side_under
 from sfumato.declare.promises import Continuous
 from sfumato.protect.exhaustive import exhaustive
@@ -15,6 +17,7 @@ from sfumato.protect.top_down import top_down
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
 from sfumato.terms.promise import Promises
+from strategies import all_cuts
 
 
 def history_and_side(trees, people, cuts):
@@ -82,3 +85,27 @@ def test_what_cannot_be_decided_is_not_published(monkeypatch):
     with pytest.raises(RefusedByHistory, match="cannot be decided") as caught:
         top_down(data, after, AIM)
     assert caught.value.exit_code == 5
+
+
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=6)), st.integers(1, 3), st.data())
+def test_one_decider_says_of_every_candidate_what_a_fresh_one_says(chain, k, data):
+    trees, *_ = chain
+    history, _ = history_and_side(*chain)
+    every = list(product(*(all_cuts(tree) for tree in trees)))
+    decider = Decider(history, k)
+    for chosen in data.draw(st.lists(st.sampled_from(every), min_size=2, max_size=5)):
+        side = side_under(history, {f"q{j}": cut for j, cut in enumerate(chosen)})
+        assert decider.decide(side) == decide(history, side, k)
+
+
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7)), st.integers(1, 3), st.integers(0, 2))
+def test_what_a_search_finds_is_certain_however_few_decisions_it_is_allowed(chain, k, decisions):
+    trees, people, cuts = chain
+    bound = Promises((Continuous(k, since="since"),)).given(releases(trees, people, cuts[:-1]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.protect.top_down.DECISIONS", decisions)
+        try:
+            chosen = top_down(table(trees, people), bound, AIM).recoding.cuts
+        except RefusedByHistory:
+            return
+    assert min(exact(trees, people, [*cuts[:-1], list(chosen.values())]).values()) >= k
