@@ -16,7 +16,7 @@ from sfumato.attack.tolerance import Tolerance
 from sfumato.declare.policy import Policy
 from sfumato.declare.term_rule import forms_of
 from sfumato.engine.source import open_source
-from sfumato.terms.card import Card, several, verdict_lines
+from sfumato.terms.card import Card, Told, several, verdict_lines
 from sfumato.terms.document import decimals, plain, verdict_document
 from sfumato.terms.errors import BadData
 from sfumato.terms.memory import Memory
@@ -43,7 +43,7 @@ class Beside:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Told):
     """What an auditor can say who holds nothing but the published table and the policy.
 
     `holds` is `False` if a promise is broken or a column is published that must not be, `None` if something
@@ -94,15 +94,9 @@ class Audit:
         notes += [f"an attack failed and found nothing: {what}" for what in self.failed]
         return Card(title, lines, [*notes, *([str(self.beside)] if self.beside else [])])
 
-    def __str__(self) -> str:
-        return str(self.card())
-
     def __repr__(self) -> str:
         won = len(self.breaches)
         return f"Audit({self.rows} rows, holds={self.holds}, {won} of {len(self.findings)} attacks succeeded)"
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def audit(

@@ -16,7 +16,7 @@ from sfumato.discover.identifiers import Identifier
 from sfumato.discover.measures import Measures, measure
 from sfumato.discover.record_risk import RecordRisk, record_risk
 from sfumato.discover.smallest import Smallest
-from sfumato.terms.card import Card
+from sfumato.terms.card import Card, Told
 from sfumato.terms.chart import Chart
 from sfumato.terms.progress import Progress, silent
 
@@ -28,7 +28,7 @@ cells would have to be grouped."""
 
 
 @dataclass(frozen=True, eq=False)
-class Discovery:
+class Discovery(Told):
     """What `sf.discover` found. Numbers are exact, names are those of columns, no cell value is shown.
 
     >>> import polars as pl, sfumato as sf
@@ -181,12 +181,6 @@ class Discovery:
 
         return document(self)
 
-    def __str__(self) -> str:
-        return str(self.card())
-
     def __repr__(self) -> str:
         size = f"{self.rows} rows, {len(self.columns)} columns"
         return f"Discovery({size}, k={self.k}, {self.reading}, {len(self.found.sets)} sets)"
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from sfumato.terms.card import Card
+from sfumato.terms.card import Card, Told
 from sfumato.terms.document import plain
 from sfumato.terms.errors import SfumatoError
 from sfumato.terms.memory import PROGRAM, in_words, machine_memory
@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Checkup:
+class Checkup(Told):
     """Everything that was looked at."""
 
     findings: tuple[Part, ...]
@@ -71,9 +71,6 @@ class Checkup:
         remedies = [f"{part.part}: {part.remedy}" for part in self.findings if part.remedy]
         title = "everything needed is there" if self.sound else "something needed is missing"
         return Card(title, lines, remedies)
-
-    def __str__(self) -> str:
-        return str(self.card())
 
 
 def doctor(*, ledger: str | None = None, spill: str | Path | None = None) -> Checkup:

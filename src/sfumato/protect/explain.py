@@ -18,7 +18,7 @@ from sfumato.protect.loss import measure
 from sfumato.protect.parts import Parts, children_of_nodes, halves_of_classes
 from sfumato.protect.shape import Shape, shape_of
 from sfumato.protect.suppress import keep
-from sfumato.terms.card import Card, figure, several
+from sfumato.terms.card import Card, Told, figure, several
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.document import plain
@@ -92,7 +92,7 @@ class Story:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Told):
     """The stories of all columns; `spare` counts the rows that may still be suppressed."""
 
     columns: Mapping[str, Story]
@@ -119,12 +119,6 @@ class Explanation:
 
     def __getitem__(self, column: str) -> Story:
         return self.columns[column]
-
-    def __str__(self) -> str:
-        return str(self.card())
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def explain(

@@ -18,7 +18,7 @@ from sfumato.declare.promises.freeform import Freeform
 from sfumato.protect.optimum import Optimum, mean_loss, optimum
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
-from sfumato.terms.card import Card, figure, several
+from sfumato.terms.card import Card, Told, figure, several
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.promise import Cuts, Promises
@@ -27,7 +27,7 @@ Weights = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Told):
     """The mean loss of four ways to keep a freeform promise; `greedy` is the minimal table of top-down."""
 
     greedy: Fraction
@@ -50,12 +50,6 @@ class Comparison:
         ]
         notes = (f"{several(self.best.states, 'recoding')} looked at by the exact search",)
         return Card("loss of keeping the freeform promise", lines, notes)
-
-    def __str__(self) -> str:
-        return str(self.card())
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def compare(

@@ -25,7 +25,7 @@ from sfumato.protect.judging import budget_of
 from sfumato.protect.pattern_figures import Figures, count_sizes, judge_further
 from sfumato.protect.pattern_metrics import EXACT, METRICS, Bench, Numbers, steps
 from sfumato.protect.search import Aim
-from sfumato.terms.card import Card
+from sfumato.terms.card import Card, Told
 from sfumato.terms.chart import Figure
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import WrongCall
@@ -39,7 +39,7 @@ PATTERNS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Patterns:
+class Patterns(Told):
     """Every pattern of a table, classified under promises; arrays hold one entry per pattern.
 
     Patterns are numbered with the last key column fastest. `allowed` are those that keep every promise within
@@ -180,14 +180,8 @@ class Patterns:
 
         return charts(self)
 
-    def __str__(self) -> str:
-        return str(self.card())
-
     def __repr__(self) -> str:
         return f"Patterns({self.count} patterns, {int(self.allowed.sum())} allowed)"
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def classify(

@@ -21,7 +21,7 @@ from sfumato.protect.searches import find
 from sfumato.protect.shape import published_nodes, shape_of
 from sfumato.protect.suppress import recoded
 from sfumato.protect.two_phases import TermReport, bound, find_in_two_phases, of_keys
-from sfumato.terms.card import Card, figure, several, verdict_lines
+from sfumato.terms.card import Card, Told, figure, several, verdict_lines
 from sfumato.terms.cut import Cut
 from sfumato.terms.document import plain, verdict_document
 from sfumato.terms.errors import BadData, Infeasible, SfumatoError
@@ -35,7 +35,7 @@ from sfumato.terms.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Told):
     """A recoding that keeps every promise of a policy, proved on the classes it publishes.
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
@@ -159,14 +159,8 @@ class Plan:
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self.policy.protect.search}", lines, notes)
 
-    def __str__(self) -> str:
-        return str(self.card())
-
     def __repr__(self) -> str:
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:

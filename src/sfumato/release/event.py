@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.release.receipt import Receipt
-from sfumato.terms.card import Card, figure
+from sfumato.terms.card import Card, Told, figure
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Told):
     """The receipts of all versions, in the order in which recipients were named.
 
     `capacity` says how many recipients the policy serves, where that was asked; a rehearsal tells it.
@@ -59,12 +59,6 @@ class Event:
         if self.folder is not None:
             notes.append(f"in {self.folder.name}, entries {first.number}–{last.number} of the ledger")
         return Card(title, lines, notes)
-
-    def __str__(self) -> str:
-        return str(self.card())
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def _line(receipt: Receipt) -> tuple[str, ...]:

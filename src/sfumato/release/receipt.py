@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.release.ledger.record import Record
-from sfumato.terms.card import Card, figure
+from sfumato.terms.card import Card, Told, figure
 from sfumato.terms.document import plain
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Told):
     """A release, its place in the ledger, and where its files are; a rehearsal has neither."""
 
     record: Record
@@ -64,12 +64,6 @@ class Receipt:
         if self.folder is not None:
             notes.append(f"in {self.folder.name}, entry {record.number} of the ledger")
         return Card(title, lines, notes)
-
-    def __str__(self) -> str:
-        return str(self.card())
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:

@@ -58,6 +58,20 @@ def aligned(lines: Lines) -> list[str]:
     return ["  ".join(cell.ljust(widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines]
 
 
+class Told:
+    """Gives a result that has a card its text, and its look in a notebook."""
+
+    def card(self) -> Card:
+        """A few lines that say it all."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.card())
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
+
+
 def _row(line: tuple[str, ...]) -> str:
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.engine.source import Source
-from sfumato.terms.card import Card
+from sfumato.terms.card import Card, Told
 from sfumato.terms.chart import Figure
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.imprint import Imprint
@@ -37,7 +37,7 @@ Memory = Callable[[str], Imprint | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Told):
     """Who could have made a leak. Names of recipients and columns, levels and counts; no cell value.
 
     `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
@@ -152,15 +152,9 @@ class Trace:
 
         return document(self)
 
-    def __str__(self) -> str:
-        return str(self.card())
-
     def __repr__(self) -> str:
         found = f"{len(self.explanations)} explanations, {len(self.certain)} certain"
         return f"Trace({'ours' if self.ours else 'not ours'}, {found})"
-
-    def _repr_html_(self) -> str:
-        return self.card()._repr_html_()
 
 
 def trace(
