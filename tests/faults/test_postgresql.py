@@ -27,10 +27,9 @@ def place(cluster, tmp_path, request):
     return cluster.database(name), tmp_path / "ledger.key", tmp_path / "out", name
 
 
-@pytest.mark.parametrize("step", ["staged", "ready", "entered", "committed"])
-def test_stopped_and_back_again(place, cluster, step):
-    """Stopped in mid-commit: the outcome is looked up before the transaction is tried again; one entry."""
-    url, key, out, _ = place
+def _stopper(cluster, step):
+    """What stops the database once, at a step, for a moment; and the note that it did."""
+    stopped = []
 
     def stop(passed):
         if passed == step and not stopped:
@@ -38,7 +37,15 @@ def test_stopped_and_back_again(place, cluster, step):
             cluster.stop()
             threading.Timer(0.3, cluster.start).start()
 
-    stopped = []
+    return stop, stopped
+
+
+@pytest.mark.parametrize("step", ["staged", "ready", "entered", "committed"])
+def test_stopped_and_back_again(place, cluster, step):
+    """Stopped in mid-commit: the outcome is looked up before the transaction is tried again; one entry."""
+    url, key, out, _ = place
+
+    stop, stopped = _stopper(cluster, step)
     release(Ledger(url, key=key), out / "one", at=stop)
     assert stopped
     assert check_all(url, key, out) == 1
@@ -110,13 +117,7 @@ def test_killed_at_every_step(stage, cluster):
 def test_stopped_with_three_versions(place, cluster, step):
     url, key, out, _ = place
 
-    def stop(passed):
-        if passed == step and not stopped:
-            stopped.append(passed)
-            cluster.stop()
-            threading.Timer(0.3, cluster.start).start()
-
-    stopped = []
+    stop, stopped = _stopper(cluster, step)
     release_to_three(Ledger(url, key=key), out / "one", at=stop)
     assert stopped
     assert check_all(url, key, out) == 3

@@ -88,7 +88,6 @@ def test_values_are_shown_only_when_asked_for(traced, folder):
 
 
 def test_charts_are_drawn(traced, tmp_path):
-    pytest.importorskip("altair")
     said = traced("--charts", tmp_path / "charts")
     assert said.code == 0
     assert sorted(f.name for f in (tmp_path / "charts").iterdir()) == [
