@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.attack.realized import Realized
-from sfumato.declare.meeting import Cells, Meeting
+from sfumato.attack.settling import Settled, settle
+from sfumato.declare.meeting import Meeting
 from sfumato.declare.policy import Policy
-from sfumato.declare.worlds import Worlds
 from sfumato.kernels.overlaps import NOTHING
 from sfumato.terms.card import figure
 from sfumato.terms.chain import Chain, meet_of
@@ -26,9 +26,6 @@ from sfumato.terms.microdata import Codes, Counts, Microdata
 Scope = Literal["feasible", "literal", "realized"]
 Method = Literal["exact", "refined", "paper"]
 
-SMALL = 3000
-"""So many targets, of releases with so many groups, are solved exactly where there are three or more."""
-
 
 @dataclass(frozen=True, eq=False)
 class Targets:
@@ -36,7 +33,9 @@ class Targets:
 
     `least` is `None` where nobody can have come then. `per_class[j]` gives, for the classes of the first and
     of the last release that hold them, the fewest candidates of a target in it (-1: nobody can be there).
-    `certain` says that `least` is exact, not only a bound.
+    `certain` says that `least` is exact; otherwise, if it is `seen`, somebody can be there who keeps no more,
+    and if not, it is what the bound leaves, perhaps where nobody can be. Of the targets, `few` are known to
+    exist with fewer candidates than asked, and of `open` ones it is not known (without k: the exact number).
     """
 
     time: int
@@ -44,6 +43,9 @@ class Targets:
     per_class: dict[int, Counts]
     certain: bool
     count: int
+    few: int = 0
+    open: int = 0
+    seen: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +88,22 @@ class Correspondence:
         return all(t.certain for t in self.targets)
 
     @property
+    def open(self) -> int:
+        """How many targets are neither known to keep k candidates nor known to keep fewer."""
+        return sum(t.open for t in self.targets)
+
+    @property
     def holds(self) -> bool | None:
-        """Whether everybody keeps at least k candidates; `None` where only a bound says so."""
+        """Whether everybody keeps at least k candidates; `None` where that is not known.
+
+        A bound that is below k counts as a no, as if all targets existed that it allows; `exact` asks whether
+        they do.
+        """
         if self.k is None:
             return None
-        if self.least is not None and self.least < self.k:
-            return False if self.certain or self.scope != "literal" else None
-        return True if self.certain else None
+        if any(t.few for t in self.targets):
+            return False
+        return None if self.open else True
 
     def cracks(self, one: int, other: int, *, earlier: int = 0) -> dict[str, dict[int, int]]:
         """Crack sizes of the groups of two classes, by the number of their matching value.
@@ -128,9 +139,13 @@ class Correspondence:
             return f"{who}: there is no such person"
         bound = "" if t.certain else "at most "
         kept = f"{who} keeps {bound}{figure(t.least)} candidates at worst"
+        kept += "" if t.certain or t.seen else ", if somebody can be there"
         if self.k is None:
             return kept
-        return f"{kept}; {self.k} are asked" + (": BROKEN" if t.least < self.k else "")
+        asked = f"{kept}; {self.k} are asked"
+        if t.few:
+            return f"{asked}: BROKEN"
+        return f"{asked}; not known for {figure(t.open)} of {figure(t.count)} targets" if t.open else asked
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -141,6 +156,7 @@ class Correspondence:
             "CA": self.CA,
             "BA": self.BA,
             "certain": self.certain,
+            "open": self.open,
             "sentences": list(self.sentences),
         }
 
@@ -161,9 +177,9 @@ def correspondence(
 
     A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
     enough for, or its imprint (or the JSON file of one).
-    Two releases are always judged exactly. More are judged by the refined bound; `exact` solves the integer
-    program for small components, `paper` composes attacks as the paper does (a reference: its bound may be
-    too high). The scope `realized` needs `data`, and the column `since` where there are several batches.
+    Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
+    integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
+    the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column `since` where there are several batches.
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
@@ -171,19 +187,23 @@ def correspondence(
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
     meant = _meant(policy)
+    k = asked_k(meant)
     known = _known(releases, meant)
     chain = Chain.of(known)
+    settled = settle(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
+    if settled is not None:
+        found = [_exact(s, scope, k) for s in settled]
+        return Correspondence(tuple(found), scope, method, k, chain)
     meeting = Meeting(chain, compose=method != "paper")
-    if scope == "realized":
-        if data is None:
-            raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
-        realized = Realized.of(known, chain, data, since)
-        found = [_realized(meeting, t, realized) for t in range(len(chain))]
-    elif len(chain) <= 2 or method != "exact":
-        found = [_bounded(meeting, t, scope, certain=len(chain) <= 2) for t in range(len(chain))]
+    times = range(len(chain))
+    if scope != "realized":
+        found = [_bounded(meeting, t, scope, k) for t in times]
+    elif data is None:
+        raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
     else:
-        found = _solved_where_small(chain, scope)
-    return Correspondence(tuple(found), scope, method, asked_k(meant), chain)
+        realized = Realized.of(known, chain, data, since)
+        found = [_realized(meeting, t, realized, k) for t in times]
+    return Correspondence(tuple(found), scope, method, k, chain)
 
 
 def _meant(policy: Policy | str | Path | Mapping[str, Any] | None) -> Policy | None:
@@ -216,7 +236,20 @@ def asked_k(policy: Policy | None) -> int | None:
     return None
 
 
-def _bounded(meeting: Meeting, time: int, scope: Scope, *, certain: bool) -> Targets:
+def _exact(settled: Settled, scope: Scope, k: int | None) -> Targets:
+    """By the integer program, as far as that went."""
+    lowest, highest = settled.lowest, settled.highest
+    least, seen, certain = highest, True, lowest == highest
+    if highest is None and lowest is not None:
+        least, seen = int(settled.most[settled.possible].min()), False
+    few, left = (settled.few(k) if k else 0), settled.open(k)
+    if scope == "literal" and least is not None and (settled.phantom or not settled.possible.all()):
+        least, seen, certain, few = 0, True, True, max(few, int(k is not None))
+    count = int(settled.possible.sum())
+    return Targets(settled.time, least, settled.per_class(), certain, count, few, left, seen)
+
+
+def _bounded(meeting: Meeting, time: int, scope: Scope, k: int | None) -> Targets:
     """By the join theorem, and for three or more releases by the refined bound."""
     last = len(meeting.chain) - 1
     left = meeting.left(time)
@@ -227,46 +260,18 @@ def _bounded(meeting: Meeting, time: int, scope: Scope, *, certain: bool) -> Tar
     per_class = {time: first}
     if left.last is not None:
         per_class[last] = np.where(left.last == NOTHING, -1, left.last)
-    return Targets(time, least, per_class, certain, int((left.first != NOTHING).sum()))
+    count = int((left.first != NOTHING).sum())
+    exact = last < 2 or least is None
+    few = int(k is not None and least is not None and least < k)
+    return Targets(time, least, per_class, exact, count, few, 0 if exact else count, exact)
 
 
-def _solved_where_small(chain: Chain, scope: Scope) -> list[Targets]:
-    """Three or more releases: the refined bound, and the exact number where programs are small."""
-    meeting = Meeting(chain)
-    found = [_bounded(meeting, t, scope, certain=False) for t in range(len(chain))]
-    if max(len(side.owner) for side in chain.releases) > SMALL:
-        return found
-    meeting = Meeting(chain, every=True)
-    cells = [meeting.cells(t) for t in range(len(chain))]
-    if sum(len(c.left) for c in cells) > SMALL:
-        return found
-    worlds = Worlds(meeting)
-    return [_solved(c, scope, worlds) for c in cells]
-
-
-def _solved(cells: Cells, scope: Scope, worlds: Worlds) -> Targets:
-    exact = [worlds.left((cells.time, tuple(row))) for row in cells.classes.tolist()]
-    certain = None not in exact
-    known = zip(cells.left.tolist(), exact, strict=True)
-    left = np.array([bound if e is None else e for bound, e in known], np.int64)
-    there = left > 0
-    least = _fewest_of(left[there])
-    if scope == "literal" and least is not None and (cells.phantom or not there.all()):
-        least = 0
-    per_class = {}
-    for i, j in ((0, cells.time), (cells.classes.shape[1] - 1, cells.time + cells.classes.shape[1] - 1)):
-        size = int(cells.classes[:, i].max(initial=-1)) + 1
-        fewest = np.full(size, NOTHING, np.int64)
-        np.minimum.at(fewest, cells.classes[there, i], left[there])
-        per_class[j] = np.where(fewest == NOTHING, -1, fewest)
-    return Targets(cells.time, least, per_class, certain, int(there.sum()))
-
-
-def _realized(meeting: Meeting, time: int, realized: Realized) -> Targets:
+def _realized(meeting: Meeting, time: int, realized: Realized, k: int | None) -> Targets:
     """Where somebody is: one group-by of the data."""
     left = realized.left(meeting, time)
-    least = _fewest_of(left)
-    return Targets(time, least, {}, len(meeting.chain) <= 2, len(left))
+    least, exact = _fewest_of(left), len(meeting.chain) <= 2
+    few = int((left < k).sum()) if k else 0
+    return Targets(time, least, {}, exact, len(left), few, 0 if exact else len(left) - few)
 
 
 def _entries(owner: Codes, index: int) -> slice:

@@ -39,17 +39,20 @@ def _within_reach(
 
 
 @njit(cache=True)
-def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], patience: Longs) -> int:
+def fill(
+    start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], amount: Longs, patience: Longs
+) -> int:
     """Whether whole numbers can be given to variables so that every sum comes out.
 
     Variable v is part of the sums `through[start[v] : start[v+1]]`; `members` lists the variables of every
     sum, ascending, and where they begin. Larger numbers are tried first; a branch ends where a sum cannot be
-    used up any more. Every look at a variable takes one off `patience`, a single number that goes on to the
-    next call; gives up where it is used up.
+    used up any more. The numbers are written to `amount`, which has one place more than there are variables.
+    Every look at a variable takes one off `patience`, a single number that goes on to the next call; gives up
+    where it is used up.
     """
     count = len(start) - 1
-    left, amount = sums.copy(), np.full(count + 1, -1, np.int64)
-    place = 0
+    left, place = sums.copy(), 0
+    amount[:] = -1
     while place >= 0:
         if place == count:
             if np.all(left == 0):
@@ -74,3 +77,32 @@ def fill(start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], 
             place += 1
             amount[place] = -1
     return NO
+
+
+@njit(cache=True)
+def linked(start: Longs, through: Ints, sums: int) -> Ints:
+    """Variables that share sums, directly or through others, get the same number; 0, 1, ... as they come."""
+    parent = np.arange(sums, dtype=np.int32)
+    for v in range(len(start) - 1):
+        first = through[start[v]]
+        while parent[first] != first:
+            parent[first] = parent[parent[first]]
+            first = parent[first]
+        for i in range(start[v] + 1, start[v + 1]):
+            other = through[i]
+            while parent[other] != other:
+                parent[other] = parent[parent[other]]
+                other = parent[other]
+            if other < first:
+                first, other = other, first
+            parent[other] = first
+    found, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
+    for v in range(len(start) - 1):
+        root = through[start[v]]
+        while parent[root] != root:
+            root = parent[root]
+        if number[root] < 0:
+            number[root] = count
+            count += 1
+        found[v] = number[root]
+    return found

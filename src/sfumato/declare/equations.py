@@ -1,0 +1,177 @@
+"""The equations that published counts put on the people of a chain, without those that follow from others.
+
+An *entry* is a cell of one time and a value: how many people of that time and value are in it is unknown.
+A release says, class by class and value by value, how many people of all times up to its own there are. Where
+an earlier release i shows at least as much detail in every column, it has told that already of everybody up
+to its own time: what release j adds is how many people who came after i are in each class. So nobody of a
+time up to i is bound by j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.declare.meeting import Cells
+from sfumato.kernels.filling import linked
+from sfumato.terms.chain import Chain, Side, meet_of, place
+from sfumato.terms.errors import BadData
+from sfumato.terms.microdata import Codes, Counts
+from sfumato.terms.packing import Packing
+
+Longs = NDArray[np.int64]
+
+
+def told_by(chain: Chain) -> list[int]:
+    """For every release the last one before it that shows at least as much detail; -1: none does."""
+    return [
+        next((i for i in reversed(range(j)) if _as_fine(chain, chain.releases[i], side)), -1)
+        for j, side in enumerate(chain.releases)
+    ]
+
+
+def _as_fine(chain: Chain, one: Side, other: Side) -> bool:
+    cuts = zip(chain.trees, one.node_of, other.node_of, strict=True)
+    return all(bool(np.all(tree.depth[a] >= tree.depth[b])) for tree, a, b in cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Entries, sorted by time, then cell, then value, and the sums they are part of.
+
+    Entry e is of cell `cells[e]` of time `times[e]` and of value `values[e]`; in no world are more than
+    `most[e]` people there. It is part of the sums `through[start[e] : start[e+1]]`, which come to `sums`.
+    `binding[t]` are the releases that bind people of time t.
+    """
+
+    binding: tuple[tuple[int, ...], ...]
+    times: Codes
+    cells: Codes
+    values: Codes
+    most: Counts
+    start: Longs
+    through: Codes
+    sums: Counts
+
+    @classmethod
+    def of(cls, chain: Chain, cells: Sequence[Cells]) -> Equations:
+        """`cells[t]` are those of time t."""
+        told = told_by(chain)
+        offsets = np.cumsum([0, *(len(side.owner) for side in chain.releases)])
+        sums = [_added(chain, i, j) for j, i in enumerate(told)]
+        binding = tuple(tuple(j for j in range(t, len(chain)) if told[j] < t) for t in range(len(chain)))
+        placed = [Placed(chain, side) for side in chain.releases]
+        through, lengths = [], []
+        for found, releases in zip(cells, binding, strict=True):
+            rows = np.stack([offsets[j] + placed[j].entries(found.side) for j in releases], axis=1)
+            through.append(rows.ravel())
+            lengths.append(np.full(len(rows), len(releases), np.int64))
+        return cls(
+            binding,
+            np.concatenate([np.full(len(c.side.owner), t, np.int32) for t, c in enumerate(cells)]),
+            np.concatenate([c.side.owner for c in cells]),
+            np.concatenate([c.side.values for c in cells]),
+            np.concatenate([c.side.counts for c in cells]),
+            np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
+            np.concatenate(through).astype(np.int32),
+            np.concatenate(sums),
+        )
+
+    def classes(self, time: int, owner: Codes) -> tuple[Longs, Codes]:
+        """Where the entries of each cell of a time begin, and its class in every release that binds it.
+
+        `owner` is the class of every entry of all releases.
+        """
+        here = np.flatnonzero(self.times == time)
+        first = np.flatnonzero(np.diff(self.cells[here], prepend=-1))
+        begin = here[:1] if len(here) else np.zeros(1, np.int64)
+        rows = self.through[self.start[here[first]][:, None] + np.arange(len(self.binding[time]))]
+        return np.append(begin + first, begin + len(here)).astype(np.int64), owner[rows]
+
+    @cached_property
+    def component(self) -> Codes:
+        """Entries with the same number share sums, directly or through others."""
+        return linked(self.start, self.through, len(self.sums))
+
+    @cached_property
+    def by_component(self) -> tuple[NDArray[np.intp], Longs]:
+        """Entries in the order of their components, and where each of these begins."""
+        order = np.argsort(self.component, kind="stable")
+        count = int(self.component.max(initial=-1)) + 1
+        return order, np.searchsorted(self.component[order], np.arange(count + 1)).astype(np.int64)
+
+    def part(self, component: int) -> Part:
+        order, begin = self.by_component
+        entries = order[begin[component] : begin[component + 1]]
+        lengths = self.start[entries + 1] - self.start[entries]
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        flat = np.repeat(self.start[entries] - start[:-1], lengths) + np.arange(int(start[-1]))
+        rows, through = np.unique(self.through[flat], return_inverse=True)
+        return Part(entries, start, through.astype(np.int32), self.sums[rows])
+
+    @cached_property
+    def widths(self) -> Longs:
+        """The size of each component: entries times sums."""
+        begin = self.by_component[1]
+        held = np.zeros(len(self.sums), np.int32)
+        held[self.through] = np.repeat(self.component, np.diff(self.start))
+        used = np.unique(self.through)
+        return np.diff(begin) * np.bincount(held[used], minlength=len(begin) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Equations of one component: its entries among all, their sums, and what these come to."""
+
+    entries: NDArray[np.intp]
+    start: Longs
+    through: Codes
+    sums: Counts
+
+
+class Placed:
+    """Finds where people of given leaves are in a release."""
+
+    def __init__(self, chain: Chain, side: Side) -> None:
+        self.side = side
+        self._trees = chain.trees
+        self._packing = Packing(tuple(len(t.labels) for t in chain.trees))
+        packed = self._packing.pack(list(side.nodes.T)) if chain.trees else np.zeros((1, 1), np.int64)
+        self._order = np.lexsort(packed[::-1])
+        self._known = packed[:, self._order]
+        self._values = max(1, chain.values)
+        self._keys = side.owner.astype(np.int64) * self._values + side.values
+
+    def classes(self, cells: Side) -> Codes:
+        """The class of the release that each cell is part of."""
+        if not self._trees:
+            return np.zeros(len(cells), np.int32)
+        columns = zip(self._trees, self.side.node_of, cells.nodes.T, strict=True)
+        shown = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
+        return self._order[place(self._known, self._packing.pack(shown))].astype(np.int32)
+
+    def entries(self, cells: Side) -> Longs:
+        """For every entry of cells the one of the release."""
+        number = self.classes(cells).astype(np.int64)
+        return np.searchsorted(self._keys, number[cells.owner] * self._values + cells.values)
+
+
+def _added(chain: Chain, i: int, j: int) -> Counts:
+    """For every entry of release j the people who came after release i, which is as fine."""
+    side = chain.releases[j]
+    if i < 0:
+        return side.counts
+    met = meet_of(chain.trees, chain.releases[i], side)
+    return met.surplus(chain.releases[i], side)[met.other]
+
+
+def no_world() -> BadData:
+    """The refusal of releases that cannot be of one chain."""
+    return BadData(
+        "no table of people gives the counts of all these releases",
+        remedy="Give cumulative releases of one chain, oldest first.",
+    )

@@ -1,0 +1,226 @@
+"""The largest share that a variable can have of whole-number sums: a simplex search in whole numbers.
+
+Every tableau entry is a whole number over one common denominator, so nothing is ever rounded. Where each
+variable is part of nested sums (a table with margins, for one) the denominator stays 1 and every corner is a
+whole-number solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+DONE, NONE, GAVE_UP = 0, 1, 2
+HUGE = 1 << 30
+"""Entries beyond this could overflow when multiplied."""
+STALLS = 40
+"""After so many steps on the spot the first column that helps is taken, which cannot go round in circles."""
+CHUNK = 16
+"""So many entries of a tableau are changed in the time of one look."""
+
+
+@njit(cache=True)
+def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, patience: Longs) -> bool:
+    """Make a column that of a row; False where numbers grow too large. `over`: the common denominator."""
+    width, below, pivot = table.shape[1], over[0], table[row, column]
+    patience[0] -= (width + len(table)) // CHUNK + 1
+    for i in range(len(table)):
+        factor = table[i, column]
+        if i == row or (factor == 0 and pivot == below):
+            continue
+        patience[0] -= width // CHUNK + 1
+        for j in range(width):
+            if table[i, j] != 0 or table[row, j] != 0:
+                found = table[i, j] * pivot - factor * table[row, j]
+                if below != 1:
+                    found //= below
+                if abs(found) > HUGE:
+                    return False
+                table[i, j] = found
+    basis[row] = column
+    over[0] = pivot
+    return True
+
+
+@njit(cache=True)
+def _leaving(table: Longs, basis: Longs, column: int) -> int:
+    """The row whose variable reaches nought first as the column grows; -1: none does."""
+    last, found = table.shape[1] - 1, -1
+    for i in range(len(basis)):
+        if table[i, column] <= 0:
+            continue
+        if found >= 0:
+            mine = table[i, last] * table[found, column]
+            best = table[found, last] * table[i, column]
+            if mine > best or (mine == best and basis[i] > basis[found]):
+                continue
+        found = i
+    return found
+
+
+@njit(cache=True)
+def _entering(line: Longs, sign: int, stalled: bool) -> int:
+    """A column with entries of this sign: the largest, or, where the search is stalled, the first."""
+    found, best = -1, 0
+    for j in range(len(line) - 1):
+        if line[j] * sign > best:
+            found, best = j, line[j] * sign
+            if stalled:
+                break
+    return found
+
+
+@njit(cache=True)
+def _begin(start: Longs, through: Ints, sums: Longs, patience: Longs) -> tuple[int, Longs, Longs, Longs]:
+    """A first solution, perhaps in fractions: what came of it, the tableau, its basis and denominator.
+
+    Variable v is part of the sums `through[start[v] : start[v+1]]`. Sums that follow from others keep no
+    variable (-1) and a row of noughts.
+    """
+    rows, count = len(sums), len(start) - 1
+    table = np.zeros((rows + 1, count + 1), np.int64)
+    basis, over = np.full(rows, -1, np.int64), np.ones(1, np.int64)
+    for v in range(count):
+        for i in range(start[v], start[v + 1]):
+            table[through[i], v] = 1
+        table[rows, v] = start[v + 1] - start[v]
+    table[:rows, count] = sums
+    table[rows, count] = sums.sum()
+    stalls = 0
+    while table[rows, count] > 0:
+        column = _entering(table[rows], 1, stalls > STALLS)
+        if column < 0:
+            return NONE, table[:rows], basis, over
+        row = _leaving(table[:rows], _ranked(basis), column)
+        stalls = stalls + 1 if table[row, count] == 0 else 0
+        if patience[0] < 0 or not _pivot(table, basis, row, column, over, patience):
+            return GAVE_UP, table[:rows], basis, over
+    for row in range(rows):
+        if basis[row] >= 0:
+            continue
+        for v in range(count):
+            if table[row, v] != 0:
+                if table[row, v] < 0:
+                    table[row] = -table[row]
+                if not _pivot(table, basis, row, v, over, patience):
+                    return GAVE_UP, table[:rows], basis, over
+                break
+    return DONE, table[:rows], basis, over
+
+
+@njit(cache=True)
+def _ranked(basis: Longs) -> Longs:
+    """Rows without a variable leave first, in their order."""
+    found = basis.copy()
+    for i in range(len(basis)):
+        if basis[i] < 0:
+            found[i] = i - len(basis)
+    return found
+
+
+@njit(cache=True)
+def _note(table: Longs, basis: Longs, over: int, least: Longs) -> bool:
+    """Keep what a corner gives every variable, if it is all in whole numbers."""
+    last = table.shape[1] - 1
+    if over != 1:
+        for i in range(len(basis)):
+            if table[i, last] % over:
+                return False
+    for i in range(len(basis)):
+        if basis[i] >= 0:
+            least[basis[i]] = max(least[basis[i]], table[i, last] // over)
+    return True
+
+
+@njit(cache=True)
+def _raise_each(
+    wanted: Longs, table: Longs, basis: Longs, over: Longs, least: Longs, most: Longs, patience: Longs
+) -> int:
+    """Raise one wanted variable after the other, from corner to corner; ends where patience is used up."""
+    last = table.shape[1] - 1
+    _note(table, basis, over[0], least)
+    for v in wanted:
+        if least[v] >= most[v]:
+            continue
+        row = -1
+        for i in range(len(basis)):
+            if basis[i] == v:
+                row = i
+        stalls = 0
+        while True:
+            column = v if row < 0 else _entering(table[row], -1, stalls > STALLS)
+            if column < 0:
+                most[v] = min(most[v], table[row, last] // over[0])
+                break
+            leaving = _leaving(table, basis, column)
+            if leaving < 0:
+                break
+            stalls = stalls + 1 if table[leaving, last] == 0 else 0
+            if patience[0] < 0 or not _pivot(table, basis, leaving, column, over, patience):
+                return GAVE_UP
+            row = leaving if row < 0 else row
+            if table[row, last] >= most[v] * over[0] and _note(table, basis, over[0], least):
+                break
+        _note(table, basis, over[0], least)
+    return DONE
+
+
+@njit(cache=True)
+def _part(
+    members: NDArray[np.intp], start: Longs, through: Ints, sums: Longs, number: Ints
+) -> tuple[Longs, Ints, Longs]:
+    """The sums of some variables alone, numbered anew; `number` is -1 throughout, before and after."""
+    length = 0
+    for v in members:
+        length += start[v + 1] - start[v]
+    begin, rows = np.zeros(len(members) + 1, np.int64), np.empty(length, np.int32)
+    held, used, count = np.empty(length, np.int64), 0, 0
+    for i in range(len(members)):
+        for j in range(start[members[i]], start[members[i] + 1]):
+            if number[through[j]] < 0:
+                number[through[j]], held[count] = count, sums[through[j]]
+                count += 1
+            rows[used] = number[through[j]]
+            used += 1
+        begin[i + 1] = used
+    for v in members:
+        for j in range(start[v], start[v + 1]):
+            number[through[j]] = -1
+    return begin, rows, held[:count]
+
+
+@njit(cache=True)
+def raise_all(
+    parts: Longs,
+    members: tuple[NDArray[np.intp], Longs],
+    system: tuple[Longs, Ints, Longs],
+    wanted: NDArray[np.bool_],
+    least: Longs,
+    most: Longs,
+    patience: Longs,
+) -> Longs:
+    """For wanted variables the largest number that any solution gives them, part by part.
+
+    `members` lists the variables of all parts and where each part begins. Variable v of the `system` (start,
+    through, sums) is part of the sums `through[start[v] : start[v+1]]`. `least` and `most` are narrowed: what
+    some whole-number solution gives, and what none exceeds. They go on to differ where the best corner is in
+    fractions. Says of every part whether it is done, has no solution, or was given up as patience went.
+    """
+    variables, first = members
+    start, through, sums = system
+    number, answers = np.full(len(sums), -1, np.int32), np.full(len(parts), GAVE_UP, np.int64)
+    for p in range(len(parts)):
+        if patience[0] < 0:
+            break
+        mine = variables[first[parts[p]] : first[parts[p] + 1]]
+        answer, table, basis, over = _begin(*_part(mine, start, through, sums, number), patience)
+        if answer == DONE:
+            low, high = least[mine], most[mine]
+            answer = _raise_each(np.flatnonzero(wanted[mine]), table, basis, over, low, high, patience)
+            least[mine], most[mine] = low, high
+        answers[p] = answer
+    return answers
