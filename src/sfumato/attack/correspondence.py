@@ -179,7 +179,8 @@ def correspondence(
     enough for, or its imprint (or the JSON file of one).
     Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
-    the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column `since` where there are several batches.
+    the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
+    `since` where there are several batches.
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
