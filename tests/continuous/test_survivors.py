@@ -4,11 +4,12 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from continuous.chains import S, all_worlds, chains, imprint, real_targets, releases, shown, table, two
 from promises.plain import classes_of
+from sfumato.declare import worlds
 from sfumato.declare.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
@@ -89,6 +90,48 @@ def test_the_search_finds_a_valid_recoding_if_there_is_one(chain, promise):
     for option in options:
         named = {f"q{j}": c for j, c in enumerate(option)}
         assert verdict.verdict_on(data, named).holds is keeps(promise, trees, people, [cuts[0], option])
+
+
+@settings(max_examples=40)
+@given(chains(count=3, rows=7, values=3), st.sampled_from(OTHERS))
+def test_three_releases_are_judged_by_what_worlds_leave(chain, promise):
+    """Not by what the bound leaves: verdicts are those of all worlds, and so is what a search finds."""
+    trees, people, cuts = chain
+    data, promises = table(trees, people), bound(promise, releases(trees, people, cuts[:2]))
+    verdict = promises.of_table[0]
+    for option in itertools.product(*(all_cuts(t) for t in trees)):
+        named = {f"q{j}": c for j, c in enumerate(option)}
+        assert verdict.verdict_on(data, named).holds is keeps(promise, trees, people, [*cuts[:2], option])
+    try:
+        found = top_down(data, promises, AIM)
+    except (RefusedByHistory, Infeasible):
+        return
+    chosen = [found.recoding.cuts[f"q{j}"] for j in range(len(trees))]
+    assert alone(promise, data, chosen) and keeps(promise, trees, people, [*cuts[:2], chosen])
+
+
+BITS = [two("0", "1") for _ in range(3)]
+CELLS = {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}
+HIDING = [[Cut.root(t) if i == hidden else Cut.leaves(t) for i, t in enumerate(BITS)] for hidden in range(3)]
+CUBE = [(*cell, 0, 1) for cell, n in CELLS.items() for _ in range(n)]
+WITH_ANOTHER = [*CUBE, *((*cell, 1, 1) for cell in itertools.product("01", repeat=3))]
+
+
+def test_a_bound_that_leaves_too_much_does_not_hide_a_confidence(monkeypatch):
+    """The bound leaves two of each value in cell 000, half; the worlds only one of the first and two of the
+    other."""
+    half = ConfidenceBounding("s", HALF)
+    promises = bound(half, releases(BITS, WITH_ANOTHER, HIDING[:2]))
+    last = {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    data = table(BITS, WITH_ANOTHER)
+    assert promises.of_table[0].verdict_on(data, last).holds is False
+    watch = promises.of_table[0].watch(data)
+    assert watch.ask(last)[0] is Answer.YES and not watch.settle(last)
+    watch.deliberate()
+    assert watch.ask(last)[0] is Answer.LATER
+    monkeypatch.setattr(worlds, "WIDEST", 0)
+    said = promises.of_table[0].verdict_on(data, last)
+    assert said.holds is None and "too large" in said.reason
 
 
 TREES = [two("x", "y"), two("u", "v")]

@@ -62,7 +62,7 @@ class Corresponding:
             sentence=f"{found.sentences[t]}; {crowd(people)} in classes where that is below {k}",
             confidence=Fraction(1, kept) if kept else Fraction(0),
             people=people,
-            breach=kept is not None and kept < k,
+            breach=kept is not None and kept < k and (target.certain or target.seen),
             columns=found.chain.names,
             details={
                 "release": t + 1,

@@ -11,6 +11,7 @@ Components that are too large are left alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from sfumato.declare.equations import Equations, no_world
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.kernels.filling import GAVE_UP, NO, YES, fill
 from sfumato.kernels.simplex import DONE, NONE, raise_all
+from sfumato.terms.chain import Side
 from sfumato.terms.microdata import Codes, Counts
 
 STEPS = 5_000_000
@@ -116,6 +118,29 @@ class Worlds:
                 self.least[others] = np.maximum(self.least[others], amount[:-1])
             else:
                 self.most[entry] -= 1
+
+    def sides(self, patience: Patience) -> list[Side] | None:
+        """The cells of every time where somebody can be, with what they can hold; `None`: not found out."""
+        every = np.arange(len(self.most))
+        self.narrow(every, patience)
+        self.search(every, patience)
+        if np.any(self.least < self.most):
+            return None
+        found, end = [], 0
+        for cells in self.cells:
+            begin, end = end, end + len(cells.side.owner)
+            some = self.most[begin:end] > 0
+            there, owner = np.unique(cells.side.owner[some], return_inverse=True)
+            found.append(
+                replace(
+                    cells.side,
+                    nodes=cells.side.nodes[there],
+                    owner=owner.astype(np.int32),
+                    values=cells.side.values[some],
+                    counts=self.most[begin:end][some],
+                )
+            )
+        return found
 
     def left(self, cell: Cell) -> int | None:
         """The sum over the values of the most people that some world has in the cell; `None`: not found."""

@@ -12,7 +12,6 @@ version can be made from it. Where the meet keeps every promise, so does every c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
@@ -122,25 +121,8 @@ class Pool:
 
     def _exact(self, meeting: Meeting) -> Side | None:
         """The cells where some world has somebody, with what is left there; `None`: too much to solve."""
-        cells, worlds = meeting.cells(0), Worlds(meeting)
-        owner, values, counts, chosen = (list[int]() for _ in range(4))
-        patience = worlds.patience()
-        for at, classes in enumerate(cells.classes.tolist()):
-            found = worlds.survivors((0, tuple(classes)), patience)
-            if found is None:
-                return None
-            if found:
-                owner += [len(chosen)] * len(found)
-                values += sorted(found)
-                counts += [found[value] for value in sorted(found)]
-                chosen.append(at)
-        return replace(
-            cells.side,
-            nodes=cells.side.nodes[chosen],
-            owner=np.array(owner, np.int32),
-            values=np.array(values, np.int32),
-            counts=np.array(counts, np.int64),
-        )
+        found = Worlds(meeting).sides(Worlds.patience())
+        return None if found is None else found[0]
 
     def _side(self, cuts: Cuts) -> Side:
         key = self._key(cuts)

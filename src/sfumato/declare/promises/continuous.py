@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-
 from sfumato.declare.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.declare.promises.registry import register
 from sfumato.terms.card import several
@@ -21,7 +19,6 @@ from sfumato.terms.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     from sfumato.declare.history import History
-    from sfumato.declare.meeting import Meeting
     from sfumato.declare.policy import ColumnRule, Policy
 
 
@@ -44,7 +41,8 @@ class Continuous(Declared):
     Evidence: the published table and the imprints of all earlier releases.
     Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
     bound, what it found is decided exactly, and where that fails it goes back to what is certain and on from
-    there with exact answers, a fixed number of them; what can be neither proved nor refuted is refused.
+    there with exact answers, a fixed number of them; what can be neither proved nor refuted is refused. The
+    same goes for what survives.
     Does not promise: anything about releases of others.
     """
 
@@ -108,6 +106,7 @@ class Continuous(Declared):
 
     def watch(self, table: Microdata) -> Watch:
         from sfumato.declare.continuity import Continuity  # noqa: PLC0415  # compiled kernels load when needed
+        from sfumato.declare.survival import SurelySurviving  # noqa: PLC0415
 
         history = self._history(table)
         self._exists(history)
@@ -119,6 +118,8 @@ class Continuous(Declared):
                 f" later can give them {self.k}",
                 remedy=f"Promise k = {left}, or start a new chain with the later people.",
             )
+        if self.survivors and len(history.sides) > 1:
+            return SurelySurviving(watch, self._survive)
         return watch
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
@@ -130,6 +131,7 @@ class Continuous(Declared):
         from sfumato.declare.certainty import decide  # noqa: PLC0415
         from sfumato.declare.history import side_under  # noqa: PLC0415
         from sfumato.declare.meeting import Meeting  # noqa: PLC0415
+        from sfumato.declare.survival import all_survive  # noqa: PLC0415
 
         history = self._history(table)
         side = side_under(history, cuts)
@@ -145,20 +147,13 @@ class Continuous(Declared):
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
                 reason = "some targets are too large to decide exactly"
-        if self.survivors and holds and not self._all_survive(history, meeting):
-            holds, reason = False, "what remains for somebody does not keep the other promises"
+        if self.survivors and holds:
+            holds = all_survive(history, meeting, self._survive)
+            if holds is False:
+                reason = "what remains for somebody does not keep the other promises"
+            elif holds is None:
+                reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
-
-    def _all_survive(self, history: History, meeting: Meeting) -> bool:
-        """Whether the candidates of every target keep the other promises."""
-        from sfumato.declare.surviving import surviving  # noqa: PLC0415
-
-        for t in range(len(meeting.chain)):
-            side = meeting.cells(t).side
-            there, owner = np.unique(side.owner, return_inverse=True)
-            if not self._survive(surviving(history, owner, side.values, side.counts, len(there))):
-                return False
-        return True
 
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""
