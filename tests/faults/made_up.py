@@ -29,18 +29,20 @@ def prepared(memory=b"", rows=200):
     return Prepared("p" * 64, write, judge, memory=memory, figures={"rows": rows, "k": 5, "loss": 0.5})
 
 
-def release(ledger, into, *, chain="main", memory=b"", checks=(), at=nothing):
-    return issue(ledger, lambda _: prepared(memory), into=into, chain=chain, checks=checks, at=at)
+def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=nothing):
+    return issue(
+        ledger, lambda _: prepared(memory), into=into, chain=chain, checks=checks, aside=aside, at=at
+    )
 
 
 NAMES = ("Ärzte", "registry", "the council")
 
 
-def release_to_three(ledger, into, *, chain="main", at=nothing):
+def release_to_three(ledger, into, *, chain="main", aside=None, at=nothing):
     def prepare(_):
         return [replace(prepared(rows=100 + i), recipient=n, place=n) for i, n in enumerate(NAMES)]
 
-    return issue_all(ledger, prepare, into=into, chain=chain, at=at)
+    return issue_all(ledger, prepare, into=into, chain=chain, aside=aside, at=at)
 
 
 def one_side(history, this):

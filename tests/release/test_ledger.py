@@ -84,7 +84,7 @@ def test_what_was_staged_before_a_change_of_keys_is_believed(filled, tmp_path):
     filled.stage("a" * 32, host="", folder=tmp_path / ".staged-a", target=tmp_path / "a")
     filled.rotate()
     assert filled.verify().holds
-    assert [release for release, _, _ in filled.staged("")] == ["a" * 32]
+    assert [row.release for row in filled.staged()] == ["a" * 32]
 
 
 @pytest.mark.parametrize("number", [-1, 0, 1 << 62])

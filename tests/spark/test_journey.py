@@ -9,10 +9,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.cli.main import run
 from sfumato.engine import open_source
 from sfumato.journey import protect_file
 from sfumato.release import manifest
+from sfumato.release.store import Store
+from sfumato.terms.address import Address
 from sfumato.terms.errors import BadData, BrokenPromise, WrongCall
+from sfumato.terms.memory import Memory
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -124,6 +128,25 @@ def test_release(spark, tmp_path):
     with pytest.raises(WrongCall, match="Parquet"):
         sf.release(frame, POLICY, ledger=ledger, into=tmp_path / "april", chain="other", format="csv")
     assert not (tmp_path / "april").exists() and not list(tmp_path.glob(".staged*"))
+
+
+def test_release_into_a_store(spark, tmp_path, buckets):
+    """Written to a folder that the workers share, judged there, uploaded; read back through its manifest."""
+    frame, place = spark.createDataFrame(PEOPLE).repartition(2), buckets.new()
+    options = {"ledger": f"sqlite:///{tmp_path}/ledger.db", "into": place}
+    with pytest.raises(WrongCall, match="judged before"):
+        sf.release(frame, POLICY, **options)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    sf.release(frame, POLICY, **options, memory=Memory.of(None, spill=shared))
+    assert list(shared.iterdir()) == []
+    store = Store(Address.of(place))
+    assert {"certificate.json", "data.parquet/_manifest.json", "manifest.json"} < set(store.sizes())
+    known = sf.protect(PEOPLE, POLICY).apply(PEOPLE)
+    assert sf.audit(place, POLICY).verdicts == sf.audit(known, POLICY).verdicts
+    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 0
+    store.put("data.parquet/part-9.parquet", b"more")
+    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 1
 
 
 def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ def audit(
 ) -> None:
     """Judge a published file from its bytes, and attack it.
 
+    DATA may be the address of a release in a store, such as s3://bucket/2026-11.
     Exits 1 if a promise is broken, 70 if an attack failed.
 
     Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db

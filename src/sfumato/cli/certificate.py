@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,20 +22,23 @@ def _certificate() -> None:
 @certificate.command()
 @through
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
+    file: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
     key: PublicKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that the files beside a certificate are those that were published, and who signed it.
 
-    Needs nothing but the published folder and the publisher's public key. Exits 1 if anything was changed.
+    Needs nothing but the published folder and the publisher's public key. What is in a store
+    (s3://bucket/2026-11/certificate.json) is fetched first. Exits 1 if anything was changed.
 
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
     from sfumato.release.certificate import examine
+    from sfumato.release.fetching import at_hand
     from sfumato.release.ledger.keys import public_key
 
-    found = examine(file, key=None if key is None else public_key(key))
+    with at_hand(file, whole=False) as path:
+        found = examine(path, key=None if key is None else public_key(key))
     if as_json:
         document(found.as_dict())
     else:

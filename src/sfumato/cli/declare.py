@@ -35,7 +35,7 @@ def declare(
     from sfumato.release.publish import check_target
 
     if out is not None:
-        check_target(out, source=data, overwrite=overwrite)
+        check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
         policy = journey.declare(data, preset=preset, progress=progress)
     text = policy.to_yaml()

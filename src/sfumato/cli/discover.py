@@ -77,7 +77,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         if suggest is None:
             raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
     if suggest is not None:
-        check_target(suggest, source=data, overwrite=overwrite)
+        check_target(suggest, source=Path(data), overwrite=overwrite)
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         found = journey.discover(

@@ -21,7 +21,15 @@ Asked = Annotated[
 ]
 
 
-def doctor(ledger: Asked = None, spill: SpillFolder = None, as_json: AsJson = False) -> None:
+def doctor(
+    ledger: Asked = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="ADDRESS", help="Also see whether this store can be reached."),
+    ] = None,
+    spill: SpillFolder = None,
+    as_json: AsJson = False,
+) -> None:
     """Look at versions, memory, disk, Java and Spark: what is missing, and how to get it.
 
     Exits 3 if something needed is missing.
@@ -30,7 +38,7 @@ def doctor(ledger: Asked = None, spill: SpillFolder = None, as_json: AsJson = Fa
     """
     from sfumato.journey.doctor import doctor as look
 
-    found = look(ledger=ledger, spill=spill)
+    found = look(ledger=ledger, store=store, spill=spill)
     if as_json:
         document(found.as_dict())
     else:

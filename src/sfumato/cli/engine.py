@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,8 +15,8 @@ Engine = Annotated[
 ]
 
 
-def read_by(engine: str | None, data: Path) -> Any:
-    """The data as the engine reads it; without one, its path."""
+def read_by(engine: str | None, data: str) -> Any:
+    """The data as the engine reads it; without one, its path or address."""
     from sfumato.terms.errors import WrongCall
 
     if engine is None:
@@ -30,4 +29,4 @@ def read_by(engine: str | None, data: Path) -> Any:
         raise WrongCall(
             "Spark is not installed", remedy="Run `pip install 'sfumato[spark]'`, then `sfumato doctor`."
         ) from None
-    return spark_table(str(data))
+    return spark_table(data)

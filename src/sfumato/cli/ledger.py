@@ -53,24 +53,34 @@ def verify(
 
 @ledger.command()
 @through
-def recover(url: LedgerUrl = DEFAULT, key: KeyFile = None, as_json: AsJson = False) -> None:
-    """Finish or roll back what a crash left half-done.
+def recover(
+    url: LedgerUrl = DEFAULT,
+    key: KeyFile = None,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="NAME", help="Also for this machine, which is no more.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Finish or roll back what a crash left half-done on this machine.
 
-    A release does this too before it begins. Doing it twice does no harm.
+    A release does this too before it begins. Doing it twice does no harm. Exits 1 if files are lost,
+    4 if a store cannot be reached.
 
     Example:  sfumato ledger recover
     """
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.recovery import recover as put_right
 
-    found = put_right(Ledger(url, key=key))
+    found = put_right(Ledger(url, key=key), host=host)
     if as_json:
         document({"releases": [vars(release) for release in found]})
     else:
         for release in found:
-            say(f"{release.release}  {release.outcome}  {release.target}")
+            place = f"  on {release.host}" if release.host else ""
+            say(f"{release.release}  {release.outcome}  {release.target}{place}")
         say("nothing is under way" if not found else f"looked after {len(found)}")
-    raise typer.Exit(1 if any(release.outcome == "lost" for release in found) else 0)
+    outcomes = {release.outcome for release in found}
+    raise typer.Exit(1 if "lost" in outcomes else 4 if "out of reach" in outcomes else 0)
 
 
 @ledger.command()

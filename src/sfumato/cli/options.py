@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy file (YAML).")]
 ReferenceFile = Annotated[
     Path | None,

@@ -32,7 +32,8 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     policy: PolicyFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
     into: Annotated[
-        Path | None, typer.Option("--into", metavar="FOLDER", help="A new folder, which the release becomes.")
+        str | None,
+        typer.Option("--into", metavar="FOLDER", help="A new folder, or s3://bucket/folder: the release."),
     ] = None,
     to: Annotated[
         list[str] | None,

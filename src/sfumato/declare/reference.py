@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.declare.policy import Policy
 from sfumato.declare.promises.prior import Prior, share_of, share_text
 from sfumato.declare.promises.quasi_sensitive import QuasiSensitiveCloseness
+from sfumato.terms.address import Address, is_address
 from sfumato.terms.errors import BadData
 from sfumato.terms.promise import Promises
 
@@ -113,14 +114,19 @@ def _kept(entry: Mapping[str, Any]) -> Kept:
 def places(data: object) -> Sequence[Path]:
     """Where the reference of a published file may be: beside it, or beside the folder of its release, which
     may hold a folder for each recipient."""
-    if not isinstance(data, str | Path):
+    if not isinstance(data, str | Path | Address):
         return ()
-    path = Path(data).absolute()
+    path = Address.of(data) if is_address(data) else Path(data).absolute()  # type: ignore[arg-type]
     return kept_at(path), kept_at(path.parent), kept_at(path.parent.parent)
 
 
-def kept_at(published: Path) -> Path:
-    """Where the reference of a published file or folder is kept."""
+def kept_at(published: Path | Address) -> Path:
+    """Where the reference of a published file or folder is kept.
+
+    It is not for those who read what is in a store: there, it is in the folder that the program runs in.
+    """
+    if isinstance(published, Address):
+        return Path(published.flat + SUFFIX)
     return published.with_name(published.name + SUFFIX)
 
 

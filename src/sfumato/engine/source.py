@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.terms.address import Address, is_address
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.memory import Memory
 from sfumato.terms.microdata import Coding, Microdata, Missing
@@ -93,6 +94,12 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, memory: Memory | No
 
 
 def _opened(data: Any, csv: CsvOptions | None) -> Source:
+    if is_address(data):
+        Address.of(data)
+        raise WrongCall(
+            "rows are not read from a store here",
+            remedy="A released table can be audited there; copy any other first, or have Spark read it.",
+        )
     if isinstance(data, str | PathLike):
         from sfumato.engine.files import open_file  # noqa: PLC0415
 

@@ -13,7 +13,9 @@ from sfumato.declare.reference import Reference, referred
 from sfumato.engine import open_source
 from sfumato.journey.chain import history_in, imprints
 from sfumato.journey.meaning import AnyMemory, AnyPolicy, policy_of, within
+from sfumato.release.fetching import at_hand
 from sfumato.terms.errors import RefusedByHistory, WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -36,13 +38,17 @@ def audit(
 ) -> Audit:
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
 
+    The address of a release in a store (`s3://bucket/releases/2026-11`, or of the table in it) will do: what
+    its manifest names is fetched to a private folder, checked, and gone afterwards.
+
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
     more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
     the folder of its release.
     """
     meant = referred(policy_of(policy), data, reference)
-    return _audited(within(data, memory), meant, None, against, chain, progress or silent)
+    with at_hand(data, spill=Memory.of(memory).spill) as near:
+        return _audited(within(near, memory), meant, None, against, chain, progress or silent)
 
 
 def attack(
@@ -57,7 +63,8 @@ def attack(
 ) -> Audit:
     """One adversary alone."""
     meant = referred(policy_of(policy), data, reference)
-    return _audited(data, meant, name, against, chain, progress or silent)
+    with at_hand(data) as near:
+        return _audited(near, meant, name, against, chain, progress or silent)
 
 
 def _audited(

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from sfumato.terms.address import Address
 from sfumato.terms.card import Card, Told
 from sfumato.terms.document import plain
 from sfumato.terms.errors import SfumatoError
@@ -26,7 +27,13 @@ NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
     *("typer", "rich", "sqlalchemy", "alembic", "cryptography", "rfc8785"),
 )
-EXTRAS = {"pandas": "pandas", "pyspark": "spark", "psycopg": "postgres", "altair": "charts"}
+EXTRAS = {
+    "pandas": "pandas",
+    "pyspark": "spark",
+    "psycopg": "postgres",
+    "obstore": "stores",
+    "altair": "charts",
+}
 OLDEST_JAVA = 17
 DISK = 10**9
 """Less room than this on a disk is worth a note."""
@@ -73,8 +80,10 @@ class Checkup(Told):
         return Card(title, lines, remedies)
 
 
-def doctor(*, ledger: str | None = None, spill: str | Path | None = None) -> Checkup:
-    """Look at Python, packages, compiled code, memory, disk, Java and Spark, and at a ledger if named."""
+def doctor(
+    *, ledger: str | None = None, store: str | None = None, spill: str | Path | None = None
+) -> Checkup:
+    """Look at Python, packages, compiled code, memory, disk, Java, Spark; at a ledger or store if named."""
     return Checkup(
         (
             _python(),
@@ -85,6 +94,7 @@ def doctor(*, ledger: str | None = None, spill: str | Path | None = None) -> Che
             _memory(),
             *_folders(spill),
             *([] if ledger is None else [_ledger(ledger)]),
+            *([] if store is None else [_store(store)]),
         )
     )
 
@@ -187,3 +197,14 @@ def _ledger(url: str) -> Part:
     except SfumatoError as error:
         return Part("ledger", State.MISSING, error.message, error.remedy or "Is the server running?")
     return Part("ledger", State.FINE, f"{releases} releases")
+
+
+def _store(address: str) -> Part:
+    """Only looked at: whether it can be written to, a release finds out before it counts."""
+    from sfumato.release.store import Store  # noqa: PLC0415  # stores only when asked for
+
+    try:
+        objects = len(Store(Address.of(address)).sizes())
+    except SfumatoError as error:
+        return Part("store", State.MISSING, error.message, error.remedy)
+    return Part("store", State.FINE, f"reachable, {objects} objects there")

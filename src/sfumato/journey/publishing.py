@@ -28,7 +28,9 @@ from sfumato.protect.plan import Plan
 from sfumato.release.keeping import keeping
 from sfumato.release.publish import check_target, publish
 from sfumato.release.recipients import places_of, recipients_of
+from sfumato.terms.address import Address, is_address
 from sfumato.terms.errors import WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.private import private_folder
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
@@ -62,6 +64,9 @@ def protect_file(
     much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later judges need of the
     original table (`plan.reference`) is kept beside the file, for its owner.
     """
+    if is_address(out):
+        Address.of(str(out))
+        raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, told, meant = Path(out), progress or silent, policy_of(policy)
     check_target(target, source=Path(data) if isinstance(data, str | Path) else None, overwrite=overwrite)
     known = imprints_of(earlier_ones(earlier, against, chain))
@@ -90,7 +95,7 @@ def release(
     policy: AnyPolicy,
     *,
     ledger: Ledger | str,
-    into: str | Path | None = None,
+    into: str | Path | Address | None = None,
     to: str | Sequence[str] | None = None,
     chain: str = "main",
     format: str | None = None,
@@ -108,6 +113,10 @@ def release(
     judged. With `dry_run` nothing is written, and `into` is not needed. What later judges need of the
     original table is kept beside the folder, for its owner.
 
+    `into` may be an address in an object store, such as `s3://bucket/releases/2026-11`. The table is written
+    and judged on this machine first (in the spill folder of `memory`, else the temporary one), then uploaded,
+    and visible when its manifest is there. Spark's workers have to share that folder.
+
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
     how much may be used, such as "4GB".
@@ -122,6 +131,7 @@ def release(
         raise WrongCall("a chain needs a name")
     if into is None and not dry_run:
         raise WrongCall("no target named", remedy="Say into which new folder.")
+    place, aside = _place_of(into, data, memory)
     parquet = _is_spark(data) or str(data).lower().endswith((".parquet", ".pq"))
     kind = format or ("parquet" if parquet else "csv")
     if kind not in ("csv", "parquet"):
@@ -134,14 +144,35 @@ def release(
         receipts = rehearse(_history(opened, chain), handing.prepare, chain=chain, checks=every)
         capacity = None if handing.handout is None else handing.handout.capacity().as_dict()
         return receipts[0] if len(names) < 2 else Event(receipts, capacity)
-    if isinstance(opened, str) or into is None:
+    if isinstance(opened, str) or place is None:
         raise AssertionError
-    with keeping(kept_at(Path(into))) as stage:
+    with keeping(kept_at(place)) as stage:
         handing.keep = stage
         receipts = issue_all(
-            opened, handing.prepare, into=into, name=f"data.{kind}", chain=chain, checks=every
+            opened,
+            handing.prepare,
+            into=place,
+            name=f"data.{kind}",
+            chain=chain,
+            checks=every,
+            aside=aside,
         )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _place_of(
+    into: str | Path | Address | None, data: Any, memory: AnyMemory
+) -> tuple[Path | Address | None, Path | None]:
+    """What the release is to become, and where it is staged if that is in a store."""
+    aside = Memory.of(memory).spill or limit_of(data).spill
+    if into is None or not is_address(into):
+        return None if into is None else Path(str(into)), aside
+    if _is_spark(data) and aside is None:
+        raise WrongCall(
+            "what Spark writes is judged before it is uploaded to a store",
+            remedy="Name a folder for it that driver and workers share, with --spill.",
+        )
+    return Address.of(str(into)), aside
 
 
 def _is_spark(data: Any) -> bool:

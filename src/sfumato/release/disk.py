@@ -55,12 +55,12 @@ class Claim:
 
     @classmethod
     def take(cls, folder: Path) -> Claim | None:
-        """Hold the folder; `None` where somebody else does, or it is gone."""
+        """Hold the folder; `None` where somebody else does, or may, or it is gone."""
         if fcntl is None:
             raise WrongCall("this system has no file locks", remedy="Release on Linux or macOS.")
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

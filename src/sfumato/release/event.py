@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.release.receipt import Receipt
+from sfumato.terms.address import Address
 from sfumato.terms.card import Card, Told, figure
 
 
@@ -26,7 +27,7 @@ class Event(Told):
         return all(receipt.published for receipt in self.receipts)
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> Path | Address | None:
         """Where the versions are."""
         one = self.receipts[0].folder
         return one.parent if one is not None and self.receipts[0].record.place else one

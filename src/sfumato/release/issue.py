@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.release import manifest, staging
-from sfumato.release.disk import digest_of, store, to_disk, wipe
+from sfumato.release.disk import digest_of, store, wipe
 from sfumato.release.ledger.entry import Entry
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.ledger.record import Check, Record
 from sfumato.release.receipt import Receipt
 from sfumato.release.recovery import recover
 from sfumato.release.steps import Step, nothing, uninterrupted
+from sfumato.release.target import Target, target_of
+from sfumato.terms.address import Address
 from sfumato.terms.document import verdict_document
 from sfumato.terms.errors import BadData, SfumatoError, Unfinished
 from sfumato.terms.verdict import Verdict
@@ -67,7 +69,7 @@ def rehearse(
     receipts = []
     for prepared in prepare(history):
         record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
-        receipts.append(Receipt.of(_compared(history, record, checks)))
+        receipts.append(Receipt(_compared(history, record, checks)))
     return tuple(receipts)
 
 
@@ -75,13 +77,14 @@ def issue(
     ledger: Ledger,
     prepare: Prepare,
     *,
-    into: str | Path,
+    into: str | Path | Address,
     name: str = "data.csv",
     chain: str,
     checks: Sequence[Check] = (),
+    aside: Path | None = None,
     at: Step = nothing,
 ) -> Receipt:
-    """Release a table to a new folder."""
+    """Release a table to a new folder, or to a new place in an object store."""
     (receipt,) = issue_all(
         ledger,
         lambda history: [prepare(history)],
@@ -89,6 +92,7 @@ def issue(
         name=name,
         chain=chain,
         checks=checks,
+        aside=aside,
         at=at,
     )
     return receipt
@@ -98,27 +102,32 @@ def issue_all(
     ledger: Ledger,
     prepare: PrepareAll,
     *,
-    into: str | Path,
+    into: str | Path | Address,
     name: str = "data.csv",
     chain: str,
     checks: Sequence[Check] = (),
+    aside: Path | None = None,
     at: Step = nothing,
 ) -> tuple[Receipt, ...]:
-    """Release one table in several versions, each to its place in a new folder: all of them, or none."""
-    target = staging.check_folder(into)
+    """Release one table in several versions, each to its place in a new folder: all of them, or none.
+
+    What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
+    """
+    target = target_of(into, aside=aside)
     recover(ledger)
-    staging.sweep(target.parent)
+    target.check()
     history = ledger.history(chain)
     at("begun")
     versions = prepare(history)
     at("planned")
     event = uuid.uuid4().hex
-    claim = staging.occupy(target, event)
-    folder = staging.folder_of(target, event)
+    folder = target.staging(event)
+    staging.sweep(folder.parent)
+    claim = staging.occupy(folder)
     try:
         try:
             at("occupied")
-            ledger.stage(event, host=staging.host(ledger), folder=folder, target=target)
+            ledger.stage(event, host=staging.host(ledger), folder=folder, target=target.place)
             at("staged")
             now = ledger.clock().isoformat()
             records = []
@@ -127,28 +136,23 @@ def issue_all(
                 record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
                 records.append(_compared(history, record, checks))
                 at("compared")
-            settled = [_settle_on_disk(record) for record in records]
-            to_disk(folder)
-            to_disk(folder.parent)
+            target.bring(event, records, at=at)
             at("ready")
         except BaseException:
-            _give_up(ledger, event, folder)
+            _give_up(ledger, event, target)
             raise
         after = history[-1].hash if history else ""
         with uninterrupted():
-            entries = _commit(ledger, settled, after, folder, at)
+            entries = _commit(ledger, records, after, target, at)
             at("committed")
-            staging.finish(entries, target, at=at)
+            target.show(entries, at=at)
             with contextlib.suppress(SfumatoError):  # recovery will
                 ledger.unstage(event)
             at("done")
     finally:
         claim.release()
-    return tuple(Receipt.of(_in_place(Record.of(entry), target, name)) for entry in entries)
-
-
-def _in_place(record: Record, target: Path, name: str) -> Record:
-    return replace(record, files=(target / record.place / name,))
+    shown = [Record.of(entry) for entry in entries]
+    return tuple(Receipt(record, target.place / record.place, (name,)) for record in shown)
 
 
 def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:
@@ -183,7 +187,8 @@ def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
         raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
     store(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
     at("judged")
-    return replace(record, verdicts=_documents(verdicts), files=(file,))
+    named = digest_of(file.parent / manifest.MANIFEST)
+    return replace(record, verdicts=_documents(verdicts), files=(file,), manifest=named)
 
 
 def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]) -> Record:
@@ -194,19 +199,8 @@ def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]
     return replace(record, figures=figures)
 
 
-def _settle_on_disk(record: Record) -> Record:
-    """Everything that is needed after the commit is on disk before it."""
-    folder = record.files[0].parent
-    staging.make_room(folder, record)
-    for file in record.files:
-        for part in {*manifest.files_of(file), file}:
-            to_disk(part)
-    to_disk(folder)
-    return replace(record, manifest=digest_of(folder / manifest.MANIFEST))
-
-
 def _commit(
-    ledger: Ledger, records: Sequence[Record], after: str, folder: Path, at: Step
+    ledger: Ledger, records: Sequence[Record], after: str, target: Target, at: Step
 ) -> tuple[Entry, ...]:
     """Enter the release; where that fails, find out what the ledger says before anything is thrown away."""
     event = records[0].release
@@ -224,16 +218,15 @@ def _commit(
             ) from None
         if entries:
             return entries
-        _give_up(ledger, event, folder)
+        _give_up(ledger, event, target)
         raise
 
 
-def _give_up(ledger: Ledger, release: str, folder: Path) -> None:
+def _give_up(ledger: Ledger, event: str, target: Target) -> None:
     """Nothing was committed: leave nothing behind. What cannot be removed now, recovery removes."""
-    with contextlib.suppress(OSError):
-        wipe(folder)
-    with contextlib.suppress(SfumatoError):
-        ledger.unstage(release)
+    with contextlib.suppress(OSError, SfumatoError):
+        target.withdraw(event)
+        ledger.unstage(event)
 
 
 def _documents(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
     for file in manifest["files"]:
         name = str(file.get("name", ""))
         path = folder / name
-        if not _is_inside(name):
+        if not is_inside(name):
             wrong.append("the manifest names a file outside its folder")
         elif not path.is_file():
             wrong.append(f"{name} is missing")
@@ -71,7 +71,7 @@ def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
     return wrong + _strangers(folder, [str(file.get("name", "")) for file in manifest["files"]])
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
     """Whether a name stays in its folder: a file, or a file in a folder of parts."""
     steps = name.split("/")
     return len(steps) <= 2 and all(step and step != ".." and Path(step).name == step for step in steps)
@@ -79,7 +79,7 @@ def _is_inside(name: str) -> bool:
 
 def _strangers(folder: Path, named: Sequence[str]) -> list[str]:
     """Files in a folder of parts that the manifest does not name: a reader would take them for rows."""
-    parts = sorted({name.split("/")[0] for name in named if "/" in name and _is_inside(name)})
+    parts = sorted({name.split("/")[0] for name in named if "/" in name and is_inside(name)})
     return [
         f"{part} holds a file that was not published"
         for part in parts

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.release.ledger.record import Record
+from sfumato.terms.address import Address
 from sfumato.terms.card import Card, Told, figure
 from sfumato.terms.document import plain
 
@@ -17,22 +18,15 @@ class Receipt(Told):
     """A release, its place in the ledger, and where its files are; a rehearsal has neither."""
 
     record: Record
-
-    @classmethod
-    def of(cls, record: Record) -> Receipt:
-        return cls(record)
+    folder: Path | Address | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def published(self) -> bool:
         return self.record.number > 0
 
     @property
-    def folder(self) -> Path | None:
-        """Where the release is."""
-        return self.record.files[0].parent if self.record.files else None
-
-    @property
-    def certificate(self) -> Path | None:
+    def certificate(self) -> Path | Address | None:
         return None if self.folder is None else self.folder / "certificate.json"
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,7 +42,7 @@ class Receipt(Told):
             "recipient": record.recipient,
             "policy": record.policy,
             "folder": None if self.folder is None else str(self.folder),
-            "files": [file.name for file in record.files],
+            "files": list(self.files),
             "figures": plain(record.figures),
             "verdicts": plain(record.verdicts),
         }

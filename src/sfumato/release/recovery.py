@@ -3,55 +3,80 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from sfumato.release import staging
-from sfumato.release.disk import Claim, wipe
+from sfumato.release.disk import Claim
 from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.underway import Staged
+from sfumato.release.target import Target, target_of
+from sfumato.terms.errors import OutOfReach
 
-Outcome = Literal["finished", "rolled back", "under way", "lost"]
+Outcome = Literal["finished", "rolled back", "under way", "out of reach", "lost"]
 
 
 @dataclass(frozen=True)
 class Recovered:
     """What became of a release that was under way, or of all versions of one.
 
-    finished      it is in the ledger, and its folder is in place
+    finished      it is in the ledger, and visible
     rolled back   it is not in the ledger; what was written is gone
-    under way     a process is at it
+    under way     a process is at it, or may be: on the machine `host`, if that is named
+    out of reach  its store cannot be reached now
     lost          it is in the ledger, but its files are neither staged nor in place
     """
 
     release: str
     outcome: Outcome
     target: str
+    host: str = ""
 
 
-def recover(ledger: Ledger) -> tuple[Recovered, ...]:
-    """Look after every release under way on this machine. Doing it twice is doing it once."""
-    found = []
-    for release, folder, target in ledger.staged(staging.host(ledger)):
-        if folder == staging.folder_of(target, release):  # nothing else is ever touched
-            found.append(Recovered(release, _recover(ledger, release, folder, target), str(target)))
+def recover(ledger: Ledger, *, host: str | None = None) -> tuple[Recovered, ...]:
+    """Look after every release under way on this machine, or on one that is no more: `host`.
+
+    What other machines brought to a store and entered in the ledger is finished, too. Doing it twice is doing
+    it once.
+    """
+    here, found = staging.host(ledger), []
+    for row in ledger.staged():
+        target = target_of(row.target, aside=row.folder.parent)
+        if row.folder != target.staging(row.release):  # nothing else is ever touched
+            continue
+        if row.host not in (here, host) and not target.shared:
+            continue
+        try:
+            ours = row.host in (here, host)
+            outcome = _recover(ledger, row, target) if ours else _complete(ledger, row, target)
+        except OutOfReach:
+            outcome = "out of reach"
+        found.append(Recovered(row.release, outcome, row.target, "" if row.host == here else row.host))
     return tuple(found)
 
 
-def _recover(ledger: Ledger, release: str, folder: Path, target: Path) -> Outcome:
-    claim = Claim.take(folder)
-    if claim is None and folder.is_dir():
+def _recover(ledger: Ledger, row: Staged, target: Target) -> Outcome:
+    claim = Claim.take(row.folder)
+    if claim is None and row.folder.is_dir():
         return "under way"
     try:
-        entries = ledger.settle(release)
+        entries = ledger.settle(row.release)
         if not entries:
-            wipe(folder)
-        elif claim is not None:
-            staging.check_staged(entries, folder)
-            staging.finish(entries, target)
-        elif not staging.is_in_place(entries, target):
+            target.withdraw(row.release)
+        elif not target.complete(entries):
             return "lost"
-        ledger.unstage(release)
+        ledger.unstage(row.release)
         return "finished" if entries else "rolled back"
     finally:
         if claim is not None:
             claim.release()
+
+
+def _complete(ledger: Ledger, row: Staged, target: Target) -> Outcome:
+    """What another machine has staged: only what it has entered can be told to be beyond its work."""
+    entries = ledger.event(row.release)
+    if not entries:
+        return "under way"
+    if not target.complete(entries):
+        return "lost"
+    ledger.unstage(row.release)
+    return "finished"

@@ -18,13 +18,19 @@ STEPS = (
     "written",  # the table is in it
     "judged",  # its bytes were read again and every promise holds
     "compared",  # ... and next to all earlier releases
-    "ready",  # manifest and room for the certificate are on disk
+    "ready",  # everything that is needed after the commit is on disk, or in the store
     "entered",  # the entry is in the transaction, not yet committed
     "committed",  # published: from here on recovery goes forward
     "certified",  # the certificate is beside the files
-    "visible",  # the folder has its name
+    "visible",  # the folder has its name, or the manifest is in the store
     "done",  # the ledger has forgotten the staging
 )
+
+IN_A_STORE = (
+    "noted",  # the place below the address is ours
+    "uploaded",  # a file is in the store
+)
+"""Steps of a release into a store, before it is ready."""
 
 
 def nothing(step: str) -> None:

@@ -8,7 +8,8 @@
     │   │   └── NotACut
     │   ├── BadPolicy
     │   ├── BadLedger      the ledger is damaged, rolled back, or of another version
-    │   └── NotEnoughMemory the table does not fit in the memory that is allowed
+    │   ├── NotEnoughMemory the table does not fit in the memory that is allowed
+    │   └── OutOfReach     an object store cannot be reached, or does not let us
     ├── BrokenPromise      a promise does not hold                           exit 1
     │   └── Infeasible     ... and no allowed recoding can make it hold
     ├── LedgerConflict     someone else published first; try again           exit 4
@@ -103,6 +104,10 @@ class BadLedger(BadInput):
 
 class NotEnoughMemory(BadInput):
     """What was asked for takes more memory than the call allows; nothing was published."""
+
+
+class OutOfReach(BadInput):
+    """An object store cannot be reached, does not let us do what is needed, or lacks what it takes."""
 
 
 class BrokenPromise(SfumatoError):

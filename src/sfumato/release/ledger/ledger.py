@@ -23,6 +23,8 @@ from sfumato.release.ledger.record import Record
 from sfumato.release.ledger.sealing import NOTHING, canonical, head_message, signed
 from sfumato.release.ledger.seen import Head
 from sfumato.release.ledger.tables import ENTRIES, HEAD, STAGED
+from sfumato.release.ledger.underway import Staged
+from sfumato.terms.address import Address
 from sfumato.terms.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 
 if TYPE_CHECKING:
@@ -299,7 +301,7 @@ class Ledger:
 
     # -- releases under way -------------------------------------------------------------------------------
 
-    def stage(self, release: str, *, host: str, folder: Path, target: Path) -> None:
+    def stage(self, release: str, *, host: str, folder: Path, target: Path | Address) -> None:
         """Note that a release is being written to `folder`, to become `target`."""
         place = {"release": release, "host": host, "folder": str(folder), "target": str(target)}
 
@@ -310,10 +312,10 @@ class Ledger:
 
         self.write(work)
 
-    def staged(self, host: str) -> list[tuple[str, Path, Path]]:
-        """The releases under way on this machine: name, folder, target."""
+    def staged(self) -> list[Staged]:
+        """The releases under way, on any machine."""
         with self.database.reading() as connection:
-            found = [row for row in underway.rows(connection) if row["host"] == host]
+            found = underway.rows(connection)
             keys = entries.keys(connection) if found else ()
         for row in found:
             if not underway.is_sealed(row, keys):
@@ -321,7 +323,12 @@ class Ledger:
                     "what the ledger says of a release under way was changed",
                     remedy="Run `sfumato ledger verify`.",
                 )
-        return [(row["release"], Path(row["folder"]), Path(row["target"])) for row in found]
+        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in found]
+
+    def event(self, name: str) -> tuple[Entry, ...]:
+        """The entries of an event, as far as they are there now."""
+        with self.database.reading() as connection:
+            return entries.of_event(connection, name)
 
     def settle(self, release: str) -> tuple[Entry, ...]:
         """The entries of a release or event; where there is none, none can come any more.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -12,6 +13,15 @@ from sfumato.release.ledger.sealing import canonical, signed
 from sfumato.release.ledger.tables import STAGED
 
 OPEN, ABANDONED = "open", "abandoned"
+
+
+class Staged(NamedTuple):
+    """A release under way: on which machine, in which folder of it, and what it is to become."""
+
+    release: str
+    host: str
+    folder: Path
+    target: str
 
 
 def sealed(row: Mapping[str, Any], key: Key) -> dict[str, Any]:

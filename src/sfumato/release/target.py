@@ -1,0 +1,66 @@
+"""Where a release is to become visible: a new folder, or a place in an object store."""
+# ruff: noqa: PLC0415  # one kind of target does not load the other
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from sfumato.release.ledger.entry import Entry
+from sfumato.release.ledger.record import Record
+from sfumato.release.steps import Step, nothing
+from sfumato.terms.address import Address, is_address
+
+
+class Target(Protocol):
+    """A release is written and judged in a folder of this machine, brought to its place, and shown.
+
+    Before the ledger's commit everything can be withdrawn; after it the release can only be completed, from
+    what was brought before. All of this can be done again.
+    """
+
+    @property
+    def place(self) -> Path | Address:
+        """What the release becomes."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines reach it, and can complete what was begun here."""
+        ...
+
+    def check(self) -> None:
+        """Refuse early what could not be published later."""
+        ...
+
+    def staging(self, event: str) -> Path:
+        """Where a release is written before it counts."""
+        ...
+
+    def bring(self, event: str, records: Sequence[Record], *, at: Step = nothing) -> None:
+        """Have all that is needed after the commit where it will stay; refused if the place is taken."""
+        ...
+
+    def withdraw(self, event: str) -> None:
+        """Nothing was committed: leave nothing behind."""
+        ...
+
+    def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
+        """Make visible what the ledger holds."""
+        ...
+
+    def complete(self, entries: Sequence[Entry]) -> bool:
+        """See that what the ledger holds is visible; no, where it is neither in place nor was brought."""
+        ...
+
+
+def target_of(into: str | Path | Address, *, aside: Path | None = None) -> Target:
+    """The target that was meant. What goes to a store is staged in the folder `aside`."""
+    if isinstance(into, Address) or (isinstance(into, str) and is_address(into)):
+        from sfumato.release.store_target import StoreTarget
+
+        return StoreTarget(Address.of(into), aside)
+    from sfumato.release.folder_target import FolderTarget
+
+    return FolderTarget(Path(into).absolute())

@@ -1,0 +1,123 @@
+"""A process that releases into a store in further processes, and harms them.
+
+`python store_stage.py SCENARIO FOLDER URL KEY ADDRESS SERVER STRIDE` prints one JSON document.
+It never speaks to the store by itself, so that forking it is safe.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from faults.made_up import release, release_to_three
+from faults.made_up_in_stores import check_store
+from faults.stage import child, ended, harm
+from sfumato.release import store
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.steps import IN_A_STORE, STEPS
+from sfumato.terms.errors import LedgerConflict, WrongCall
+
+store.RETRIES = 0
+
+
+class Stage:
+    """Where the ledger is, and where releases go."""
+
+    def __init__(self, folder, url, key, address, server, stride):
+        self.folder, self.url, self.key, self.address, self.server = Path(folder), url, key, address, server
+        self.number, self.stride = 0, int(stride)
+
+    def ledger(self):
+        return Ledger(self.url, key=self.key)
+
+    def next(self):
+        self.number += 1
+        return f"{self.address}/r{self.number:04d}"
+
+    def check(self, address=None, chain=None):
+        """Looked at by another process: this one must stay as it is."""
+        told = self.folder / "told"
+        told.unlink(missing_ok=True)
+
+        def look():
+            seen = check_store(self.url, self.key, address or self.address, self.folder, chain=chain)
+            told.write_text(str(seen), encoding="utf-8")
+
+        assert ended(child(look)) == 0
+        return int(told.read_text(encoding="utf-8"))
+
+    def fault(self, **told):
+        asked = urllib.request.Request(f"{self.server}/_fault", method="PUT", data=json.dumps(told).encode())
+        with urllib.request.urlopen(asked) as answer:
+            return json.loads(answer.read())["count"]
+
+
+def steps(stage):
+    """kill -9 at every named step."""
+    before, told = stage.check(), {}
+    for step in (*STEPS, *IN_A_STORE):
+        target = stage.next()
+        killed = harm(step, signal.SIGKILL)
+        work = child(
+            lambda t=target, at=killed: release(stage.ledger(), t, aside=stage.folder, at=at) and None
+        )
+        assert ended(work) == -signal.SIGKILL, step
+        after = stage.check()
+        told[step], before = after - before, after
+    return told
+
+
+def requests(stage):
+    """kill -9 at requests of a release in three versions, before and after the store has done them."""
+    stage.check()
+    gate, told = stage.folder / "gate", {}
+
+    def work(number):
+        while not gate.exists():
+            time.sleep(0.005)
+        into = f"{stage.address}/{how}-{number}/r"
+        release_to_three(stage.ledger(), into, chain=f"{how}-{number}", aside=stage.folder)
+
+    for how in ("kill", "slay"):
+        for number in range(1, 200, stage.stride):
+            pid = child(lambda n=number: work(n))
+            stage.fault(how=how, first=number, last=number, pid=pid)
+            gate.touch()
+            code = ended(pid)
+            gate.unlink()
+            count = stage.fault()
+            assert code in (0, -signal.SIGKILL), (how, number, code)
+            place = f"{how}-{number}"
+            told[f"{how} {number}"] = stage.check(f"{stage.address}/{place}", place)
+            if count < number:
+                break
+    return told
+
+
+def same_target(stage):
+    """Four writers of chains of their own want the same place: one of them gets it."""
+    target = stage.next()
+    stage.check()
+
+    def work(who):
+        try:
+            release(stage.ledger(), target, chain=f"c{who}", aside=stage.folder)
+        except (LedgerConflict, WrongCall) as late:
+            return late.exit_code
+        return 0
+
+    codes = [ended(pid) for pid in [child(lambda w=who: work(w)) for who in range(4)]]
+    return {"published": codes.count(0), "refused": codes.count(2) + codes.count(4), "seen": stage.check()}
+
+
+def main():
+    scenario, *words = sys.argv[1:]
+    sys.stdout.write(json.dumps(globals()[scenario](Stage(*words))) + "\n")
+
+
+if __name__ == "__main__":
+    main()
