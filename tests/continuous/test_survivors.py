@@ -129,7 +129,7 @@ def test_a_bound_that_leaves_too_much_does_not_hide_a_confidence(monkeypatch):
     assert watch.ask(last)[0] is Answer.YES and not watch.settle(last)
     watch.deliberate()
     assert watch.ask(last)[0] is Answer.LATER
-    monkeypatch.setattr(worlds, "WIDEST", 0)
+    monkeypatch.setattr(worlds, "ROUNDS", ())
     said = promises.of_table[0].verdict_on(data, last)
     assert said.holds is None and "too large" in said.reason
 

@@ -13,6 +13,7 @@ from continuous.test_correspondence import BITS, CUBE
 from sfumato.attack import settling
 from sfumato.attack.correspondence import correspondence
 from sfumato.attack.settling import settle
+from sfumato.declare import worlds
 from sfumato.declare.equations import Equations, told_by
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.worlds import Worlds
@@ -71,8 +72,8 @@ def test_releases_that_tell_nothing_new_leave_all_worlds_as_they_are(chain):
         frozenset((kind, n) for kind, n in zip(kinds, world, strict=True) if n)
         for world in solutions(system.start, system.through, system.sums, system.most)
     }
-    _, worlds = all_worlds(chain[0], shown(*chain), 0)
-    assert reduced == {frozenset(world.items()) for world in worlds}
+    _, every = all_worlds(chain[0], shown(*chain), 0)
+    assert reduced == {frozenset(world.items()) for world in every}
 
 
 def test_a_release_tells_nothing_new_of_those_whom_a_finer_one_showed():
@@ -156,15 +157,15 @@ def test_what_is_filled_in_adds_up(system):
 def test_every_target_has_exactly_what_some_world_gives_it(chain):
     found, truth = chain_of(*chain), exact(*chain)
     meeting = Meeting(found, every=True)
-    worlds = Worlds(meeting)
+    solved = Worlds(meeting)
     got = {}
     for time in range(len(found)):
         for row in meeting.cells(time).classes.tolist():
-            left = worlds.left((time, tuple(row)))
+            left = solved.left((time, tuple(row)))
             shows = (tuple(found.releases[time + i].nodes[c].tolist()) for i, c in enumerate(row))
             got[time, tuple(shows)] = left
     assert {cell: n for cell, n in got.items() if n} == truth
-    assert worlds.left((0, (-1,) * len(found))) == 0
+    assert solved.left((0, (-1,) * len(found))) == 0
 
 
 @given(LONG, st.integers(1, 4), st.sampled_from([0, 5, 30, 10**6]))
@@ -221,3 +222,26 @@ def test_tables_that_agree_pair_by_pair_may_have_no_common_cause():
     ]
     with pytest.raises(BadData, match="no table of people gives"):
         correspondence(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_ways_to_solve_a_larger_component_agree(seed, monkeypatch):
+    """Sixty people in a table of three columns, another one hidden in each release."""
+    rng = np.random.default_rng(seed)
+    trees = [two(*"abcd") for _ in range(3)]
+    people = [
+        (*("abcd"[x] for x in row[:3]), 0, 1 + row[3]) for row in rng.integers(0, [4, 4, 4, 3], (60, 4))
+    ]
+    hiding = [[Cut.root(t) if i == h else Cut.leaves(t) for i, t in enumerate(trees)] for h in range(3)]
+    meeting = Meeting(chain_of(trees, people, hiding))
+    known = []
+    for rounds in (((10**7, 0),), ((0, 10**5),), worlds.ROUNDS):
+        monkeypatch.setattr(worlds, "ROUNDS", rounds)
+        found = Worlds(meeting)
+        found.find_out(np.arange(len(found.most)), found.patience(10**8))
+        known.append(found)
+    simplex, search, both = known
+    assert (both.least == both.most).all()
+    for one in (simplex, search):
+        assert (one.least <= both.most).all() and (both.most <= one.most).all()
+    assert (simplex.most == both.most).mean() > 0.9 and (search.least == both.most).mean() > 0.9

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.declare.equations import Placed
 from sfumato.declare.meeting import Meeting
-from sfumato.declare.worlds import Patience, Worlds
+from sfumato.declare.worlds import ROUNDS, Patience, Worlds
 from sfumato.kernels.overlaps import NOTHING
 from sfumato.terms.chain import Chain, meet_of
 from sfumato.terms.errors import WrongCall
@@ -94,8 +94,7 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
     patience = worlds.patience(PATIENCE)
     if k is not None:
         _decide(worlds, numbers, k, patience)
-    worlds.narrow(np.arange(len(numbers)), patience)
-    worlds.search(np.arange(len(numbers)), patience)
+    worlds.find_out(np.arange(len(numbers)), patience)
     least, most = _summed(worlds, numbers)
     placed = {j: Placed(chain, chain.releases[j]) for j in range(len(chain))}
     found, end = [], 0
@@ -110,13 +109,13 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
 
 def _decide(worlds: Worlds, numbers: Counts, k: int, patience: Patience) -> None:
     """Narrow targets until k lies between no more; the world that is found for one may settle others."""
-    worlds.narrow(np.flatnonzero(_doubtful(*_summed(worlds, numbers), k)[numbers]), patience)
-    doubtful = np.flatnonzero(_doubtful(*_summed(worlds, numbers), k))
-    ends = np.searchsorted(numbers, [doubtful, doubtful + 1]).T
-    for begin, end in ends.tolist():
-        least, most = worlds.least[begin:end], worlds.most[begin:end]
-        if _doubtful(least.sum(), most.sum(), k):
-            worlds.search(np.arange(begin, end), patience)
+    for widest, tries in ROUNDS:
+        doubtful = _doubtful(*_summed(worlds, numbers), k)
+        worlds.narrow(np.flatnonzero(doubtful[numbers]), widest, patience)
+        for target in np.flatnonzero(doubtful).tolist():
+            begin, end = np.searchsorted(numbers, [target, target + 1]).tolist()
+            if _doubtful(worlds.least[begin:end].sum(), worlds.most[begin:end].sum(), k):
+                worlds.search(np.arange(begin, end), tries, patience)
 
 
 def _doubtful(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:

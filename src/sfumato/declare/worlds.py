@@ -4,8 +4,8 @@ With three or more releases the refined bound may be too high: tables that agree
 common cause. Here the question is answered exactly, value by value: how many people can be in one cell in
 some world that reproduces every published count? That is an integer program. Releases that tell somebody
 nothing new are left out of it, and it falls into components; the simplex method finds the best corner of
-each in exact numbers, nearly always a world. Where it is one in fractions, a depth-first search goes on.
-Components that are too large are left alone.
+each in exact numbers, nearly always a world. In large components, and where a corner is in fractions, a
+depth-first search looks for worlds. What takes too long stays open.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from sfumato.declare.equations import Equations, no_world
 from sfumato.declare.meeting import Cells, Meeting
-from sfumato.kernels.filling import GAVE_UP, NO, YES, fill
-from sfumato.kernels.simplex import DONE, NONE, raise_all
+from sfumato.kernels.filling import NO, YES, fill
+from sfumato.kernels.simplex import NONE, raise_all
 from sfumato.terms.chain import Side
 from sfumato.terms.microdata import Codes, Counts
 
 STEPS = 5_000_000
 """So many looks at cells, over all values of a target and all numbers that are tried; then it gives up."""
-TRIES = 1_000_000
-"""So many of them for one entry where the simplex method ends in fractions."""
-WIDEST = 4_000_000
-"""Components of more entries than this, times sums, are not looked at."""
+ROUNDS = ((20_000, 20_000), (4_000_000, 1_000_000))
+"""Small components are solved, a world is soon found for most entries of larger ones, and only what is left
+is worth more: the simplex method for components of so many entries times sums, and so many looks at cells in
+search of a world with a certain number in one entry."""
 
 Patience = NDArray[np.int64]
 """What is left of the steps, a single number."""
@@ -49,7 +49,6 @@ class Worlds:
         self.equations = Equations.of(meeting.chain, self.cells)
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
-        self._done = np.zeros(len(self.equations.widths), bool)
         self._owner = np.concatenate([side.owner for side in meeting.chain.releases])
         self._classes: dict[int, tuple[Counts, Codes]] = {}
         unused = np.ones(len(self.equations.sums), bool)
@@ -62,16 +61,24 @@ class Worlds:
         """Enough for one target, or for several that share it."""
         return np.array([steps], np.int64)
 
-    def narrow(self, entries: NDArray[np.intp], patience: Patience) -> None:
-        """Find out what these entries can hold by the simplex method, small components first."""
-        small = self.equations.widths[self.equations.component[entries]] <= WIDEST
+    def find_out(self, entries: NDArray[np.intp], patience: Patience) -> None:
+        """Narrow what these entries can hold."""
+        for widest, tries in ROUNDS:
+            self.narrow(entries, widest, patience)
+            self.search(entries, tries, patience)
+
+    def narrow(self, entries: NDArray[np.intp], widest: int, patience: Patience) -> None:
+        """By the simplex method, in components up to a width, the smaller ones first."""
+        small = self.equations.widths[self.equations.component[entries]] <= widest
         entries = entries[small & (self.least[entries] < self.most[entries])]
         asked = self.equations.component[entries]
         order = np.lexsort((entries, asked, self.equations.widths[asked]))
-        entries, asked = entries[order], asked[order]
+        asked = asked[order]
         parts = asked[np.flatnonzero(np.diff(asked, prepend=-1))].astype(np.int64)
         system, wanted = self.equations, np.zeros(len(self.most), bool)
         wanted[entries] = True
+        mine = (patience + 1) // 2
+        patience -= mine
         answers = raise_all(
             parts,
             system.by_component,
@@ -79,51 +86,50 @@ class Worlds:
             wanted,
             self.least,
             self.most,
-            patience,
+            mine,
         )
+        patience += mine
         if np.any(answers == NONE):
             raise no_world()
-        self._done[parts] = answers == DONE
 
-    def search(self, entries: NDArray[np.intp], patience: Patience) -> None:
-        """Try number after number where the best corner of a component was in fractions."""
-        for entry in entries[self._done[self.equations.component[entries]]].tolist():
+    def search(self, entries: NDArray[np.intp], tries: int, patience: Patience) -> None:
+        """By looking for worlds, entry by entry; each that is found tells something of many."""
+        for entry in entries[self.least[entries] < self.most[entries]].tolist():
             if self.least[entry] < self.most[entry] and patience[0] > 0:
-                mine = self.patience(min(TRIES, int(patience[0])))
-                before = int(mine[0])
-                self._search(entry, mine)
-                patience -= before - mine
+                self._search(entry, tries, patience)
 
-    def _search(self, entry: int, patience: Patience) -> None:
+    def _search(self, entry: int, tries: int, patience: Patience) -> None:
+        """Whether there can be as many as `most`, or else fewer; what takes too many looks stays open."""
         part = self.equations.part(int(self.equations.component[entry]))
         target = int(np.searchsorted(part.entries, entry))
         others = np.delete(part.entries, target)
         lengths = np.delete(np.diff(part.start), target)
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        mine = np.arange(part.start[target], part.start[target + 1])
-        flat = np.delete(part.through, mine)
+        rows = part.through[part.start[target] : part.start[target + 1]]
+        flat = np.delete(part.through, np.arange(part.start[target], part.start[target + 1]))
         order = np.argsort(flat, kind="stable")
         members = np.repeat(np.arange(len(others), dtype=np.int32), lengths)[order]
         first = np.searchsorted(flat[order], np.arange(len(part.sums) + 1))
-        amount = np.empty(len(others) + 1, np.int64)
-        while self.least[entry] < self.most[entry]:
-            sums = part.sums.copy()
-            sums[part.through[mine]] -= self.most[entry]
-            alone = first[1:] == first[:-1]
-            answer = NO if sums[alone].any() else fill(start, flat, sums, (first, members), amount, patience)
-            if answer == GAVE_UP:
-                return
+        alone = first[1:] == first[:-1]
+        amount, asked = np.empty(len(others) + 1, np.int64), int(self.most[entry])
+        while self.least[entry] < asked and patience[0] > 0:
+            sums, mine = part.sums.copy(), self.patience(tries)
+            sums[rows] -= asked
+            answer = NO if sums[alone].any() else fill(start, flat, sums, (first, members), amount, mine)
+            patience -= tries - mine + len(others)
             if answer == YES:
-                self.least[entry] = self.most[entry]
+                self.least[entry] = asked
                 self.least[others] = np.maximum(self.least[others], amount[:-1])
+            elif answer == NO and asked == self.most[entry]:
+                asked = int(self.most[entry]) - 1
+                self.most[entry] = asked
             else:
-                self.most[entry] -= 1
+                asked = (asked + int(self.least[entry])) // 2
 
     def sides(self, patience: Patience) -> list[Side] | None:
         """The cells of every time where somebody can be, with what they can hold; `None`: not found out."""
         every = np.arange(len(self.most))
-        self.narrow(every, patience)
-        self.search(every, patience)
+        self.find_out(every, patience)
         if np.any(self.least < self.most):
             return None
         found, end = [], 0
@@ -151,8 +157,7 @@ class Worlds:
         """For every value, the most people that some world has in the cell, where that is anybody."""
         entries = self._entries(cell)
         patience = self.patience() if patience is None else patience
-        self.narrow(entries, patience)
-        self.search(entries, patience)
+        self.find_out(entries, patience)
         if np.any(self.least[entries] < self.most[entries]):
             return None
         found = zip(self.equations.values[entries].tolist(), self.most[entries].tolist(), strict=True)
