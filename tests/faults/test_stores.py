@@ -281,6 +281,10 @@ def test_an_address_with_a_credential_is_refused_and_not_repeated(given, tmp_pat
         ["audit", given, "-p", "p.yaml"],
         ["protect", given, "-p", "p.yaml", "-o", "safe.csv"],
         ["certificate", "verify", given],
+        ["policy", "check", "p.yaml", given],
+        ["discover", given],
+        ["trace", given, "--ledger", url],
+        ["doctor", "--store", given],
     ):
         assert run(words) in (2, 3)
     said = capsys.readouterr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ def test_release_verify_audit(place, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["folder"] == place and told["files"] == ["data.csv"]
     assert run(["certificate", "verify", f"{place}/certificate.json", "--key", "ledger.db.key.pub"]) == 0
+    assert run(["ledger", "verify", "--certificate", f"{place}/certificate.json"]) == 0
+    assert run(["ledger", "verify", "--certificate", f"{place}/nothing.json"]) == 3
     assert run(["audit", place, "-p", "policy.yaml", "--against", "sqlite:///ledger.db"]) == 0
     near = sf.release("hospital.csv", "policy.yaml", ledger="sqlite:///other.db", into="near")
     local = sf.audit(near.folder / "data.csv", "policy.yaml")
@@ -83,6 +86,13 @@ def test_what_does_not_go_to_a_store_says_so(place):
         protect_file("hospital.csv", "policy.yaml", f"{place}/safe.csv")
     with pytest.raises(WrongCall, match="not read from a store"):
         sf.protect(f"{place}/data.csv", "policy.yaml")
+
+
+def test_the_library_is_an_extra(place, monkeypatch):
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(WrongCall, match="not installed") as refused:
+        released(place)
+    assert "sfumato[stores]" in refused.value.remedy
 
 
 def test_the_doctor_looks_at_a_store(place, monkeypatch):

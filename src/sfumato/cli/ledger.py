@@ -16,7 +16,7 @@ ledger = typer.Typer(help="Verify, back up and recover the ledger of releases.",
 
 DEFAULT = "sqlite:///ledger.db"
 Certificates = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--certificate", metavar="FILE", help="A certificate that the ledger must know; may be repeated."
     ),
@@ -37,13 +37,13 @@ def verify(
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.release.certificate import read
+    from sfumato.release.fetching import certificate_at
     from sfumato.release.ledger.keys import public_key
     from sfumato.release.ledger.ledger import Ledger
 
     opened = Ledger(url, readonly=True)
     known = None if key is None else public_key(key)
-    found = opened.verify(certificates=[read(file) for file in certificate or []], key=known)
+    found = opened.verify(certificates=[certificate_at(place) for place in certificate or []], key=known)
     if as_json:
         document(found.as_dict())
     else:
@@ -114,10 +114,10 @@ def restore(
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
-    from sfumato.release.certificate import read
+    from sfumato.release.fetching import certificate_at
     from sfumato.release.ledger.copies import restore as fill
 
-    fill(file, url, key=key, certificates=[read(path) for path in certificate or []])
+    fill(file, url, key=key, certificates=[certificate_at(place) for place in certificate or []])
     talk("restored")
 
 

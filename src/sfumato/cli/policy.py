@@ -31,7 +31,7 @@ def schema() -> None:
 @through
 def check(
     file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
-    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
     preset: Annotated[
         str | None, typer.Option("--preset", help="Also what a known rule asks for, as hipaa-safe-harbor.")
     ] = None,
@@ -70,7 +70,7 @@ def check(
 @through
 def patterns(
     file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     quality: Annotated[
         str | None, typer.Option("--quality", metavar="METRIC", help="What makes versions equally good.")
     ] = None,

@@ -12,10 +12,10 @@ from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
 LeakFile = Annotated[
-    Path, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
+    str, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
 ]
 Original = Annotated[
-    Path | None, typer.Option("--original", metavar="FILE", help="What the releases were made from.")
+    str | None, typer.Option("--original", metavar="FILE", help="What the releases were made from.")
 ]
 PolicyOf = Annotated[
     Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy of the original.")

@@ -124,6 +124,9 @@ def kept_at(published: Path | Address) -> Path:
     """Where the reference of a published file or folder is kept.
 
     It is not for those who read what is in a store: there, it is in the folder that the program runs in.
+
+    >>> kept_at(Address.of("s3://bucket/releases/2026-11")).name
+    's3-bucket-releases-2026-11.reference.json'
     """
     if isinstance(published, Address):
         return Path(published.flat + SUFFIX)

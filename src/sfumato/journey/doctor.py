@@ -204,7 +204,7 @@ def _store(address: str) -> Part:
     from sfumato.release.store import Store  # noqa: PLC0415  # stores only when asked for
 
     try:
-        objects = len(Store(Address.of(address)).sizes())
+        empty = not Store(Address.of(address)).glance()
     except SfumatoError as error:
         return Part("store", State.MISSING, error.message, error.remedy)
-    return Part("store", State.FINE, f"reachable, {objects} objects there")
+    return Part("store", State.FINE, f"reachable, {'nothing' if empty else 'something'} is there")

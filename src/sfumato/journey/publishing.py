@@ -156,6 +156,7 @@ def release(
             chain=chain,
             checks=every,
             aside=aside,
+            progress=progress or silent,
         )
     return receipts[0] if len(names) < 2 else Event(receipts)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.engine import open_source
 from sfumato.engine.source import Source
 from sfumato.journey.meaning import AnyPolicy, policy_of
+from sfumato.terms.address import is_address
 from sfumato.terms.errors import BadLedger, WrongCall
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Microdata
@@ -83,7 +84,7 @@ def _open(leak: Any) -> Source:
         return open_records([leak])
     if isinstance(leak, Sequence) and not isinstance(leak, str) and all(isinstance(r, Mapping) for r in leak):
         return open_records(leak)
-    if isinstance(leak, str | PathLike):
+    if isinstance(leak, str | PathLike) and not is_address(leak):
         from sfumato.engine.delimited import CsvOptions
         from sfumato.engine.files import CSV_ENDINGS
         from sfumato.engine.utf8 import is_unicode

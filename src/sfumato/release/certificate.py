@@ -33,12 +33,18 @@ def as_bytes(content: Mapping[str, Any]) -> bytes:
 def read(path: Path) -> dict[str, Any]:
     """A certificate file; its signature is not looked at."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        found["hash"], found["signature"], int(found["entry"]["number"]), found["entry"]["body"]["manifest"]
+        return parsed(path.read_bytes(), path.name)
     except OSError:
         raise BadData("the certificate cannot be read", where=path.name) from None
+
+
+def parsed(content: bytes, where: str) -> dict[str, Any]:
+    """The bytes of a certificate."""
+    try:
+        found = json.loads(content)
+        found["hash"], found["signature"], int(found["entry"]["number"]), found["entry"]["body"]["manifest"]
     except (ValueError, KeyError, TypeError):
-        raise BadData("this is no certificate", where=path.name) from None
+        raise BadData("this is no certificate", where=where) from None
     return dict(found)
 
 

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.release import manifest
-from sfumato.release.certificate import CERTIFICATE
+from sfumato.release import certificate, manifest
 from sfumato.release.store import Store
 from sfumato.terms.address import Address, is_address
 from sfumato.terms.errors import BadData
@@ -36,11 +35,22 @@ def at_hand(given: Any, *, spill: Path | None = None, whole: bool = True) -> Ite
         yield folder / (name or _table_of(listed, release))
 
 
+def certificate_at(place: str) -> dict[str, Any]:
+    """The certificate at a path or an address; of the release no more is fetched."""
+    if not is_address(place):
+        return certificate.read(Path(place))
+    asked = Address.of(place)
+    content = Store(asked.parent).get(asked.name)
+    if content is None:
+        raise BadData("the certificate is not there", where=asked.name)
+    return certificate.parsed(content, asked.name)
+
+
 def _release_of(asked: Address) -> tuple[Address, str]:
     """The release that an address belongs to, and the name below it; none for the release itself."""
-    if manifest.MANIFEST in Store(asked).sizes():
+    if Store(asked).get(manifest.MANIFEST) is not None:
         return asked, ""
-    if asked.parent.path and manifest.MANIFEST in Store(asked.parent).sizes():
+    if asked.parent.path and Store(asked.parent).get(manifest.MANIFEST) is not None:
         return asked.parent, asked.name
     raise BadData("there is no manifest: this is no published release", where=asked.name)
 
@@ -56,7 +66,7 @@ def _fetch(store: Store, folder: Path) -> dict[str, Any]:
     """Copy what the manifest names. What has another size, or should not be there, becomes an empty file:
     its name is all that is wanted of it."""
     there = store.sizes()
-    for name in (manifest.MANIFEST, CERTIFICATE):
+    for name in (manifest.MANIFEST, certificate.CERTIFICATE):
         content = store.get(name)
         if content is not None:
             (folder / name).write_bytes(content)

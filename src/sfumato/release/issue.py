@@ -25,6 +25,7 @@ from sfumato.release.target import Target, target_of
 from sfumato.terms.address import Address
 from sfumato.terms.document import verdict_document
 from sfumato.terms.errors import BadData, SfumatoError, Unfinished
+from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Verdict
 
 PRIVATE = "private"
@@ -107,13 +108,14 @@ def issue_all(
     chain: str,
     checks: Sequence[Check] = (),
     aside: Path | None = None,
+    progress: Progress = silent,
     at: Step = nothing,
 ) -> tuple[Receipt, ...]:
     """Release one table in several versions, each to its place in a new folder: all of them, or none.
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
-    target = target_of(into, aside=aside)
+    target = target_of(into, aside=aside, progress=progress)
     recover(ledger)
     target.check()
     history = ledger.history(chain)

@@ -7,10 +7,9 @@ What the library says of a failure may hold addresses that were signed, so only 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +17,11 @@ from sfumato.terms.address import Address
 from sfumato.terms.errors import OutOfReach, WrongCall
 
 if TYPE_CHECKING:
-    from obstore.store import ObjectStore
+    from obstore import ObjectMeta
+    from obstore.store import RetryConfig
 
-PIECE = 16 << 20
-"""Bytes that are sent or fetched at once."""
+PIECE = 8 << 20
+"""Bytes that are sent or fetched by one request, for which the library allows half a minute."""
 
 MOST_PARTS = 9_000
 """A store takes a large object in so many parts at most, and a little more."""
@@ -40,9 +40,6 @@ class Store:
 
     def __init__(self, address: Address) -> None:
         self.address = address
-
-    @cached_property
-    def _open(self) -> ObjectStore:
         try:
             from obstore.store import from_url
         except ImportError:
@@ -50,21 +47,20 @@ class Store:
                 "object stores need a library that is not installed",
                 remedy="Run `pip install 'sfumato[stores]'`.",
             ) from None
-        with self._plainly():
-            again = {"max_retries": RETRIES, "retry_timeout": PATIENCE}
-            return from_url(self.address.bucket, retry_config=again)  # type: ignore[call-overload,no-any-return]
+        again: RetryConfig = {"max_retries": RETRIES, "retry_timeout": PATIENCE}
+        with self._plainly():  # options for the client would replace those of the environment: none
+            self._objects = from_url(address.bucket, retry_config=again)
 
     def put(self, name: str, content: bytes) -> None:
         """Put a new object. One that is there already is left alone; unless it is the same, that is said.
 
         It may be the same: an answer that was lost makes the library ask again.
         """
-        import obstore
         from obstore.exceptions import AlreadyExistsError, NotSupportedError
 
         try:
             with self._plainly(AlreadyExistsError, NotSupportedError):
-                obstore.put(self._open, self._key(name), content, mode="create")
+                self._objects.put(self._key(name), content, mode="create")
         except AlreadyExistsError:
             if self.get(name) != content:
                 raise Occupied(name) from None
@@ -73,43 +69,36 @@ class Store:
 
     def check_kept(self, name: str, content: bytes) -> None:
         """Raise unless the store keeps this object from being overwritten: asked by trying, with the same."""
-        import obstore
         from obstore.exceptions import AlreadyExistsError
 
         with suppress(AlreadyExistsError), self._plainly(AlreadyExistsError):
-            obstore.put(self._open, self._key(name), content, mode="create")
+            self._objects.put(self._key(name), content, mode="create")
             raise self._overwrites()
 
     def upload(self, name: str, file: Path) -> None:
         """Put a file: a small one only where nothing is; a large one in parts, which is seen when all are."""
-        import obstore
-
         size = file.stat().st_size
         if size <= PIECE:
             self.put(name, file.read_bytes())
             return
         piece = max(PIECE, -(-size // MOST_PARTS))
         with self._plainly():
-            obstore.put(self._open, self._key(name), file, chunk_size=piece, max_concurrency=4)
+            self._objects.put(self._key(name), file, chunk_size=piece, max_concurrency=4)
 
     def get(self, name: str) -> bytes | None:
         """A small object, if it is there."""
-        import obstore
-
         try:
             with self._plainly(FileNotFoundError):
-                return bytes(obstore.get(self._open, self._key(name)).bytes())
+                return bytes(self._objects.get(self._key(name)).bytes())
         except FileNotFoundError:
             return None
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
         """The bytes of an object of this size, a piece at a time."""
-        import obstore
-
         for start in range(0, size, PIECE):
             length = min(PIECE, size - start)
             with self._plainly():
-                piece = bytes(obstore.get_range(self._open, self._key(name), start=start, length=length))
+                piece = bytes(self._objects.get_range(self._key(name), start=start, length=length))
             yield piece
 
     def digest(self, name: str, size: int) -> str:
@@ -121,24 +110,27 @@ class Store:
 
     def sizes(self) -> dict[str, int]:
         """The objects below the address, by name, and how long they are. Marks of empty folders are none."""
-        import obstore
-
         before = f"{self.address.path}/"
         with self._plainly():
-            found = [meta for batch in obstore.list(self._open, self.address.path) for meta in batch]
+            found = [meta for batch in self._objects.list(self.address.path) for meta in batch]
         return {
             meta["path"].removeprefix(before): meta["size"]
             for meta in found
             if meta["path"].startswith(before)
         }
 
+    def glance(self) -> list[str]:
+        """The names of some objects below the address; none, if there is none."""
+        before = f"{self.address.path}/"
+        with self._plainly():
+            first: Sequence[ObjectMeta] = next(iter(self._objects.list(self.address.path)), [])
+        return [meta["path"].removeprefix(before) for meta in first if meta["path"].startswith(before)]
+
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects, one after the other; what is not there is no matter."""
-        import obstore
-
         for name in names:
             with suppress(FileNotFoundError), self._plainly(FileNotFoundError):
-                obstore.delete(self._open, self._key(name))
+                self._objects.delete(self._key(name))
 
     def _key(self, name: str) -> str:
         return (self.address / name).path

@@ -25,6 +25,7 @@ from sfumato.release.steps import Step, nothing
 from sfumato.release.store import Occupied, Store
 from sfumato.terms.address import Address
 from sfumato.terms.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, WrongCall
+from sfumato.terms.progress import Progress, silent
 
 NOTE = "_staged.json"
 """Begins with a mark that makes readers of such folders pass it over."""
@@ -61,6 +62,7 @@ class StoreTarget:
 
     place: Address
     aside: Path | None = None
+    progress: Progress = silent
     shared = True
 
     @cached_property
@@ -68,7 +70,7 @@ class StoreTarget:
         return Store(self.place)
 
     def check(self) -> None:
-        found = self._store.sizes()
+        found = self._store.glance()
         if NOTE in found:
             raise self._under_way()
         if found:
@@ -91,7 +93,8 @@ class StoreTarget:
         files, brought = dict(note.files()), [NOTE]
         try:
             self._check_alone([])
-            for name in files:
+            for number, name in enumerate(files):
+                self.progress("uploading", number, len(files))
                 store.upload(name, folder / name)
                 brought.insert(0, name)
                 at("uploaded")
@@ -110,37 +113,36 @@ class StoreTarget:
     def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
         """Certificates, then manifests; what is there already stays as it is."""
         try:
-            note = self._note() or Note("", {})
-            if note.event != entries[0].release:  # another machine was faster
-                if not self._is_in_place(entries):
-                    raise Occupied
-                wipe(self.staging(entries[0].release))
-                return
-            for entry in entries:
-                proof = certificate.as_bytes(certificate.certificate(entry))
-                self._store.put(_below(Record.of(entry).place, certificate.CERTIFICATE), proof)
-            at("certified")
-            for record in map(Record.of, entries):
-                self._store.put(_below(record.place, manifest.MANIFEST), _manifest_of(record, note))
-            at("visible")
-            self._store.remove([NOTE])
-        except (Occupied, OutOfReach) as error:
-            why = error.message if isinstance(error, OutOfReach) else "something else is in its place"
-            raise Unfinished(
-                f"the release is in the ledger, but cannot be made visible: {why}",
-                where=self.place.name,
-                remedy="See to it, then run `sfumato ledger recover`.",
-            ) from None
-        wipe(self.staging(entries[0].release))
+            self._show(entries, at)
+        except OutOfReach as error:
+            raise self._unfinished(error.message) from None
 
     def complete(self, entries: Sequence[Entry]) -> bool:
         note = self._note()
         if note is not None and note.event == entries[0].release:
             self._check_brought(note)
-            self.show(entries)
+            self._show(entries, nothing)
             return True
         wipe(self.staging(entries[0].release))
         return self._is_in_place(entries)
+
+    def _show(self, entries: Sequence[Entry], at: Step) -> None:
+        note = self._note() or Note("", {})
+        try:
+            if note.event == entries[0].release:
+                for entry in entries:
+                    proof = certificate.as_bytes(certificate.certificate(entry))
+                    self._store.put(_below(Record.of(entry).place, certificate.CERTIFICATE), proof)
+                at("certified")
+                for record in map(Record.of, entries):
+                    self._store.put(_below(record.place, manifest.MANIFEST), _manifest_of(record, note))
+                at("visible")
+                self._store.remove([NOTE])
+            elif not self._is_in_place(entries):  # else another machine was faster
+                raise Occupied
+        except Occupied:
+            raise self._unfinished("something else is in its place") from None
+        wipe(self.staging(entries[0].release))
 
     def _is_in_place(self, entries: Sequence[Entry]) -> bool:
         return all(
@@ -160,10 +162,19 @@ class StoreTarget:
     def _check_brought(self, note: Note) -> None:
         """Raise unless the store gives back what was judged, byte by byte."""
         found = self._store.sizes()
-        for name, file in note.files():
+        files = list(note.files())
+        for number, (name, file) in enumerate(files):
+            self.progress("reading back", number, len(files))
             size = int(file["bytes"])
             if found.get(name) != size or self._store.digest(name, size) != file["sha256"]:
                 raise BadData("the store does not give back what was put there", where=name)
+
+    def _unfinished(self, why: str) -> Unfinished:
+        return Unfinished(
+            f"the release is in the ledger, but cannot be made visible: {why}",
+            where=self.place.name,
+            remedy="See to it, then run `sfumato ledger recover`.",
+        )
 
     def _taken(self) -> WrongCall:
         return WrongCall(

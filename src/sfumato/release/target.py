@@ -11,6 +11,7 @@ from sfumato.release.ledger.entry import Entry
 from sfumato.release.ledger.record import Record
 from sfumato.release.steps import Step, nothing
 from sfumato.terms.address import Address, is_address
+from sfumato.terms.progress import Progress, silent
 
 
 class Target(Protocol):
@@ -55,12 +56,14 @@ class Target(Protocol):
         ...
 
 
-def target_of(into: str | Path | Address, *, aside: Path | None = None) -> Target:
+def target_of(
+    into: str | Path | Address, *, aside: Path | None = None, progress: Progress = silent
+) -> Target:
     """The target that was meant. What goes to a store is staged in the folder `aside`."""
     if isinstance(into, Address) or (isinstance(into, str) and is_address(into)):
         from sfumato.release.store_target import StoreTarget
 
-        return StoreTarget(Address.of(into), aside)
+        return StoreTarget(Address.of(into), aside, progress)
     from sfumato.release.folder_target import FolderTarget
 
     return FolderTarget(Path(into).absolute())
