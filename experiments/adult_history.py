@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -100,7 +101,14 @@ def rows(path: Path) -> list[list[str]]:
     return [row for row in found if len(row) == 15 and "?" not in row]
 
 
-def table(folder: Path, sensitive: str, later: int, *, batches: tuple[int, ...] = (1, 2)) -> Microdata:
+def table(
+    folder: Path,
+    sensitive: str,
+    later: int,
+    *,
+    batches: tuple[int, ...] = (1, 2),
+    trees: Mapping[str, object] = TREES,
+) -> Microdata:
     """The test rows (batch 1) and the first `later` training rows (batch 2); a column tells them apart."""
     first, second = rows(folder / "adult.test.gz"), rows(folder / "adult.data.gz")[:later]
     everybody = [(*[row[i] for i in POSITIONS.values()], "1") for row in first if 1 in batches]
@@ -109,7 +117,7 @@ def table(folder: Path, sensitive: str, later: int, *, batches: tuple[int, ...] 
     columns, codes = [], []
     for j, (name, position) in enumerate(POSITIONS.items()):
         secret = name in SENSITIVE[sensitive]
-        tree = Taxonomy.flat(sorted({r[position] for r in every})) if secret else grown(TREES[name])
+        tree = Taxonomy.flat(sorted({r[position] for r in every})) if secret else grown(trees[name])
         columns.append(Column(name, Role.SENSITIVE if secret else Role.QUASI, tree))
         codes.append(np.array([tree.rank(row[j]) for row in everybody], np.int32))
     batch = Taxonomy.flat(["1", "2"])
