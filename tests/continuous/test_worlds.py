@@ -211,6 +211,9 @@ def test_too_many_targets_are_only_bounded(monkeypatch):
     got = correspondence(releases(*CUBE))
     assert got.FA == 2 and not got.certain and not got.targets[0].seen
     assert "at most 2 candidates at worst, if somebody can be there" in got.sentences[0]
+    more = {**K3, "promises": [{"k-anonymity": {"k": 3}}]}
+    said = correspondence(releases(*CUBE), more)
+    assert said.holds is False and said.sentences[0].endswith("3 are asked: below that by the bound")
 
 
 def test_tables_that_agree_pair_by_pair_may_have_no_common_cause():

@@ -97,7 +97,7 @@ class Correspondence:
         """Whether everybody keeps at least k candidates; `None` where that is not known.
 
         A bound that is below k counts as a no, as if all targets existed that it allows; `exact` asks whether
-        they do.
+        they do, unless there are too many.
         """
         if self.k is None:
             return None
@@ -144,7 +144,7 @@ class Correspondence:
             return kept
         asked = f"{kept}; {self.k} are asked"
         if t.few:
-            return f"{asked}: BROKEN"
+            return f"{asked}: BROKEN" if t.certain or t.seen else f"{asked}: below that by the bound"
         return f"{asked}; not known for {figure(t.open)} of {figure(t.count)} targets" if t.open else asked
 
     def as_dict(self) -> dict[str, Any]:
