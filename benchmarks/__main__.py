@@ -9,11 +9,13 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 NEEDS_DATA = ("adult", "anjana", "pycanon", "fingerprint")
 GENERATED = ("rows", "spark", "splitting", "continuous", "freeform", "quasi_sensitive")
 NAMES = (*NEEDS_DATA, *GENERATED, "identifiers", "record_risk", "ledger", "scale", "trace", "start")
+COMPARED = ("sfumato", "numpy", "pyarrow", "polars", "duckdb")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
     )
+    print(", ".join(f"{name} {version(name)}" for name in COMPARED))
     figures: list[dict[str, object]] = []
     for name in chosen.names:
         if name in NEEDS_DATA and not (chosen.data / "adult").is_dir():

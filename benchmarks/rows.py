@@ -1,6 +1,6 @@
 """Rows to counts and back at scale, beside a Polars scan and a DuckDB join of the same table in the same run.
 
-    python benchmarks/rows.py [--rows 10000000]
+    python -m benchmarks rows [--rows 10000000]
 
 Every measurement is a process of its own that loads only what it needs; CPU seconds are those of that process
 (start-up included for counts and scan), and memory is its largest resident set.
@@ -9,18 +9,13 @@ Every measurement is a process of its own that loads only what it needs; CPU sec
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.processes import Step, cpu, measure, row, serve
 
 KEYS = ("age", "zip", "gender", "race", "marital", "education", "occupation", "country")
 SENSITIVE = "disease"
@@ -92,35 +87,36 @@ def _codings() -> list[Any]:
     return [Coding(n, Role.SENSITIVE if n == SENSITIVE else Role.QUASI, rules[n]) for n in COLUMNS]
 
 
-def _count(folder: Path) -> None:
+def _count(folder: Path) -> dict[str, Any]:
     from sfumato.engine import open_source
 
     table = open_source(folder / "rows.parquet").count(_codings())
-    print(json.dumps({"distinct": table.distinct}))
+    return {"distinct": table.distinct}
 
 
-def _scan(folder: Path) -> None:
+def _scan(folder: Path) -> dict[str, Any]:
     import polars as pl
 
     lengths = pl.scan_parquet(folder / "rows.parquet").select(pl.col(COLUMNS).str.len_bytes().sum())
-    print(json.dumps({"bytes": sum(lengths.collect(engine="streaming").row(0))}))
+    return {"bytes": sum(lengths.collect(engine="streaming").row(0))}
 
 
-def _recode(folder: Path) -> None:
+def recode(folder: Path, out: str = "ours.parquet", memory: str | None = None) -> dict[str, Any]:
     """Count, recode to the middle level, sort and write; reports the CPU of the second half alone."""
     from sfumato.engine import open_source
     from sfumato.terms.cut import Cut
+    from sfumato.terms.memory import Memory
     from sfumato.terms.recoding import Recoding
 
-    source = open_source(folder / "rows.parquet")
+    source = open_source(folder / "rows.parquet", memory=Memory.of(memory))
     table = source.count(_codings())
     recoding = Recoding.of_cuts(table, {c.name: Cut.level(c.taxonomy, 1) for c in table.keys})
-    before = _cpu(resource.RUSAGE_SELF)
-    source.write(recoding, folder / "ours.parquet", overwrite=True)
-    print(json.dumps({"cpu": _cpu(resource.RUSAGE_SELF) - before}))
+    before = cpu()
+    source.write(recoding, folder / out, overwrite=True)
+    return {"cpu": cpu() - before}
 
 
-def _join(folder: Path) -> None:
+def _join(folder: Path) -> dict[str, Any]:
     """The same by hand in DuckDB: one map table per key column, joins, ORDER BY, Parquet."""
     import duckdb
     import pyarrow as pa
@@ -137,15 +133,15 @@ def _join(folder: Path) -> None:
         label = [tree.labels[n] for n in nodes]
         con.register("maps", pa.table({"value": values, "label": label}))
         con.execute(f"create table map_{name} as select * from maps")
-    before = _cpu(resource.RUSAGE_SELF)
+    before = cpu()
     joins = " ".join(f"join map_{n} on r.{n} = map_{n}.value" for n in KEYS)
     labels = ", ".join(f"map_{n}.label as {n}" for n in KEYS)
     query = f"select {labels}, {SENSITIVE} from {rows} r {joins} order by all"
     con.execute(f"copy ({query}) to '{folder / 'theirs.parquet'}' (format parquet, compression zstd)")
-    print(json.dumps({"cpu": _cpu(resource.RUSAGE_SELF) - before}))
+    return {"cpu": cpu() - before}
 
 
-def _same(folder: Path) -> bool:
+def same(folder: Path) -> bool:
     import polars as pl
 
     ours, theirs = (pl.scan_parquet(folder / f"{who}.parquet") for who in ("ours", "theirs"))
@@ -153,39 +149,7 @@ def _same(folder: Path) -> bool:
     return digest[0] == digest[1]
 
 
-STEPS = {"count": _count, "scan": _scan, "recode": _recode, "join": _join}
-
-
-def _cpu(who: int) -> float:
-    used = resource.getrusage(who)
-    return used.ru_utime + used.ru_stime
-
-
-def measure(step: str, folder: Path) -> dict[str, Any]:
-    """Run one step as a process: what it printed, its CPU seconds and its peak memory in MB."""
-    before = _cpu(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, str(Path(__file__).resolve()), "--step", step, "--folder", str(folder)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = [0]
-    watcher = threading.Thread(target=_watch, args=(child, peak))
-    watcher.start()
-    output, _ = child.communicate()
-    watcher.join()
-    if child.returncode:
-        raise RuntimeError(f"step {step} failed")
-    process = _cpu(resource.RUSAGE_CHILDREN) - before
-    return {"process": process, "peak": peak[0] / 1e6} | json.loads(output)
-
-
-def _watch(child: subprocess.Popen[str], peak: list[int]) -> None:
-    page = resource.getpagesize()
-    while child.poll() is None:
-        try:
-            resident = int(Path(f"/proc/{child.pid}/statm").read_text().split()[1]) * page
-        except (OSError, IndexError):
-            break
-        peak[0] = max(peak[0], resident)
-        time.sleep(0.01)
+STEPS: dict[str, Step] = {"count": _count, "scan": _scan, "recode": recode, "join": _join}
 
 
 def main(rows: int = 10_000_000) -> list[dict[str, Any]]:
@@ -193,42 +157,29 @@ def main(rows: int = 10_000_000) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(folder / "rows.parquet", rows)
-        measure("count", folder)  # fills caches: pages, compiled code
-        count, scan = measure("count", folder), measure("scan", folder)
-        recode, join = measure("recode", folder), measure("join", folder)
-        if not _same(folder):
+        measure("benchmarks.rows", "count", folder)  # fills caches: pages, compiled code
+        told = {step: measure("benchmarks.rows", step, folder) for step in STEPS}
+        if not same(folder):
             raise RuntimeError("the two published tables differ")
+    return figures(told, rows)
+
+
+def figures(told: dict[str, dict[str, Any]], rows: int) -> list[dict[str, Any]]:
+    """Counts beside a scan, and where it was measured the written table beside a join."""
+    count, scan = told["count"], told["scan"]
     budget = rows * 16 / 1e6 + 400
-    return [
-        _row(
-            f"rows to counts, {rows:,} rows, CPU s (Polars scan)",
-            count["process"],
-            scan["process"],
-            SCAN_GOAL,
-        ),
-        _row(f"rows to counts, {rows:,} rows, peak MB (16 B/row + 400)", count["peak"], budget, 1.0),
-        _row(f"recode, sort, write, {rows:,} rows, CPU s (DuckDB)", recode["cpu"], join["cpu"], JOIN_GOAL),
-        _row(f"recode, sort, write, {rows:,} rows, peak MB (DuckDB)", recode["peak"], join["peak"], None),
+    found = [
+        row(f"counts, {rows:,} rows, CPU s (Polars scan)", count["process"], scan["process"], SCAN_GOAL),
+        row(f"counts, {rows:,} rows, peak MB (16 B/row + 400)", count["peak"], budget, 1.0),
     ]
-
-
-def _row(name: str, ours: float, theirs: float, goal: float | None) -> dict[str, Any]:
-    ratio = ours / theirs
-    ok = None if goal is None else ratio <= goal
-    return {"name": name, "ours": round(ours, 2), "theirs": round(theirs, 2), "ratio": round(ratio, 2)} | {
-        "goal": goal,
-        "ok": ok,
-    }
+    if "join" in told:
+        ours, join = told["recode"], told["join"]
+        found += [
+            row(f"recode, sort, write, {rows:,} rows, CPU s (DuckDB)", ours["cpu"], join["cpu"], JOIN_GOAL),
+            row(f"recode, sort, write, {rows:,} rows, peak MB (DuckDB)", ours["peak"], join["peak"], None),
+        ]
+    return found
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--step", choices=STEPS)
-    parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
-    if given.step:
-        STEPS[given.step](given.folder)
-    else:
-        for line in main(given.rows):
-            print(json.dumps(line))
+    serve(STEPS)

@@ -1,10 +1,12 @@
 """Files of one, ten and a hundred million rows on one machine, beside a Polars scan and a DuckDB join.
 
-    python -m benchmarks scale [--tables FOLDER] [--sizes 1000000 10000000 100000000]
+    python -m benchmarks scale
+    python -m benchmarks.scale [--sizes 1000000 10000000] [--tables FOLDER]
 
 The tables are those of `benchmarks/rows.py`, made once into FOLDER and kept there if it is named. Every
-measurement is a process of its own; memory is the resident set of its process tree, sampled. Above ten
-million rows only counts are measured: the join takes minutes.
+measurement is a process of its own. Of a hundred million rows, counts are measured, and the same table
+recoded, sorted and written within a limit, most of it on disk meanwhile. `searches` holds what a search was
+said to take against what it took.
 """
 # ruff: noqa: PLC0415
 
@@ -12,26 +14,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from benchmarks import rows as of_rows
+from benchmarks.processes import Step, cpu, forget_peak, measure, row, serve, status
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 JOINED = 10_000_000
-LIMIT, LITTLE = "1500MB", "500MB"
-START = 3
+LIMITS = {10_000_000: "1200MB", 100_000_000: "8GB"}
+"""Within which the table is written, where it is large enough that some of it has to wait on disk."""
+
+LITTLE, START = "500MB", 3
+SEARCHED = 1_000_000
+SEARCHES: Mapping[str, Mapping[str, Any]] = {
+    "top-down": {},
+    "top-down, l": {"sensitive": True, "suppress": "1/20"},
+    "mondrian": {},
+    "mondrian, l": {"sensitive": True},
+    "lattice": {},
+    "lattice, l": {"sensitive": True},
+    "optimum": {"start": 2, "few": True},
+}
 
 
 def table(folder: Path, rows: int) -> Path:
@@ -45,151 +52,153 @@ def table(folder: Path, rows: int) -> Path:
     return place
 
 
-def policy(search: str = "top-down", start: int = 0) -> dict[str, Any]:
+def policy(
+    search: str = "top-down",
+    *,
+    start: int = 0,
+    few: bool = False,
+    sensitive: bool = False,
+    suppress: str | None = None,
+) -> dict[str, Any]:
     """k = 10; the zip by digits, the age by intervals: from a level on, and fewer columns, if asked for."""
     columns: dict[str, Any] = {name: {"role": "quasi"} for name in of_rows.KEYS}
     columns["zip"]["taxonomy"] = {"prefix": [3, 2, 1]}
     columns["age"]["taxonomy"] = {"intervals": [5, 10, 20], "from": 0, "to": 120}
     if start:
         columns["zip"]["start"] = columns["age"]["start"] = start
+    if few:
         columns |= {name: {"role": "identifier"} for name in ("education", "occupation", "country")}
     columns[of_rows.SENSITIVE] = {"role": "sensitive"}
-    return {
-        "columns": columns,
-        "promises": [{"k-anonymity": {"k": 10}}],
-        "protect": {"search": search},
-    }
+    promises: list[dict[str, Any]] = [{"k-anonymity": {"k": 10}}]
+    if sensitive:
+        promises.append({"l-diversity": {"of": of_rows.SENSITIVE, "l": 2}})
+    rule = {"search": search} | ({} if suppress is None else {"suppress": suppress})
+    return {"columns": columns, "promises": promises, "protect": rule}
 
 
-def _protect(folder: Path, search: str, **given: Any) -> None:
+def _protect(folder: Path, search: str, memory: str | None = None, **given: Any) -> dict[str, Any]:
     from sfumato import journey
 
     out = folder / f"{search}.parquet"
-    start = given.pop("start", 0)
-    plan, _ = journey.protect_file(
-        folder / "rows.parquet", policy(search, start), out, overwrite=True, **given
-    )
-    print(json.dumps({"classes": plan.classes, "distinct": plan.recoding.table.distinct}))
+    asked = policy(search, **given)
+    plan, _ = journey.protect_file(folder / "rows.parquet", asked, out, overwrite=True, memory=memory)
+    return {"classes": plan.classes, "distinct": plan.recoding.table.distinct}
 
 
-def _limited(folder: Path) -> None:
-    """The middle level of every column, written within a limit; the table is counted before."""
+def _limited(folder: Path) -> dict[str, Any]:
+    """The middle level of every column, counted and written within a limit; how much went to disk."""
+    from sfumato.engine.spill import Longs, Spill, Stored
+
+    store, spilled = Spill.store, [0]
+
+    def counting(spill: Spill, numbers: Longs) -> Stored:
+        spilled[0] += numbers.nbytes
+        return store(spill, numbers)
+
+    Spill.store = counting  # type: ignore[method-assign]
+    told = of_rows.recode(folder, "limited.parquet", LIMITS[int(folder.name)])
+    return told | {"spilled": spilled[0] / 1e6}
+
+
+def _search(folder: Path, case: str) -> dict[str, Any]:
+    """What a search and its proof take beside the table; a small table first, so that code is loaded."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from sfumato.declare.policy import Policy
     from sfumato.engine import open_source
-    from sfumato.terms.cut import Cut
-    from sfumato.terms.memory import Memory
-    from sfumato.terms.recoding import Recoding
+    from sfumato.protect.need import need
+    from sfumato.protect.plan import make_plan
 
-    source = open_source(folder / "rows.parquet", memory=Memory.of(LIMIT))
-    counted = source.count(of_rows._codings())
-    recoding = Recoding.of_cuts(counted, {c.name: Cut.level(c.taxonomy, 1) for c in counted.keys})
-    before = of_rows._cpu(resource.RUSAGE_SELF)
-    source.write(recoding, folder / "limited.parquet", overwrite=True)
-    print(json.dumps({"cpu": of_rows._cpu(resource.RUSAGE_SELF) - before}))
+    asked = Policy.from_dict(policy(case.partition(",")[0], **SEARCHES[case]))
+    path = folder / "rows.parquet"
+    few = pq.ParquetFile(path).read_row_group(0).slice(0, 20_000)
+    make_plan(open_source(few).count(asked.codings), asked)
+    counted = open_source(path).count(asked.codings)
+    del few
+    pa.default_memory_pool().release_unused()
+    before, began = status("VmRSS"), cpu()
+    forget_peak()
+    make_plan(counted, asked)
+    taken = status("VmHWM") - before
+    return {"taken": taken, "need": need(counted, asked), "distinct": counted.distinct, "cpu": cpu() - began}
 
 
-STEPS = {
+STEPS: dict[str, Step] = {
     **of_rows.STEPS,
     "limited": _limited,
     "top-down": lambda folder: _protect(folder, "top-down"),
     "mondrian": lambda folder: _protect(folder, "mondrian"),
-    "coarse": lambda folder: _protect(folder, "top-down", start=START, memory=LITTLE),
+    "coarse": lambda folder: _protect(folder, "top-down", LITTLE, start=START, few=True),
+    **{f"search {case}": lambda folder, case=case: _search(folder, case) for case in SEARCHES},  # type: ignore[misc]
 }
-
-
-def measure(step: str, folder: Path) -> dict[str, Any]:
-    """Run one step as a process: what it printed, its CPU seconds, its peak memory in MB."""
-    before = of_rows._cpu(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, str(Path(__file__).resolve()), "--step", step, "--folder", str(folder)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = [0]
-    watcher = threading.Thread(target=_watch, args=(child, peak))
-    watcher.start()
-    output, _ = child.communicate()
-    watcher.join()
-    if child.returncode:
-        raise RuntimeError(f"step {step} failed")
-    process = of_rows._cpu(resource.RUSAGE_CHILDREN) - before
-    found = {"process": process, "peak": peak[0] / 1e6, "load": os.getloadavg()[0]} | json.loads(output)
-    print(json.dumps({"rows": int(folder.name), "step": step} | found), file=sys.stderr, flush=True)
-    return found
-
-
-def _watch(child: subprocess.Popen[str], peak: list[int]) -> None:
-    while child.poll() is None:
-        peak[0] = max(peak[0], sum(_resident(pid) for pid in _family(child.pid)))
-        time.sleep(0.02)
-
-
-def _family(pid: int) -> list[int]:
-    """A process and all below it."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:
-        children = []
-    return [pid, *(one for child in children for one in _family(int(child)))]
-
-
-def _resident(pid: int) -> int:
-    try:
-        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * resource.getpagesize()
 
 
 def main(sizes: Sequence[int] = SIZES, tables: Path | None = None) -> list[dict[str, Any]]:
     """The figures as table rows: name, ours, theirs, ratio, goal, ok."""
     found: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as name:
-        for rows in sizes:
+    for rows in sizes:
+        with tempfile.TemporaryDirectory() as name:
             folder = table(tables or Path(name), rows)
-            found += _figures(folder, rows)
+            try:
+                found += _figures(folder, rows)
+            finally:
+                for made in folder.iterdir():
+                    if made.is_file() and made.name != "rows.parquet":
+                        made.unlink()
     return found
 
 
 def _figures(folder: Path, rows: int) -> list[dict[str, Any]]:
-    count, scan = measure("count", folder), measure("scan", folder)
-    budget = rows * 16 / 1e6 + 400
-    found = [
-        _row(f"counts, {rows:,} rows, CPU s (Polars scan)", count["process"], scan["process"], 8.0),
-        _row(f"counts, {rows:,} rows, peak MB (16 B/row + 400)", count["peak"], budget, 1.0),
-    ]
-    if rows > JOINED:
-        return found
-    write, join = measure("recode", folder), measure("join", folder)
-    found += [
-        _row(f"recode, sort, write, {rows:,} rows, CPU s (DuckDB)", write["cpu"], join["cpu"], 1.2),
-        _row(f"recode, sort, write, {rows:,} rows, peak MB (DuckDB)", write["peak"], join["peak"], None),
-    ]
-    within = measure("limited", folder)
-    found.append(_row(f"the same within {LIMIT}, {rows:,} rows, peak MB", within["peak"], 1500, 1.0))
-    coarse = measure("coarse", folder)
-    found.append(
-        _row(f"protect from level {START} within {LITTLE}, {rows:,} rows, peak MB", coarse["peak"], 500, 1.0)
-    )
-    for search in ("top-down", "mondrian"):
-        whole = measure(search, folder)
-        found.append(
-            _row(f"protect by {search}, {rows:,} rows, CPU s (scan)", whole["process"], scan["process"], None)
-        )
-        found.append(
-            _row(f"protect by {search}, {rows:,} rows, peak MB (table)", whole["peak"], budget, None)
-        )
+    def told(step: str) -> dict[str, Any]:
+        figures = measure("benchmarks.scale", step, folder)
+        print(json.dumps({"rows": rows, "step": step} | figures), file=sys.stderr, flush=True)
+        return figures
+
+    steps = ("count", "scan", "recode", "join") if rows <= JOINED else ("count", "scan")
+    measured = {step: told(step) for step in steps}
+    found = of_rows.figures(measured, rows)
+    if "join" in measured and not of_rows.same(folder):
+        raise RuntimeError("the two published tables differ")
+    if rows in LIMITS:
+        found += _within(told("limited"), rows)
+    if rows <= JOINED:
+        coarse = told("coarse")
+        name = f"protect from level {START} within {LITTLE}, {rows:,} rows, peak MB"
+        found.append(row(name, coarse["peak"], 500, 1.0))
+        for search in ("top-down", "mondrian"):
+            whole, scan = told(search), measured["scan"]
+            name = f"protect by {search}, {rows:,} rows, "
+            found.append(row(f"{name}CPU s (scan)", whole["process"], scan["process"], None))
+            found.append(row(f"{name}peak MB (table)", whole["peak"], rows * 16 / 1e6 + 400, None))
+    if rows == SEARCHED:
+        for case in SEARCHES:
+            search = told(f"search {case}")
+            each = [search[name] / search["distinct"] for name in ("taken", "need")]
+            found.append(row(f"search {case}, B per different row (as estimated)", each[0], each[1], 1.0))
     return found
 
 
-_row = of_rows._row
+def _within(limited: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+    from sfumato.terms.memory import Memory
+
+    allowed = (Memory.of(LIMITS[rows]).limit or 0) / 1e6
+    spilled = round(limited["spilled"], 1)
+    name = f"within {LIMITS[rows]}, {rows:,} rows, "
+    return [
+        row(f"{name}peak MB (the limit)", limited["peak"], allowed, 1.0),
+        {"name": f"{name}MB on disk", "ours": spilled, "goal": "some", "ok": spilled > 0},
+        {"name": f"{name}CPU s of writing", "ours": round(limited["cpu"], 2), "goal": None, "ok": None},
+    ]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--tables", type=Path)
-    parser.add_argument("--step", choices=STEPS)
-    parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
-    if given.step:
-        STEPS[given.step](given.folder)
+    if "--step" in sys.argv:
+        serve(STEPS)
     else:
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+        parser.add_argument("--tables", type=Path)
+        given = parser.parse_args()
         for line in main(given.sizes, given.tables):
             print(json.dumps(line))

@@ -14,13 +14,12 @@ import argparse
 import json
 import os
 import resource
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import measure, row
 from benchmarks.rows import KEYS, SENSITIVE, _codings, _taxonomies, generate
 
 GOAL = 1.2
@@ -127,13 +126,6 @@ def _peak(process: int) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
-def _measure(side: str, folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.spark", "--step", side, "--folder", str(folder)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def _same(folder: Path) -> bool:
     import duckdb
 
@@ -152,24 +144,15 @@ def main(rows: int = 10_000_000) -> list[dict[str, Any]]:
         folder = Path(name)
         generate(folder / "small.parquet", min(SMALL, rows))
         generate(folder / "rows.parquet", rows)
-        mine, known = _measure("ours", folder), _measure("theirs", folder)
+        mine, known = (measure("benchmarks.spark", side, folder, quiet=True) for side in SIDES)
         if not _same(folder):
             raise RuntimeError("the two published tables differ")
     return [
-        _row(f"Spark, rows to counts, {rows:,} rows, CPU s", mine["count"], known["count"], GOAL),
-        _row(f"Spark, recode, sort, write, {rows:,} rows, CPU s", mine["recode"], known["recode"], GOAL),
-        _row(f"Spark, driver's Python, {rows:,} rows, peak MB", mine["python"], known["python"], None),
-        _row(f"Spark, Java (driver and worker), {rows:,} rows, peak MB", mine["java"], known["java"], None),
+        row(f"Spark, rows to counts, {rows:,} rows, CPU s", mine["count"], known["count"], GOAL),
+        row(f"Spark, recode, sort, write, {rows:,} rows, CPU s", mine["recode"], known["recode"], GOAL),
+        row(f"Spark, driver's Python, {rows:,} rows, peak MB", mine["python"], known["python"], None),
+        row(f"Spark, Java (driver and worker), {rows:,} rows, peak MB", mine["java"], known["java"], None),
     ]
-
-
-def _row(name: str, mine: float, known: float, goal: float | None) -> dict[str, Any]:
-    ratio = mine / known
-    ok = None if goal is None else ratio <= goal
-    return {"name": name, "ours": round(mine, 2), "theirs": round(known, 2), "ratio": round(ratio, 2)} | {
-        "goal": goal,
-        "ok": ok,
-    }
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,12 @@ from sfumato.engine.runs import Runs
 from sfumato.engine.source import open_source
 from sfumato.engine.spill import Spill
 from sfumato.terms import memory
+from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.terms.memory import Memory, in_words, machine_memory
 from sfumato.terms.private import PREFIX
+from sfumato.terms.recoding import Recoding, Rewriting
+from sfumato.terms.taxonomy import Taxonomy
 from sfumato.testing.engines import check_engine, codings, recodings
 
 
@@ -113,7 +117,6 @@ def test_same_bytes_with_little_memory(ending, numbered, monkeypatch, tmp_path):
 
 def test_leaves_that_depend_on_all_values_are_read_again(monkeypatch):
     """The first letters of the values, as many as tell half of them apart: known only at the end."""
-    from sfumato.terms.taxonomy import Taxonomy
 
     def build(values):
         width = 1 if len(values) < 30 else 3
@@ -144,8 +147,8 @@ def test_leaves_that_depend_on_all_values_are_read_again(monkeypatch):
 
 def test_too_many_different_rows_are_refused(monkeypatch):
     monkeypatch.setattr(Memory, "room", 4096)
-    monkeypatch.setattr(Memory, "left", 1000)
-    source = RowSource(open_source(many_rows()).reader, Memory(memory.PROGRAM))
+    monkeypatch.setattr(Memory, "left", 1_000_000)
+    source = RowSource(open_source(many_rows(60_000)).reader, Memory(memory.PROGRAM))
     with pytest.raises(NotEnoughMemory, match="different rows") as refused:
         source.count(codings(["a", "b", "n"], ["s"]))
     assert "'n' has the most values" in refused.value.remedy
@@ -221,3 +224,31 @@ def test_files_of_one_pattern_are_one_table(tmp_path):
     pq.write_table(pa.table({"z": [1]}), tmp_path / "rows-9.parquet")
     with pytest.raises(BadData, match="different columns"):
         _ = open_source(tmp_path / "rows-*.parquet").columns
+
+
+@pytest.mark.parametrize("room", [4096, 1 << 30])
+def test_copies_that_publish_different_things(room, monkeypatch):
+    """Terms may be gone from one copy of a row and not from another: the copies in order say which."""
+    monkeypatch.setattr(Memory, "room", room)
+    monkeypatch.setattr(publish, "LEAST_ROWS", 50)
+    data = many_rows().select(["a", "b", "s", "n"])
+    source = RowSource(open_source(data).reader)
+    table = source.count(codings(["a", "b"], ["s"]))
+    tree = Taxonomy.flat(["x", "y", "z", None])
+    codes = np.random.default_rng(2).integers(0, 4, table.rows).astype(np.int32)
+    cuts = {c.name: Cut.leaves(c.taxonomy) for c in table.keys}
+    whole = Recoding.of_cuts(table, cuts)
+    some = np.arange(whole.count) % 3 > 0
+    recoding = replace(Recoding.of_cuts(table, cuts, keep=some), rewritten={"s": Rewriting(tree, codes)})
+    rank = [{label: c.taxonomy.rank(label) for label in c.taxonomy.leaf_labels} for c in table.columns]
+    told = [tuple(row.values()) for row in data.to_pylist()]
+    rows = sorted((rank[0][a], rank[1][b], rank[2][s], n, a, b) for a, b, s, n in told)
+    numbers = {pair: i for i, pair in enumerate(sorted({row[:2] for row in rows}))}
+    new = tree.leaf_labels
+    expected = [
+        (a, b, new[code], n)
+        for (i, j, _, n, a, b), code in zip(rows, codes.tolist(), strict=True)
+        if some[numbers[i, j]]
+    ]
+    found = [tuple(row.values()) for row in source.recode(recoding).to_pylist()]
+    assert Counter(found) == Counter(expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,7 @@ def stored(spill, lines):
 Spill.store = stored
 code = run(sys.argv[4:])
 print("spilled", len(calls), file=sys.stderr)
+print(*(line for line in open("/proc/self/status") if line.startswith("VmHWM")), file=sys.stderr)
 sys.exit(code)
 """
 
@@ -70,8 +72,26 @@ def large(tmp_path):
 
 def protect(home, name, *more, room=0, die=0, limit=0):
     words = ["protect", home / "rows.parquet", "-p", home / "policy.yaml", "-o", home / "out" / name, *more]
+    return run(*words, room=room, die=die, limit=limit)
+
+
+def run(*words, room=0, die=0, limit=0):
     command = [sys.executable, "-c", PROGRAM, *(str(word) for word in (room, die, limit, *words))]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+
+def peak(said):
+    return int(re.search(r"VmHWM:\s*(\d+) kB", said.stderr)[1]) * 1024
+
+
+def refused(said, limit):
+    """What was said; the process never held more than it was allowed to."""
+    assert said.returncode == 3, said.stderr
+    assert peak(said) <= limit * 1_000_000
+    error = json.loads(said.stdout)["error"]
+    assert error["kind"] == "NotEnoughMemory"
+    assert f"{limit} MB are allowed" in error["message"]
+    return error
 
 
 def test_killed_while_rows_wait_on_disk(large):
@@ -114,10 +134,63 @@ def test_a_limit_below_the_need(large):
     policy = json.loads((large / "policy.yaml").read_text())
     policy["columns"] = {name: {"role": "quasi"} for name in columns}
     (large / "policy.yaml").write_text(json.dumps(policy))
-    said = protect(large, "safe.csv", "--memory", "400MB", "--json")
-    assert said.returncode == 3, said.stderr
-    error = json.loads(said.stdout)["error"]
-    assert error["kind"] == "NotEnoughMemory"
-    assert "400 MB are allowed" in error["message"]
+    error = refused(protect(large, "safe.csv", "--memory", "400MB", "--json"), 400)
     assert "start" in error["remedy"]
     assert list((large / "out").iterdir()) == []
+
+
+def texts(rows):
+    return pa.array(np.random.default_rng(5).permutation(rows)).cast(pa.string())
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_more_texts_than_memory_has_room_for(large, role):
+    """A published column in which all values differ: written as they are, or leaves of a taxonomy."""
+    rows = 1_500_000
+    columns = {"zip": np.arange(rows) % 100, "age": np.arange(rows) // 100 % 100, "note": texts(rows)}
+    pq.write_table(pa.table(columns), large / "rows.parquet", row_group_size=100_000)
+    policy = json.loads((large / "policy.yaml").read_text())
+    policy["columns"] = {name: {"role": "quasi"} for name in columns} | {"note": {"role": role}}
+    (large / "policy.yaml").write_text(json.dumps(policy))
+    error = refused(protect(large, "safe.csv", "--memory", "500MB", "--json"), 500)
+    assert "values of column 'note'" in error["message"]
+    assert "identifier" in error["remedy"]
+    assert list((large / "out").iterdir()) == []
+
+
+def test_more_sets_than_memory_has_room_for(large):
+    """Terms are removed row by row: that many rows are refused before the first is looked at."""
+    rows = 200_000
+    sets = [["fever;cough", "rash", "cough"][i % 3] for i in range(rows)]
+    pq.write_table(pa.table({"age": np.arange(rows) % 40, "symptoms": sets}), large / "rows.parquet")
+    (large / "knowledge.csv").write_text("label,term\nflu,fever\nflu,cough\nmeasles,rash\nmeasles,fever\n")
+    policy = {
+        "columns": {"age": {"role": "quasi"}, "symptoms": {"role": "quasi-sensitive", "separator": ";"}},
+        "promises": [
+            {"k-anonymity": {"k": 5}},
+            {"quasi-sensitive": {"of": "symptoms", "knowledge": "knowledge.csv", "l": 2, "c": "1"}},
+        ],
+    }
+    (large / "policy.yaml").write_text(json.dumps(policy))
+    error = refused(protect(large, "safe.csv", "--memory", "450MB", "--json"), 450)
+    assert "removing terms" in error["message"]
+    assert "method: keep" in error["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "said", "remedy"),
+    [
+        ({f"c{i}": 7 for i in range(24)}, (), "searching 24 columns", "--without"),
+        ({"a": 7, "b": 9}, (), "values of column 'name'", "leave the column out"),
+        ({f"c{i}": 7 for i in range(12)}, ("--record-risk", "6"), "the risk of", "--record-risk"),
+    ],
+)
+def test_discovery_of_more_than_memory_has_room_for(tmp_path, columns, more, said, remedy):
+    rng, rows = np.random.default_rng(6), 600_000 if len(columns) == 12 else 1_200_000
+    table = {name: rng.integers(0, size, rows) for name, size in columns.items()}
+    table |= {"name": texts(rows)} if len(columns) == 2 else {}
+    pq.write_table(pa.table(table), tmp_path / "rows.parquet", row_group_size=100_000)
+    words = ("--k", "2", "--mode", "any", "--max-size", "1", "--memory", "500MB", "--json", *more)
+    error = refused(run("discover", tmp_path / "rows.parquet", *words), 500)
+    assert said in error["message"]
+    assert remedy in error["remedy"]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.discover.coded import NULL_RULE, Coded
 from sfumato.terms.errors import WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
 
 ROOM = 1 << 32
@@ -75,8 +76,10 @@ class RecordRisk:
         }
 
 
-def record_risk(table: Coded, *, max_size: int, progress: Progress = silent) -> RecordRisk:
-    """Count the minimal sample uniques of every record, up to `max_size` columns.
+def record_risk(
+    table: Coded, *, max_size: int, memory: Memory | None = None, progress: Progress = silent
+) -> RecordRisk:
+    """Count the minimal sample uniques of every record, up to `max_size` columns, within some memory.
 
     >>> risk = record_risk(Coded.of_columns({"sex": "ffm", "zip": "112"}), max_size=2)
     >>> risk.uniques.tolist(), risk.scores.tolist()
@@ -88,6 +91,13 @@ def record_risk(table: Coded, *, max_size: int, progress: Progress = silent) -> 
     if max_size < 1:
         raise WrongCall("max_size must be at least 1")
     size = min(max_size, columns)
+    if memory is not None:
+        sets = sum(comb(columns, s) for s in range(1, size))
+        memory.check(
+            sets * rows // 8 + 4 * rows * (columns + 3 * size + 4),
+            f"the risk of {rows:,} records by up to {size} of {columns} columns",
+            "ask for a smaller --record-risk, or leave columns out with --without.",
+        )
     per_row = np.zeros((rows, size), np.int32)
     per_column = np.zeros((columns, size), np.int64)
     if size and rows:

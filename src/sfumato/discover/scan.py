@@ -14,6 +14,7 @@ from sfumato.discover.smallest import search
 from sfumato.engine.glance import glance
 from sfumato.engine.source import Source
 from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
 
 
@@ -40,6 +41,8 @@ def scan(
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
     sizes = dict(zip(table.names, table.sizes, strict=True))
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
+    memory = getattr(source, "memory", None)
+    allowed = memory if isinstance(memory, Memory) else None
     progress("grouping", 0)
     found, smallest = search(
         table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
@@ -49,7 +52,9 @@ def scan(
         found,
         smallest,
         identifiers(survey, distinct=exact, glance=glance(source, long) if long else None),
-        None if risk_size is None else record_risk(table, max_size=risk_size, progress=progress),
+        None
+        if risk_size is None
+        else record_risk(table, max_size=risk_size, memory=allowed, progress=progress),
         table=table,
         survey=survey,
     )

@@ -8,15 +8,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.dictionary import PUBLISHED, Dictionary, check_values
 from sfumato.engine.pile import on_own_pages
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.progress import Progress, silent
 
-BESIDE = 90
-"""Bytes per row that a search for identifying columns takes beside the codes."""
+CELL, ROW = 16, 80
+"""Bytes per cell and per row that a search for identifying columns takes at its peak, codes included."""
 
 
 @runtime_checkable
@@ -46,15 +46,16 @@ def column_codes(
     chunks: list[NDArray[np.int32]] = []
     rows = 0
     if reader.total is not None:
-        _check(source, reader.total, 4 * len(names) + BESIDE, len(names))
+        _check(source, reader.total, CELL * len(names) + ROW, len(names))
     for batch in reader.batches(list(names)):
         chunk = on_own_pages((len(names), len(batch)), np.dtype(np.int32))
         for j, d in enumerate(dictionaries):
             chunk[j] = d.encode(batch.column(d.name))
         chunks.append(chunk)
         rows += len(batch)
+        check_values(dictionaries, [PUBLISHED] * len(names), source.memory, rows=rows)
         if reader.total is None:
-            _check(source, rows, BESIDE, len(names))
+            _check(source, rows, (CELL - chunk.itemsize) * len(names) + ROW, len(names))
         progress("reading", rows, reader.total)
     progress("coding", 0, None)
     settled = [d.settle() for d in dictionaries]
@@ -74,4 +75,6 @@ def column_codes(
 def _check(source: RowSource, rows: int, width: int, columns: int) -> None:
     """Raise where the rows would not fit, and say what would do."""
     doing = f"searching {columns} columns of {rows:,} rows"
-    source.memory.check(rows * width, doing, "leave columns out with --without.")
+    source.memory.check(
+        rows * width, doing, "leave columns out with --without, or search a sample of the rows."
+    )

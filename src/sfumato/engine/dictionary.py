@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.exchange import to_arrow, to_numpy
+from sfumato.engine.names import shown
 from sfumato.engine.text import canonical, plain, published_type
+from sfumato.terms.memory import Memory
 
 NO_VALUE = 0
 """The number of a missing cell."""
 
 LOOKED_UP = 1 << 18
 """Values beyond this many are appended unseen, and told apart when the rows are over."""
+
+COPIES = 4
+"""How often the bytes of a value are there when values are told apart and put in order, at most."""
+
+CODED, NUMBERED, PUBLISHED = 480, 180, 120
+"""Bytes that a value takes besides: as a leaf of a taxonomy, as a number for it, as a value to be written."""
 
 
 class Dictionary:
@@ -30,18 +40,22 @@ class Dictionary:
     """
 
     def __init__(self, name: str, kind: pa.DataType) -> None:
-
         self.name = name
         self.kind = published_type(kind)
         self.missing = 0
         self._known = pa.nulls(0, self.kind)
         self._more: list[pa.Array] = []
-        self._more_count = 0
+        self._more_count = self._more_bytes = 0
 
     @property
     def size(self) -> int:
         """One more than the largest number given so far."""
         return 1 + len(self._known) + self._more_count
+
+    @property
+    def bytes(self) -> int:
+        """How much memory the values take."""
+        return int(self._known.nbytes) + self._more_bytes
 
     def encode(self, array: pa.Array) -> NDArray[np.int64]:
         """The number of every cell."""
@@ -82,6 +96,7 @@ class Dictionary:
                 start = len(self._known) + self._more_count
                 self._more.append(unseen)
                 self._more_count += len(unseen)
+                self._more_bytes += unseen.nbytes
                 more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
                 known = to_numpy(found, missing=-1).astype(np.int64)
                 return np.asarray(np.maximum(known, more) + 1)
@@ -100,3 +115,22 @@ class Dictionary:
         """The canonical text of each of these values."""
         found: list[str] = canonical(values, self.name).to_pylist()
         return found
+
+
+def check_values(
+    dictionaries: Sequence[Dictionary], each: Sequence[int], memory: Memory, *, rows: int
+) -> None:
+    """Raise where the values of so many rows are more than can be told apart within the limit.
+
+    `each` says how many bytes a value takes besides its own, column by column. Rows want room of their own
+    meanwhile: a fifth of what is left is theirs.
+    """
+    if memory.limit is None or not dictionaries:
+        return
+    needs = [d.bytes * COPIES + d.size * more for d, more in zip(dictionaries, each, strict=True)]
+    worst = dictionaries[needs.index(max(needs))]
+    memory.check(
+        sum(needs) * 5 // 4,
+        f"telling apart {worst.size - 1:,} values of column {shown(worst.name)}, in the first {rows:,} rows,",
+        "make its values fewer: round them beforehand, or leave the column out (`role: identifier`).",
+    )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.dictionary import Dictionary, check_values
 from sfumato.engine.pile import Alike, Chunk, Pile, Table, repacked
 from sfumato.engine.spill import Spill
 from sfumato.engine.text import plain
@@ -56,15 +56,15 @@ class Gathered:
         packing: Packing,
         tables: Sequence[NDArray[np.integer]],
         columns: Sequence[int],
-        rows: int | None,
+        rows: int,
     ) -> Iterator[tuple[Words, Counts | None]]:
-        """The same, about `rows` at a time (`None`: all at once); column i comes from column `columns[i]`."""
+        """The same, about `rows` at a time; column i comes from column `columns[i]`."""
         chunks = self.chunks
         while chunks:
             some, length = [], 0
-            while chunks and (rows is None or length < rows):
+            while chunks and length < rows:
                 chunk = chunks.pop()
-                if rows is not None and chunk.length > rows:
+                if chunk.length > rows:
                     parts = range(0, chunk.length, rows)
                     chunks += [chunk.part(start, start + rows) for start in parts]
                     chunk = chunks.pop()
@@ -79,6 +79,7 @@ def gather(
     names: Sequence[str],
     *,
     whole: Sequence[str] = (),
+    each: Sequence[int],
     phase: str,
     progress: Progress,
     total: int | None = None,
@@ -88,10 +89,12 @@ def gather(
 ) -> Gathered:
     """Read all rows once. Rows with a missing cell in one of the columns `whole` are left out and counted.
 
-    `memory`, `alike` and `spill` say what happens where rows are too many to be held: see `Pile`.
+    `memory`, `alike` and `spill` say what happens where rows are too many to be held: see `Pile`. `each` says
+    how many bytes a value of each column takes later on: values that would be too many end the call.
     """
     dictionaries = tuple(Dictionary(name, schema.field(name).type) for name in names)
-    pile = Pile(dictionaries, memory or Memory(), alike, spill)
+    memory = memory or Memory()
+    pile = Pile(dictionaries, memory, alike, spill)
     rows = dropped = 0
     keep = complete_rows(whole)
     for batch in batches:
@@ -100,10 +103,11 @@ def gather(
         if len(kept) == 0:
             continue
         codes = [d.encode(kept.column(d.name)) for d in dictionaries]
+        rows += len(kept)
+        check_values(dictionaries, each, memory, rows=rows + dropped)
         packing = Packing(tuple(d.size for d in dictionaries))
         words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
         pile.add(packing, words)
-        rows += len(kept)
         progress(phase, rows + dropped, total)
     pa.default_memory_pool().release_unused()
     return Gathered(dictionaries, pile.chunks, rows, dropped, pile.same)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.names import shown
 from sfumato.engine.spill import Spill, Stored
-from sfumato.terms.memory import Memory, coarser
+from sfumato.terms.memory import FLOOR, Memory, coarser
 from sfumato.terms.microdata import Counts
 from sfumato.terms.packing import Packing, Words, sort_and_count
 
@@ -25,6 +25,9 @@ Alike = Callable[[int, Dictionary], Table | None]
 
 JOINT = 1 << 16
 """Neighbouring columns are looked up together where they have no more combinations than this."""
+
+AGAIN, FRESH = 3, 7
+"""Bytes that joining rows takes for each byte of those already counted, and of the new ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +95,19 @@ class Pile:
         elif self._spill is None:
             wide = max(self._dictionaries, key=lambda d: d.size)
             self._memory.check(
-                held.bytes * 3 // 2,
+                held.bytes * AGAIN + FLOOR * FRESH,
                 f"counting {held.length:,} different rows",
                 coarser(shown(wide.name)),
             )
         self.chunks = [*away, held]
-        self._fresh, self._room = 0, max(self._memory.room, held.bytes)
+        self._fresh, self._room = 0, self._room_beside(held)
+
+    def _room_beside(self, held: Chunk) -> int:
+        """How many new rows to take until the next time: as many again, if there is room to join them."""
+        wanted = max(self._memory.room, held.bytes)
+        if self._memory.limit is None:
+            return wanted
+        return min(wanted, max(FLOOR, (self._memory.left - held.bytes * AGAIN) // FRESH))
 
     def _representatives(self, column: int, dictionary: Dictionary) -> Table:
         found = self._alike(column, dictionary) if self._alike else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from sfumato.engine.exchange import text_array, to_numpy
 from sfumato.engine.gather import Gathered
 from sfumato.engine.pile import Alike, Table, first_alike
 from sfumato.engine.published import Published, Publishing
+from sfumato.engine.runs import Runs
 from sfumato.engine.spill import Spill
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.microdata import Codes, Column, Counts, Microdata
@@ -44,7 +45,8 @@ def publish(
     ranks to recognize the planned rows and as values to be published.
 
     Rows are taken some at a time, sorted, and found among the planned ones. Where copies of a row publish
-    different things (`recoding.rewritten`), which copy is which is known only with all of them in order.
+    different things (`recoding.rewritten`), which copy is which is known only with all of them in order:
+    they are sorted as a whole before.
     """
     if not names:
         raise WrongCall("no column is left to publish")
@@ -59,14 +61,25 @@ def publish(
     tables = [*ranks, *(orders[j].place for j in others)]
     made = Publishing(names, [part.values for part in parts], spill)
     finder = _Finder(table, packing)
-    rows = None if recoding.rewritten else max(LEAST_ROWS, min(BLOCK_ROWS, spill.memory.room // 32))
+    rows = max(LEAST_ROWS, min(BLOCK_ROWS, spill.memory.room // 32))
+    blocks = gathered.blocks(packing, tables, [*range(planned), *others], rows)
     done = 0
-    for packed, counts in gathered.blocks(packing, tables, [*range(planned), *others], rows):
-        block = _Block(*finder.find(packed, counts), packing, recoding)
+    for packed, counts in _in_order(blocks, rows, spill) if recoding.rewritten else blocks:
+        block = _Block(*finder.find(packed, counts), packing, recoding, first=done)
         made.add(block.distinct, (block.codes(part) for part in parts), block.counts)
         done += block.rows
         progress("ordering", done, table.rows)
     return made.finish()
+
+
+def _in_order(
+    blocks: Iterable[tuple[Words, Counts | None]], rows: int, spill: Spill
+) -> Iterator[tuple[Words, None]]:
+    """All rows in ascending order, so many at a time, copies one after the other."""
+    keys = Runs(spill)
+    for packed, counts in blocks:
+        keys.add(packed, counts)
+    return ((words, None) for words in keys.expanded(rows))
 
 
 def alike_when_published(recoding: Recoding) -> Alike:
@@ -154,25 +167,30 @@ class _Finder:
 
 
 class _Block:
-    """Some rows in order, without those that are suppressed."""
+    """Some rows in order, without those that are suppressed; `first` is the place of the first among all."""
 
     def __init__(
-        self, packed: Words, counts: Counts | None, owner: Codes, packing: Packing, recoding: Recoding
+        self,
+        packed: Words,
+        counts: Counts | None,
+        owner: Codes,
+        packing: Packing,
+        recoding: Recoding,
+        *,
+        first: int,
     ) -> None:
-        if recoding.rewritten and counts is not None:
-            packed, owner, counts = np.repeat(packed, counts, axis=1), np.repeat(owner, counts), None
         self.rows = packed.shape[1] if counts is None else int(counts.sum())
         class_of = recoding.class_of[owner]
         kept = class_of != SUPPRESSED
         everything = bool(kept.all())
         self.distinct = int(np.count_nonzero(kept))
-        self._row = np.flatnonzero(kept) if recoding.rewritten else None
+        self._row = first + np.flatnonzero(kept) if recoding.rewritten else None
         self._packing = packing
         self._packed = packed if everything else packed[:, kept]
         self._class_of = class_of if everything else class_of[kept]
         self.counts = counts if counts is None or everything else counts[kept]
 
-    def codes(self, part: _Part) -> NDArray[np.int64]:
+    def codes(self, part: _Part) -> NDArray[np.integer]:
         """What each row publishes."""
         if part.by_row and self._row is not None:
             return part.code[self._row]
@@ -205,7 +223,7 @@ class _Part:
     of every row."""
 
     values: pa.Array
-    code: NDArray[np.int64]
+    code: NDArray[np.integer]
     column: int | None = None
     by_row: bool = False
 
@@ -245,5 +263,5 @@ def _rewritten(new: Rewriting) -> _Part:
     labels = new.taxonomy.leaf_labels
     texts = sorted(label for label in labels if label is not None)
     number = {text: i for i, text in enumerate(texts)}
-    place = np.array([len(texts) if x is None else number[x] for x in labels], np.int64)
+    place = np.array([len(texts) if x is None else number[x] for x in labels], np.int32)
     return _Part(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)

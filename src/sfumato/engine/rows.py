@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sfumato.engine.count import alike_by_leaf, microdata
+from sfumato.engine.dictionary import CODED, NUMBERED, PUBLISHED
 from sfumato.engine.gather import Unlike, gather
 from sfumato.engine.names import check_names, shown
 from sfumato.engine.numbering import number_last
@@ -80,7 +81,13 @@ class RowSource:
         wanted = self._wanted(self.columns if names is None else names)
         reader = self.reader
         return survey(
-            reader.batches(wanted), reader.schema, wanted, limit=limit, progress=progress, total=reader.total
+            reader.batches(wanted),
+            reader.schema,
+            wanted,
+            limit=limit,
+            progress=progress,
+            total=reader.total,
+            memory=self.memory,
         )
 
     def count(
@@ -102,6 +109,7 @@ class RowSource:
                 source.reader.schema,
                 names,
                 whole=keys if missing is Missing.SUPPRESS else (),
+                each=[CODED] * len(codings) + [NUMBERED] * (len(names) - len(codings)),
                 phase="counting",
                 progress=progress,
                 total=self.reader.total,
@@ -189,12 +197,13 @@ class RowSource:
             self.reader.schema,
             names,
             whole=[c.name for c in table.keys] if table.dropped else (),
+            each=[NUMBERED] * len(planned) + [PUBLISHED] * len(others),
             phase="recoding",
             progress=progress,
             total=self.reader.total,
             memory=self.memory,
             alike=alike_when_published(recoding),
-            spill=None if recoding.rewritten else spill,
+            spill=spill,
         )
         if gathered.dropped != table.dropped:
             raise BadData("this is not the table that was planned", remedy="Plan again with this table.")

@@ -9,8 +9,9 @@ from datetime import date
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.dictionary import NUMBERED, Dictionary, check_values
 from sfumato.engine.survey import DISTINCT, ColumnSurvey, Survey
+from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.taxonomy import Label
 
@@ -23,6 +24,7 @@ def survey(
     limit: int = DISTINCT,
     progress: Progress = silent,
     total: int | None = None,
+    memory: Memory | None = None,
 ) -> Survey:
     """Survey some columns in one pass over the rows."""
     tallies = [_Tally(name, schema.field(name).type, limit) for name in names]
@@ -31,6 +33,9 @@ def survey(
         rows += len(batch)
         for tally in tallies:
             tally.add(batch.column(tally.name))
+        if memory is not None:
+            seen = [tally.seen for tally in tallies]
+            check_values(seen, [NUMBERED] * len(seen), memory, rows=rows)
         progress("surveying", rows, total)
     return Survey(rows, {tally.name: tally.result() for tally in tallies})
 

@@ -145,7 +145,10 @@ def _write_parquet(published: Published, file: BinaryIO, progress: Progress) -> 
 
 
 def _column(values: pa.Array, codes: NDArray[np.int32], *, coded: bool) -> pa.Array:
-    """Some rows of a column, as codes or as values."""
+    """Some rows of a column, as codes or as values; of many values only those that these rows have."""
+    if len(values) > len(codes):
+        used = np.unique(codes[codes < len(values)])
+        values, codes = values.take(to_arrow(used)), np.searchsorted(used, codes).astype(np.int32)
     cells = pa.DictionaryArray.from_arrays(to_arrow(codes, missing=len(values)), values)
     return cells if coded else cells.dictionary_decode()
 

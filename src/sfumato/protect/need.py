@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from sfumato.declare.policy import Policy
+from sfumato.protect.two_phases import removes_terms
 from sfumato.terms.memory import Memory, coarser
 from sfumato.terms.microdata import Microdata
+
+TERMS = 2000
+"""Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
 
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raise where the policy's search would take more than is allowed, and say what would do."""
     if memory.limit is None:
         return
+    if removes_terms(policy):
+        memory.check(
+            table.rows * TERMS,
+            f"removing terms from the sets of {table.rows:,} rows",
+            "keep all terms (`terms: {method: keep}` under `protect`), or plan for fewer rows.",
+        )
     wide = max(table.keys, key=lambda c: len(c.taxonomy.leaves), default=None)
     memory.check(
         need(table, policy),
@@ -20,13 +32,23 @@ def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
 
 
 def need(table: Microdata, policy: Policy) -> int:
-    """Bytes that the search holds besides the table, at its peak: measured at ten million rows."""
-    keys, words = len(table.keys), table.packing.words
-    search = {
-        "top-down": 4 * keys + 40,
-        "mondrian": 16 * words + (90 if policy.promises.sensitive else 60),
-        "lattice": 16 * words + 60,
-        "optimum": 16 * words + 60,
-    }.get(policy.protect.search, 100)
-    proof = 60 if policy.promises.sensitive else 30
-    return table.distinct * max(search, proof)
+    """Bytes that the search and the proof of its result hold at their peak, besides the table.
+
+    Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
+    also holds tables that it has rolled up, some number of entries at most.
+    """
+    keys, width = len(table.keys), 8 * table.packing.words
+    named = bool(policy.promises.sensitive)
+    each = {
+        "top-down": 4 * keys + 60,
+        "mondrian": 2 * width + (95 if named else 60),
+        "lattice": 4 * width + (80 if named else 70),
+        "optimum": 4 * keys + 2 * width + 130,
+    }.get(policy.protect.search, 4 * keys + 2 * width + 130)
+    held = 0
+    if policy.protect.search == "lattice":
+        from sfumato.protect.rollup import HELD  # noqa: PLC0415  # it is compiled
+
+        nodes = prod(len(c.taxonomy.levels) for c in table.keys)
+        held = min(HELD, nodes * table.distinct) * (width + 8)
+    return table.distinct * each + held

@@ -18,7 +18,7 @@ from sfumato.terms.microdata import Microdata
 from sfumato.terms.progress import Progress, silent
 from sfumato.terms.promise import ClassPromise, Promises, TablePromise
 
-__all__ = ["TermReport", "bound", "find_in_two_phases", "of_keys"]
+__all__ = ["TermReport", "bound", "find_in_two_phases", "of_keys", "removes_terms"]
 
 QUASI_SENSITIVE = "quasi-sensitive"
 
@@ -50,13 +50,18 @@ def limits_of(promises: Promises) -> list[Limit]:
     return [Limit.of(*some) for some in found.values()]
 
 
+def removes_terms(policy: Policy) -> bool:
+    """Whether there is a second phase."""
+    return policy.protect.terms.method != "keep" and bool(limits_of(policy.promises))
+
+
 def find_in_two_phases(
     search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
 ) -> tuple[Outcome, TermReport | None]:
     """What a search finds, and what phase two made of it, if there was one."""
     rule = policy.protect.terms
     limits = limits_of(policy.promises)
-    if not limits or rule.method == "keep":
+    if not removes_terms(policy):
         return search(table, policy.promises, aim, progress=progress), None
     outcome = search(table, of_keys(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
