@@ -15,8 +15,10 @@ from sfumato.declare.recipients import GLOBAL, RecipientRule
 from sfumato.engine import open_source
 from sfumato.journey.chain import beside_history, beside_own, imprints, looks_back, memory_of
 from sfumato.journey.judging import judged
+from sfumato.journey.meaning import limit_of
 from sfumato.journey.protecting import counted, protect
 from sfumato.journey.versions import Assigned, Handout, with_recipients
+from sfumato.protect.need import check_need
 from sfumato.protect.plan import Plan
 from sfumato.release.keeping import Stage, unkept
 from sfumato.terms.errors import BadPolicy, WrongCall
@@ -61,6 +63,7 @@ class Handing:
             return [self._alone(history)]
         meant = with_recipients(self.policy)
         table = counted(self.data, meant, progress=self._progress)
+        check_need(table, meant, limit_of(self.data))
         self.handout = Handout(table, meant, history, chain=self.chain, progress=self._progress)
         known = set(_known_trees(record.trees for record in history))
         made = []
