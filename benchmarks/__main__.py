@@ -58,7 +58,8 @@ def line(row: dict[str, object]) -> str:
     for key in ("ours", "theirs", "ratio"):
         value = row.get(key)
         cells.append(f"{value:>10.4g}" if isinstance(value, int | float) else f"{value or '':>10}")
-    cells += [f"{row.get('goal') or '':>14}", "MISSED" if row.get("ok") is False else "ok"]
+    met = "MISSED" if row.get("ok") is False else "ok" if row.get("ok") or row.get("goal") else ""
+    cells += [f"{row.get('goal') or '':>14}", met]
     return "  ".join(cells)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.kinds import MAKERS
-from sfumato.engine import pile, publish, runs
+from sfumato.engine import pile, publish, runs, write
 from sfumato.engine.rows import RowSource
 from sfumato.engine.runs import Runs
 from sfumato.engine.source import open_source
@@ -252,3 +252,21 @@ def test_copies_that_publish_different_things(room, monkeypatch):
     ]
     found = [tuple(row.values()) for row in source.recode(recoding).to_pylist()]
     assert Counter(found) == Counter(expected)
+
+
+@pytest.mark.parametrize("group", [64, 700])
+def test_a_row_group_holds_only_the_values_it_has(group, monkeypatch, tmp_path):
+    """Else every row group of a column in which all values differ would hold the values of all rows."""
+    monkeypatch.setattr(write, "ROW_GROUP", group)
+    rows = 3000
+    notes = [f"note {i}" if i % 7 else None for i in range(rows)]
+    data = many_rows(rows).append_column("note", pa.array(notes))
+    source = RowSource(open_source(data).reader)
+    recoding = next(recodings(source.count(codings(["a", "b"], ["s"]))))
+    path = source.write(recoding, tmp_path / "out.parquet")
+    assert pq.read_table(path).equals(source.recode(recoding))
+    with pq.ParquetFile(path, read_dictionary=["note"]) as file:
+        assert file.num_row_groups == -(-rows // group)
+        for number in range(file.num_row_groups):
+            [cells] = file.read_row_group(number, columns=["note"]).column("note").chunks
+            assert len(cells.dictionary) <= group

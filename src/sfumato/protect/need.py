@@ -42,7 +42,7 @@ def need(table: Microdata, policy: Policy) -> int:
     each = {
         "top-down": 4 * keys + 60,
         "mondrian": 2 * width + (95 if named else 60),
-        "lattice": 4 * width + (80 if named else 70),
+        "lattice": 4 * width + (95 if named else 85),
         "optimum": 4 * keys + 2 * width + 130,
     }.get(policy.protect.search, 4 * keys + 2 * width + 130)
     held = 0
