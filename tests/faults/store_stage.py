@@ -14,10 +14,11 @@ import urllib.request
 from pathlib import Path
 
 from faults.made_up import release, release_to_three
-from faults.made_up_in_stores import check_store
+from faults.made_up_in_stores import check_store, objects
 from faults.stage import child, ended, harm
 from sfumato.release import store
 from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.recovery import recover
 from sfumato.release.steps import IN_A_STORE, STEPS
 from sfumato.terms.errors import LedgerConflict, WrongCall
 
@@ -58,16 +59,15 @@ class Stage:
 
 def steps(stage):
     """kill -9 at every named step."""
-    before, told = stage.check(), {}
+    told = {}
+    stage.check()
     for step in (*STEPS, *IN_A_STORE):
-        target = stage.next()
-        killed = harm(step, signal.SIGKILL)
-        work = child(
-            lambda t=target, at=killed: release(stage.ledger(), t, aside=stage.folder, at=at) and None
-        )
-        assert ended(work) == -signal.SIGKILL, step
-        after = stage.check()
-        told[step], before = after - before, after
+        target = f"{stage.address}/{step}/r"
+        options = {"chain": step, "aside": stage.folder, "at": harm(step, signal.SIGKILL)}
+        pid = child(lambda t=target, o=options: release(stage.ledger(), t, **o) and None)
+        assert ended(pid) == -signal.SIGKILL, step
+        told[step] = stage.check(f"{stage.address}/{step}", step)
+    stage.check()
     return told
 
 
@@ -95,6 +95,31 @@ def requests(stage):
             told[f"{how} {number}"] = stage.check(f"{stage.address}/{place}", place)
             if count < number:
                 break
+    return told
+
+
+def signals(stage):
+    """Ctrl-C and SIGTERM at steps that a store has part in: nothing is left, even before recovery."""
+    told = {}
+    stage.check()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def work(target, step, number):
+        signal.signal(number, stop)
+        try:
+            release(stage.ledger(), target, aside=stage.folder, at=harm(step, number))
+        finally:
+            assert len(objects(target)) in (0, 3)
+            assert recover(stage.ledger()) == ()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        for step in (*IN_A_STORE, "ready", "committed", "certified"):
+            target = stage.next()
+            pid = child(lambda t=target, s=step, n=number: work(t, s, n))
+            told[f"{signal.Signals(number).name} {step}"] = ended(pid)
+    stage.check()
     return told
 
 

@@ -60,6 +60,12 @@ def test_killed_at_requests(play, times):
         assert set(counts) == {0, 3}
 
 
+def test_interrupted(play):
+    told = play("signals")
+    assert told == {name: 130 * (name.split()[1] not in STEPS[COMMIT:]) for name in told}
+    assert len(told) == 10
+
+
 def test_four_writers_of_one_place(play):
     assert play("same_target") == ONE_OF_FOUR
 

@@ -14,7 +14,7 @@ from sfumato.journey import protect_file
 from sfumato.journey.doctor import doctor
 from sfumato.release.store import Store
 from sfumato.terms.address import Address
-from sfumato.terms.errors import BadData, WrongCall
+from sfumato.terms.errors import BadData, OutOfReach, WrongCall
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_what_does_not_go_to_a_store_says_so(place):
 
 def test_the_library_is_an_extra(place, monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(WrongCall, match="not installed") as refused:
+    with pytest.raises(OutOfReach, match="not installed") as refused:
         released(place)
     assert "sfumato[stores]" in refused.value.remedy
 

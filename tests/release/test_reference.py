@@ -14,6 +14,8 @@ from sfumato.declare.promises.prior import LONGEST, share_of, share_text
 from sfumato.declare.reference import Reference, kept_at
 from sfumato.journey import protect_file
 from sfumato.release.keeping import keeping
+from sfumato.release.store import Store
+from sfumato.terms.address import Address
 from sfumato.terms.errors import BadData, BrokenPromise, Unfinished
 
 KNOWLEDGE = {"Flu": ["fever", "cough"], "Cold": ["cough", "sneeze"], "Allergy": ["sneeze", "rash"]}
@@ -100,6 +102,19 @@ def test_a_release_keeps_it_beside_its_folder(tmp_path):
     sf.release(data, policy(), ledger=url, into=tmp_path / "first")
     assert sf.audit(tmp_path / "first" / "data.csv", policy()).holds is True
     assert not list((tmp_path / "first").glob("*reference*"))
+
+
+def test_of_a_release_in_a_store_it_is_kept_here(tmp_path, buckets, monkeypatch):
+    """What is in a store is for others; the reference is for the owner alone."""
+    monkeypatch.chdir(tmp_path)
+    place = buckets.new()
+    pl.DataFrame(PEOPLE).write_csv("people.csv")
+    sf.release("people.csv", policy(), ledger="sqlite:///ledger.db", into=place)
+    assert kept_at(Address.of(place)).stat().st_mode & 0o777 == 0o600
+    assert not any("reference" in name for name in Store(Address.of(place)).sizes())
+    assert sf.audit(place, policy()).holds
+    kept_at(Address.of(place)).unlink()
+    assert sf.audit(place, policy()).holds is not True
 
 
 def test_the_program_finds_it(safe, capsys):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.terms.address import Address
-from sfumato.terms.errors import OutOfReach, WrongCall
+from sfumato.terms.errors import OutOfReach
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -43,8 +43,9 @@ class Store:
         try:
             from obstore.store import from_url
         except ImportError:
-            raise WrongCall(
+            raise OutOfReach(
                 "object stores need a library that is not installed",
+                where=address.name,
                 remedy="Run `pip install 'sfumato[stores]'`.",
             ) from None
         again: RetryConfig = {"max_retries": RETRIES, "retry_timeout": PATIENCE}
