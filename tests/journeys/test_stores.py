@@ -73,6 +73,8 @@ def test_a_release_that_was_changed_is_not_read(place, capsys):
     store.remove(["manifest.json"])
     with pytest.raises(BadData, match="no manifest"):
         sf.audit(place, "policy.yaml")
+    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 1
+    assert "the manifest is missing" in capsys.readouterr().out
 
 
 def test_a_file_that_the_manifest_does_not_name_is_no_part(place):

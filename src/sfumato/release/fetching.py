@@ -26,7 +26,7 @@ def at_hand(given: Any, *, spill: Path | None = None, whole: bool = True) -> Ite
         return
     asked = Address.of(given)
     with private_folder(spill) as private:
-        release, name = _release_of(asked)
+        release, name = _release_of(asked) if whole else (asked.parent, asked.name)
         folder = private / "release"
         folder.mkdir()
         listed = _fetch(Store(release), folder)
@@ -70,6 +70,8 @@ def _fetch(store: Store, folder: Path) -> dict[str, Any]:
         content = store.get(name)
         if content is not None:
             (folder / name).write_bytes(content)
+    if not (folder / manifest.MANIFEST).exists():
+        return {"files": []}
     listed = manifest.read(folder / manifest.MANIFEST)
     sizes = {str(file.get("name", "")): file.get("bytes") for file in listed["files"]}
     parts = {name.partition("/")[0] for name in sizes if "/" in name}
