@@ -1,5 +1,5 @@
 """Judging what is published, and attacking it."""
-# ruff: noqa: PLC0415  # not every audit looks at a ledger
+# ruff: noqa: PLC0415  # not every audit looks at a ledger, or into a store
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sfumato.declare.reference import Reference, referred
 from sfumato.engine import open_source
 from sfumato.journey.chain import history_in, imprints
 from sfumato.journey.meaning import AnyMemory, AnyPolicy, policy_of, within
-from sfumato.release.fetching import at_hand
 from sfumato.terms.errors import RefusedByHistory, WrongCall
 from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
@@ -46,6 +45,8 @@ def audit(
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
     the folder of its release.
     """
+    from sfumato.release.fetching import at_hand
+
     meant = referred(policy_of(policy), data, reference)
     with at_hand(data, spill=Memory.of(memory).spill) as near:
         return _audited(within(near, memory), meant, None, against, chain, progress or silent)
@@ -62,6 +63,8 @@ def attack(
     progress: Progress | None = None,
 ) -> Audit:
     """One adversary alone."""
+    from sfumato.release.fetching import at_hand
+
     meant = referred(policy_of(policy), data, reference)
     with at_hand(data) as near:
         return _audited(near, meant, name, against, chain, progress or silent)
