@@ -77,16 +77,15 @@ class Decider:
 
     def _decided(self, meeting: Meeting) -> Certainty:
         few, entries, doubtful = 0, 0, []
-        for time in range(len(meeting.chain)):
-            cells = meeting.cells(time)
+        for cells in meeting.all_cells():
             entries += len(cells.side.owner)
-            there = _people_in(self.history, cells, time)
+            there = _people_in(self.history, cells)
             known = (cells.left < self.k) & (there > 0)
             few += int(known.sum())
             unsure = np.flatnonzero((cells.left > 0) & (there < self.k) & ~known)
             if len(unsure):
-                times = np.full(len(unsure), time, np.int32)
-                doubtful.append(Targets(times, cells.side.nodes[unsure], cells.left[unsure], there[unsure]))
+                nodes = cells.side.nodes[unsure]
+                doubtful.append(Targets(cells.times[unsure], nodes, cells.left[unsure], there[unsure]))
         if few or not doubtful:
             return Certainty(few, 0)
         targets = Targets.together(doubtful)
@@ -134,19 +133,15 @@ def _binding(chain: Chain) -> int:
     return count
 
 
-def _people_in(history: History, cells: Cells, time: int) -> Counts:
-    """How many people of this time are in each cell."""
+def _people_in(history: History, cells: Cells) -> Counts:
+    """How many people of its time are in each cell."""
     table, side = history.table, cells.side
-    here = np.flatnonzero(history.time == time)
     found = np.zeros(len(side), np.int64)
-    sizes = tuple(len(c.taxonomy.labels) for c in table.keys)
-    if not sizes:
-        found[:] = table.counts[here].sum()
-        return found
-    packing = Packing(sizes)
+    here = np.flatnonzero(np.isin(history.time, cells.times))
+    packing = Packing((len(history.sides) + 1, *(len(c.taxonomy.labels) for c in table.keys)))
     pairs = zip(table.keys, side.node_of, strict=True)
-    shown = packing.pack([cut[table.codes(c.name)[here]] for c, cut in pairs])
-    known = packing.pack(list(side.nodes.T))
+    shown = packing.pack([history.time[here], *(cut[table.codes(c.name)[here]] for c, cut in pairs)])
+    known = packing.pack([cells.times, *side.nodes.T])
     order = np.lexsort(known[::-1])
     spot = place(known[:, order], shown)
     np.add.at(found, order[spot[spot >= 0]], table.counts[here][spot >= 0])

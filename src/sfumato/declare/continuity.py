@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.declare.blocks import Below, Blocks, Labels
 from sfumato.declare.certainty import Certainty, Decider
 from sfumato.declare.history import History, side_under
+from sfumato.declare.meeting import Meeting
 from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
 from sfumato.terms.chain import Side, place
@@ -64,7 +65,7 @@ class Continuity:
             np.where(history.time > i, table.counts, 0).astype(np.int64) for i in range(len(history.sides))
         ]
         self._decider = Decider(history, k)
-        self._targets = [self._decider.earlier.kept(t).side for t in range(len(history.sides))]
+        self._targets = _sides(self._decider.earlier)
         self._inside = [_cell_of_rows(history, side, t) for t, side in enumerate(self._targets)]
         self._slot = np.empty(max(1, history.values), np.int64)
         self._exactly = False
@@ -292,6 +293,12 @@ class Continuity:
         name = self.history.table.keys[below.column].name
         low = self._trees[below.column].low[below.children]
         return bool(np.array_equal(cuts[name].node_of[low], below.children))
+
+
+def _sides(meeting: Meeting) -> list[Side]:
+    """The cells of every time."""
+    found = {t: cells.of(t).side for cells in meeting.kept() for t in cells.span}
+    return [found[t] for t in range(len(meeting.chain))]
 
 
 def _totals(blocks: Blocks, weight: Counts) -> Counts:

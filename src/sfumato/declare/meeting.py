@@ -9,34 +9,55 @@ bound; for two releases it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.overlaps import NOTHING, least_overlaps
-from sfumato.terms.chain import Blocks, Chain, Side, meet_of
+from sfumato.terms.chain import Blocks, Chain, Side, apart, meet_of, side_by_side
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Counts
+from sfumato.terms.taxonomy import Nodes, Taxonomy
 
 LARGEST = 50_000_000
 """So many entries of cells are looked at; more would not fit in memory."""
+TOGETHER = 1 << 20
+"""Releases with no more entries than this are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The feasible targets of one time.
+    """The feasible targets of some times that the same cuts bind, time after time (`span` names them).
 
-    `classes[c, i]` is the class of cell c in the i-th binding release from then on, `left[c]` how many
-    candidates remain; `phantom` says that some comparable classes share no value at all.
+    Cell c is of time `times[c]`; `classes[c, i]` is its class in the i-th binding release from then on,
+    `left[c]` how many candidates remain; `phantom` says that some comparable classes share no value at all.
     """
 
-    time: int
+    span: tuple[int, ...]
+    times: Codes
     classes: Codes
-    left: Counts
     side: Side
     phantom: bool
+
+    @cached_property
+    def left(self) -> Counts:
+        return self.side.sizes
+
+    @property
+    def time(self) -> int:
+        """The first of the times."""
+        return self.span[0]
+
+    def of(self, time: int) -> Cells:
+        """The cells of one time."""
+        low, high = np.searchsorted(self.times, [time, time + 1]).tolist()
+        begin, end = np.searchsorted(self.side.owner, [low, high]).tolist()
+        s, here = self.side, slice(begin, end)
+        side = Side(s.node_of, s.nodes[low:high], s.owner[here] - low, s.values[here], s.counts[here])
+        return Cells((time,), self.times[low:high], self.classes[low:high], side, self.phantom)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,67 +81,52 @@ class Left:
 class Meeting:
     """The releases of a chain, matched pair by pair as needed.
 
-    Releases hold more and more people, so among releases with the same cuts only one can bind: of those from
-    a time on the first, of those before it the last. `every` looks at all of them nevertheless. Without
-    `compose` earlier releases bind only the release that somebody came with, as in the paper.
+    Releases hold more and more people, so not every one binds: of those from a time on, a release tells
+    nothing more once an earlier one of them is as fine; of those before it, once a later one of them is.
+    `every` looks at all of them nevertheless. Without `compose` earlier releases bind only the release that
+    somebody came with, as in the paper. Times that the same cuts bind are looked at together.
     """
 
     def __init__(self, chain: Chain, *, compose: bool = True, every: bool = False) -> None:
         self.chain = chain
         self.compose = compose
-        self._cuts = [
-            bytes([i % 256, i >> 8]) if every else b"".join(cut.tobytes() for cut in side.node_of)
-            for i, side in enumerate(chain.releases)
-        ]
-        self._blocks: dict[tuple[int, int], Blocks] = {}
+        self.every = every
+        self._cuts = Fineness(chain.trees)
+        self._cut = [self._cuts.number(side.node_of) for side in chain.releases]
         self._newer: dict[tuple[int, int], Counts] = {}
-        self._cells: dict[int, Cells] = {}
+        self._before: dict[int, list[int]] = {}
         self._shorter: Meeting | None = None
+        self._kept: list[Cells] | None = None
 
     def followed_by(self, side: Side) -> Meeting:
         """The same releases and one more; what is known of these serves again."""
-        found = Meeting(replace(self.chain, releases=(*self.chain.releases, side)), compose=self.compose)
-        found._shorter = self
+        found = Meeting(replace(self.chain, releases=()), compose=self.compose, every=self.every)
+        found.chain = replace(self.chain, releases=(*self.chain.releases, side))
+        found._cuts, found._before, found._shorter = self._cuts, self._before, self
+        found._cut = [*self._cut, self._cuts.number(side.node_of)]
         return found
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
-        seen, found = {self._cuts[time]}, []
+        found = [time]
         for j in range(time + 1, stop):
-            if self._cuts[j] not in seen:
-                seen.add(self._cuts[j])
+            if self.every or not any(self._cuts.is_finer(self._cut[i], self._cut[j]) for i in found):
                 found.append(j)
-        return found
+        return found[1:]
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
-        return list({self._cuts[i]: i for i in range(time)}.values())
-
-    def blocks(self, i: int, j: int) -> Blocks:
-        if (i, j) not in self._blocks:
-            releases = self.chain.releases
-            self._blocks[i, j] = meet_of(self.chain.trees, releases[i], releases[j])
-        return self._blocks[i, j]
-
-    def newer(self, i: int, j: int) -> Counts:
-        """For every entry of release j: the rows newer than release i in its block."""
-        if self._shorter is not None and j < len(self._shorter.chain):
-            return self._shorter.newer(i, j)
-        if (i, j) not in self._newer:
-            found = self.blocks(i, j)
-            surplus = found.surplus(self.chain.releases[i], self.chain.releases[j])
-            self._newer[i, j] = surplus[found.other]
-        return self._newer[i, j]
+        if time not in self._before:
+            found: list[int] = []
+            for i in reversed(range(time)):
+                if self.every or not any(self._cuts.is_finer(self._cut[j], self._cut[i]) for j in found):
+                    found.append(i)
+            self._before[time] = found
+        return self._before[time]
 
     def capped(self, j: int, time: int) -> Side:
         """Release j with the counts that a person of this time can be behind."""
-        side = self.chain.releases[j]
-        counts = side.counts
-        if self.compose or j == time:
-            for i in self.before(time):
-                counts = np.minimum(counts, self.newer(i, j))
-        kept = counts > 0
-        return replace(side, owner=side.owner[kept], values=side.values[kept], counts=counts[kept])
+        return self._capped([(j, time)])[0]
 
     def left(self, time: int) -> Left:
         """The fewest candidates of a target of this time, class by class; the last crossing is not kept."""
@@ -150,34 +156,140 @@ class Meeting:
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
         """All feasible targets of a time, release by release, up to the release before `stop`."""
-        last = len(self.chain) if stop is None else stop
-        if self._shorter is not None and time < last - 1 == len(self._shorter.chain):
-            return self._met(self._shorter.kept(time), [j for j in self.later(time, last) if j == last - 1])
-        side = self.capped(time, time)
-        classes = np.arange(len(side), dtype=np.int32)[:, None]
-        start = Cells(time, classes, side.sizes, side, len(np.unique(side.owner)) < len(side))
-        return self._met(start, self.later(time, last))
+        return self._from_start([time], len(self.chain) if stop is None else stop)
 
-    def kept(self, time: int) -> Cells:
-        """All feasible targets of a time, kept to be asked for again."""
-        if time not in self._cells:
-            self._cells[time] = self.cells(time)
-        return self._cells[time]
+    def all_cells(self) -> list[Cells]:
+        """All feasible targets of all times, oldest first among those that the same cuts bind."""
+        count = len(self.chain)
+        if self._shorter is None:
+            return [self._from_start(times, count) for times in self._alike(count)]
+        found = []
+        for cells in self._shorter.kept():
+            binds = count - 1 in self.later(cells.time, count)
+            found.append(self._met(cells, dict.fromkeys(cells.span, count - 1)) if binds else cells)
+        return [*found, self.cells(count - 1)]
 
-    def _met(self, cells: Cells, releases: list[int]) -> Cells:
-        """Cells of one time, with more releases."""
-        side, classes, phantom = cells.side, cells.classes, cells.phantom
-        for j in releases:
-            side, pairs, all_met = _crossed(self.chain, side, self.capped(j, cells.time))
-            classes = np.hstack([classes[pairs[0]], pairs[1][:, None]])
-            phantom = phantom or not all_met
-        return Cells(cells.time, classes, side.sizes, side, phantom)
+    def kept(self) -> list[Cells]:
+        """All feasible targets of all times, kept to be asked for again."""
+        if self._kept is None:
+            self._kept = self.all_cells()
+        return self._kept
+
+    def _alike(self, stop: int) -> list[list[int]]:
+        """Times that the same cuts bind, not too many rows at a time."""
+        found: dict[tuple[int, ...], list[list[int]]] = {}
+        entries: dict[tuple[int, ...], int] = {}
+        for time in range(stop):
+            key = tuple(self._cut[j] for j in (time, *self.later(time, stop)))
+            more = len(self.chain.releases[time].owner)
+            entries[key] = entries.get(key, TOGETHER + 1) + more
+            if entries[key] > TOGETHER:
+                found.setdefault(key, []).append([])
+                entries[key] = more
+            found[key][-1].append(time)
+        return [times for parts in found.values() for times in parts]
+
+    def _from_start(self, times: Sequence[int], stop: int) -> Cells:
+        """The cells of some times that the same cuts bind."""
+        sides = self._capped([(t, t) for t in times])
+        lengths = [len(side) for side in sides]
+        classes = np.concatenate([np.arange(n, dtype=np.int32) for n in lengths])[:, None]
+        phantom = any(len(np.unique(side.owner)) < len(side) for side in sides)
+        each = np.repeat(np.array(times, np.int32), lengths)
+        cells = Cells(tuple(times), each, classes, side_by_side(sides), phantom)
+        for releases in zip(*(self.later(t, stop) for t in times), strict=True):
+            cells = self._met(cells, dict(zip(times, releases, strict=True)))
+        return cells
+
+    def _met(self, cells: Cells, release: Mapping[int, int]) -> Cells:
+        """Cells with one more release, which depends on the time."""
+        number = np.searchsorted(cells.span, cells.times)
+        others = self._capped([(release[t], t) for t in cells.span])
+        begin = np.cumsum([0, *(len(side) for side in others)])
+        which = np.repeat(np.arange(len(others)), np.diff(begin))
+        trees, one, other = apart(self.chain.trees, (cells.side, number), (side_by_side(others), which))
+        side, (mine, theirs), all_met = _crossed(trees, one, other)
+        width = len(self.chain.trees)
+        side = replace(side, node_of=side.node_of[:width], nodes=side.nodes[:, :width])
+        classes = np.hstack([cells.classes[mine], (theirs - begin[number[mine]]).astype(np.int32)[:, None]])
+        return Cells(cells.span, cells.times[mine], classes, side, cells.phantom or not all_met)
+
+    def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[Side]:
+        """For every release and time: the release with the counts that a person of the time can be behind."""
+        bound = [self.before(t) if self.compose or j == t else [] for j, t in pairs]
+        self._find_newer([(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before])
+        found = []
+        for (j, _), before in zip(pairs, bound, strict=True):
+            side = self.chain.releases[j]
+            counts = side.counts
+            for i in before:
+                counts = np.minimum(counts, self._known_newer(i, j))
+            kept = counts > 0
+            some = replace(side, owner=side.owner[kept], values=side.values[kept], counts=counts[kept])
+            found.append(some if before else side)
+        return found
+
+    def _known_newer(self, i: int, j: int) -> Counts:
+        if self._shorter is not None and j < len(self._shorter.chain):
+            return self._shorter._known_newer(i, j)
+        return self._newer[i, j]
+
+    def _find_newer(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """For every entry of release j: the rows newer than release i in its block."""
+        if self._shorter is not None:
+            self._shorter._find_newer([(i, j) for i, j in pairs if j < len(self._shorter.chain)])
+            pairs = [(i, j) for i, j in pairs if j >= len(self._shorter.chain)]
+        groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for i, j in dict.fromkeys(pairs):
+            if (i, j) not in self._newer:
+                groups.setdefault((self._cut[i], self._cut[j]), []).append((i, j))
+        for group in groups.values():
+            ends = np.cumsum([len(self.chain.releases[j].owner) for _, j in group])
+            for part in np.split(np.arange(len(group)), np.flatnonzero(np.diff(ends // TOGETHER)) + 1):
+                self._compare([group[n] for n in part.tolist()])
+
+    def _compare(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Find what is newer, for pairs of releases with the same two cuts."""
+        olds, news = ([self.chain.releases[pair[n]] for pair in pairs] for n in (0, 1))
+        which = [np.repeat(np.arange(len(pairs)), [len(s) for s in sides]) for sides in (olds, news)]
+        old, new = side_by_side(olds), side_by_side(news)
+        trees, one, other = apart(self.chain.trees, (old, which[0]), (new, which[1]))
+        met = meet_of(trees, one, other)
+        newer = met.surplus(one, other)[met.other]
+        ends = np.cumsum([len(side.owner) for side in news])
+        self._newer.update(zip(pairs, np.split(newer, ends[:-1]), strict=True))
 
 
-def _crossed(chain: Chain, one: Side, other: Side) -> tuple[Side, tuple[NDArray[np.intp], Codes], bool]:
+class Fineness:
+    """The different cuts of a chain, by number, and which of them are finer than others."""
+
+    def __init__(self, trees: Sequence[Taxonomy]) -> None:
+        self._trees = trees
+        self._numbers: dict[bytes, int] = {}
+        self._depths: list[NDArray[np.int32]] = []
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def number(self, node_of: Sequence[Nodes]) -> int:
+        key = b"".join(cut.tobytes() for cut in node_of)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._depths)
+            depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
+            self._depths.append(np.concatenate([np.zeros(0, np.int32), *depths]))
+        return self._numbers[key]
+
+    def is_finer(self, one: int, other: int) -> bool:
+        """Whether every class of one cut is within a class of the other; the same cut is."""
+        if (one, other) not in self._known:
+            self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
+        return self._known[one, other]
+
+
+def _crossed(
+    trees: Sequence[Taxonomy], one: Side, other: Side
+) -> tuple[Side, tuple[NDArray[np.intp], Codes], bool]:
     """The cells where two sides meet and share a value, the pair each is made of, and whether all that are
     comparable do."""
-    met = meet_of(chain.trees, one, other)
+    met = meet_of(trees, one, other)
     order = np.argsort(met.other, kind="stable")
     begin = np.searchsorted(met.other[order], np.arange(met.count + 1))
     known = np.flatnonzero(met.one >= 0)
@@ -195,8 +307,8 @@ def _crossed(chain: Chain, one: Side, other: Side) -> tuple[Side, tuple[NDArray[
     mine, theirs = distinct // max(1, len(other)), (distinct % max(1, len(other))).astype(np.int32)
     values, counts = one.values[left], np.minimum(one.counts[left], other.counts[right])
     sequence = np.lexsort((values, cell))
-    node_of, nodes = [], np.empty((len(distinct), len(chain.trees)), np.int32)
-    for j, tree in enumerate(chain.trees):
+    node_of, nodes = [], np.empty((len(distinct), len(trees)), np.int32)
+    for j, tree in enumerate(trees):
         a, b = one.node_of[j], other.node_of[j]
         node_of.append(np.where(tree.depth[a] >= tree.depth[b], a, b))
         u, v = one.nodes[mine, j], other.nodes[theirs, j]

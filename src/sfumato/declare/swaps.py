@@ -82,18 +82,14 @@ class Swaps:
         people = self._people(len(chain))
         groups = _by_cut(chain)
         labels = [self._labels(chain, releases, people) for releases in groups]
-        first = np.full((len(groups), len(chain)), -1, np.int32)
-        for c, releases in enumerate(groups):
-            for t in range(len(chain)):
-                first[c, t] = next((j for j in releases if j >= t), -1)
+        first, since = _places(groups, len(chain))
         leaves = [t.low[n] for t, n in zip(chain.trees, targets.nodes.T, strict=True)]
         shown = []
         for releases, one in zip(groups, labels, strict=True):
             cut = chain.releases[releases[0]].node_of
             shown.append(_numbers(chain, one.packed, [n[x] for n, x in zip(cut, leaves, strict=True)]))
         value = self.history.value[people].astype(np.int32)
-        alike = np.argsort(value, kind="stable").astype(np.int32)
-        begins = np.searchsorted(value[alike], np.arange(self.history.values + 1))
+        begins = np.searchsorted(value, np.arange(self.history.values + 1))
         given = (
             np.stack(shown) if leaves else np.zeros((len(groups), len(targets)), np.int32),
             targets.times,
@@ -103,20 +99,23 @@ class Swaps:
                 np.stack([one.of_person for one in labels]),
                 self.history.time[people].astype(np.int32),
                 first,
+                since,
             ),
             _shape(chain, labels),
             (np.stack([one.order for one in labels]), np.stack([one.keys for one in labels])),
-            (value, alike, begins),
+            (value, begins),
         )
         i = -1
         while (i := first_short(i + 1, *given, PATIENCE)) < len(targets):
             yield i
 
     def _people(self, releases: int) -> Codes:
-        """One entry per person who came with one of the first releases; k are enough of each kind."""
-        table = self.history.table
-        wanted = np.where(self.history.time < releases, np.minimum(table.counts, self.k), 0)
-        return np.repeat(np.arange(table.distinct, dtype=np.int32), wanted)
+        """One entry per person who came with one of the first releases, by value and time; k are enough of
+        each kind."""
+        history = self.history
+        wanted = np.where(history.time < releases, np.minimum(history.table.counts, self.k), 0)
+        order = np.lexsort((history.time, history.value)).astype(np.int32)
+        return np.repeat(order, wanted[order])
 
     def _labels(self, chain: Chain, releases: list[int], people: Codes) -> _Labels:
         cut = chain.releases[releases[0]].node_of
@@ -156,6 +155,18 @@ def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
     for j, tree in enumerate(chain.trees):
         end[j, : len(tree.labels)] = tree.end
     return nodes, end
+
+
+def _places(groups: list[list[int]], count: int) -> tuple[Codes, Codes]:
+    """By cut and time: the first release from then on that has the cut (-1: none), and the first time of
+    which that is so."""
+    first, since = np.full((len(groups), count), -1, np.int32), np.zeros((len(groups), count), np.int32)
+    for c, releases in enumerate(groups):
+        begin = 0
+        for j in releases:
+            first[c, begin : j + 1], since[c, begin : j + 1] = j, begin
+            begin = j + 1
+    return first, since
 
 
 def _by_cut(chain: Chain) -> list[list[int]]:

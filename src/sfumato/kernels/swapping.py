@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
+People = tuple[Ints, Ints, Ints, Ints]
+"""Labels by column and person; the time of everybody; by column and time, the first place of the column from
+then on (-1: none), and the first time with that same place."""
+Flags = NDArray[np.bool_]
+Range = tuple[int, int]
+Shape = tuple[Ints, Ints]
+"""Nodes by column, label and attribute; the end of every node by attribute."""
 
 LOGGED = 100_000
 """So many swaps are kept, to be taken back."""
@@ -28,11 +35,9 @@ def _on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
 
 
 @njit(cache=True)
-def _fits(
-    who: int, column: int, label: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]
-) -> bool:
+def _fits(who: int, column: int, label: int, people: People, shape: Shape) -> bool:
     """Whether somebody could carry this label in place of their own."""
-    labels, time, first = people
+    labels, time, first, _ = people
     nodes, end = shape
     for d in range(len(labels)):
         if d == column or first[d, time[who]] < 0:
@@ -43,9 +48,9 @@ def _fits(
 
 
 @njit(cache=True)
-def _is_whole(who: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints]) -> bool:
+def _is_whole(who: int, people: People, shape: Shape) -> bool:
     """Whether all labels of somebody are on one path."""
-    labels, time, first = people
+    labels, time, first, _ = people
     for c in range(len(labels)):
         if first[c, time[who]] >= 0 and not _fits(who, c, labels[c, who], people, shape):
             return False
@@ -53,8 +58,8 @@ def _is_whole(who: int, people: tuple[Ints, Ints, Ints], shape: tuple[Ints, Ints
 
 
 @njit(cache=True)
-def _equals(who: int, target: Ints, when: int, people: tuple[Ints, Ints, Ints]) -> bool:
-    labels, time, first = people
+def _equals(who: int, target: Ints, when: int, people: People) -> bool:
+    labels, time, first, _ = people
     if time[who] != when:
         return False
     apart = 0
@@ -79,15 +84,28 @@ def _undo(labels: Ints, log: Ints, used: int, mark: int) -> int:
 
 
 @njit(cache=True)
+def _range(chosen: Flags, when: int, people: People, alike: Range) -> Range:
+    """Those among people alike, sorted by time, who carry the chosen columns from the same place on."""
+    labels, time, first, since = people
+    low, high = 0, len(first[0]) - 1
+    for c in range(len(labels)):
+        if chosen[c]:
+            low, high = max(low, since[c, when]), min(high, first[c, when])
+    begin, end = alike
+    here = time[begin:end]
+    return begin + int(np.searchsorted(here, low)), begin + int(np.searchsorted(here, high + 1))
+
+
+@njit(cache=True)
 def _gains(
     who: int,
     column: int,
     target: Ints,
     when: int,
-    people: tuple[Ints, Ints, Ints],
-    shape: tuple[Ints, Ints],
+    people: People,
+    shape: Shape,
     some: Ints,
-    alike: Ints,
+    alike: Range,
     log: Ints,
     used: int,
     patience: int,
@@ -97,7 +115,7 @@ def _gains(
     `some` had that label, `alike` are all people of the same value. First a swap of all columns in which the
     other person is nearer to the target, or of this column alone; then a cycle.
     """
-    labels, time, first = people
+    labels, time, first, _ = people
     mark, wanted = used, target[column]
     for r in some:
         patience -= 1
@@ -120,20 +138,10 @@ def _gains(
 
 
 @njit(cache=True)
-def _may_take(
-    taker: int,
-    giver: int,
-    chosen: NDArray[np.bool_],
-    when: int,
-    people: tuple[Ints, Ints, Ints],
-    shape: tuple[Ints, Ints],
-) -> bool:
-    """Whether somebody could carry another's labels in the chosen columns."""
-    labels, time, first = people
+def _may_take(taker: int, giver: int, chosen: Flags, people: People, shape: Shape) -> bool:
+    """Whether somebody could carry another's labels in the chosen columns, which both carry."""
+    labels, time, first, _ = people
     nodes, end = shape
-    for c in range(len(labels)):
-        if chosen[c] and first[c, time[taker]] != first[c, when]:
-            return False
     for c in range(len(labels)):
         if not chosen[c]:
             continue
@@ -148,12 +156,12 @@ def _may_take(
 @njit(cache=True)
 def _cycle(
     who: int,
-    chosen: NDArray[np.bool_],
+    chosen: Flags,
     target: Ints,
     when: int,
-    people: tuple[Ints, Ints, Ints],
-    shape: tuple[Ints, Ints],
-    alike: Ints,
+    people: People,
+    shape: Shape,
+    alike: Range,
     log: Ints,
     used: int,
     patience: int,
@@ -161,18 +169,19 @@ def _cycle(
     """The labels of some columns passed on around the shortest cycle: everybody on it takes those of the one
     before, and the last one had the labels that are wanted."""
     labels = people[0]
-    queue, before = np.full(len(alike) + 1, -1, np.int64), np.full(len(alike), -2, np.int64)
+    begin, end = _range(chosen, when, people, alike)
+    queue, before = np.full(end - begin + 1, -1, np.int64), np.full(end - begin, -2, np.int64)
     head, tail = 0, 1
     while head < tail:
-        giver = who if queue[head] < 0 else alike[queue[head]]
-        for i in range(len(alike)):
-            taker = alike[i]
+        giver = who if queue[head] < 0 else begin + queue[head]
+        for i in range(end - begin):
+            taker = begin + i
             patience -= 1
             if patience < 0:
                 return -1, patience
             if before[i] != -2 or taker == who or _equals(taker, target, when, people):
                 continue
-            if not _may_take(taker, giver, chosen, when, people, shape):
+            if not _may_take(taker, giver, chosen, people, shape):
                 continue
             before[i] = queue[head]
             wanted = True
@@ -188,7 +197,7 @@ def _cycle(
                 for j in range(path - 1, -1, -1):
                     for c in range(len(labels)):
                         if chosen[c]:
-                            used = _swap(who, alike[queue[j]], c, labels, log, used)
+                            used = _swap(who, begin + queue[j], c, labels, log, used)
                 return used, patience
             queue[tail] = i
             tail += 1
@@ -201,17 +210,17 @@ def _becomes(
     who: int,
     target: Ints,
     when: int,
-    people: tuple[Ints, Ints, Ints],
-    shape: tuple[Ints, Ints],
+    people: People,
+    shape: Shape,
     buckets: tuple[Ints, Longs],
-    alike: Ints,
+    alike: Range,
     spot: tuple[int, int],
     log: Ints,
     used: int,
     patience: int,
 ) -> tuple[int, int]:
     """Give somebody all labels of the target: at once, else column by column; `spot`: value, and how many."""
-    labels, _, first = people
+    labels, _, first, _ = people
     order, keys = buckets
     value, width = spot
     mark = used
@@ -241,25 +250,23 @@ def first_short(
     times: Ints,
     there: Longs,
     wanted: Longs,
-    people: tuple[Ints, Ints, Ints],
-    shape: tuple[Ints, Ints],
+    people: People,
+    shape: Shape,
     buckets: tuple[Ints, Longs],
-    values: tuple[Ints, Ints, Longs],
+    values: tuple[Ints, Longs],
     patience: int,
 ) -> int:
     """The first target from `begin` on that not so many people can be swapped into as are wanted, value by
     value; the number of targets where there is none.
 
     Target i has label `targets[c, i]` in column c, from time `times[i]` on; `there[i]` people are in it.
-    `people`: labels by column and person (written to, and put back), the time of everybody, and by column
-    and time the first place of the column from then on (-1: none). `shape`: nodes by column, label and
-    attribute, and the end of every node by attribute. `buckets`: people by column, sorted by label and value,
-    with that key. `values`: the value of everybody, people by value, and where each value begins. That a
-    target is short proves nothing: of each value no more than `patience` people are looked at.
+    `people`, sorted by value and time, have labels that are written to and put back. `buckets`: people by
+    column, sorted by label and value, with that key. `values`: the value of everybody, and where each value
+    begins. That a target is short proves nothing: of each value no more than `patience` people are looked at.
     """
-    labels, time, _ = people
+    labels, time = people[:2]
     order, keys = buckets
-    value_of, alike, start = values
+    value_of, start = values
     last, width, count = len(labels) - 1, len(start) - 1, len(times)
     log = np.empty((LOGGED + 3 * len(labels), 3), np.int32)
     for i in range(begin, count):
@@ -269,16 +276,18 @@ def first_short(
         while at < stop and found < wanted[i]:
             value = value_of[order[last, at]]
             at = np.searchsorted(keys[last], np.int64(target[last]) * width + value + 1)
-            used, steps, people_of = 0, patience, alike[start[value] : start[value + 1]]
-            for who in people_of:
+            alike, spot = (start[value], start[value + 1]), (value, width)
+            here = time[alike[0] : alike[1]]
+            used, steps = 0, patience
+            for who in range(
+                alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
+            ):
                 if found >= wanted[i] or steps <= 0:
                     break
-                steps -= 1
-                if time[who] != when or _equals(who, target, when, people):
+                if _equals(who, target, when, people):
                     continue
-                spot = (value, width)
                 result, steps = _becomes(
-                    who, target, when, people, shape, buckets, people_of, spot, log, used, steps
+                    who, target, when, people, shape, buckets, alike, spot, log, used, steps
                 )
                 if result >= 0:
                     used = result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,36 @@ class Blocks:
                 remedy="Give cumulative releases of one chain, oldest first.",
             )
         return held
+
+
+def side_by_side(sides: Sequence[Side]) -> Side:
+    """The classes of several sides with the same cuts, one side after the other."""
+    if len(sides) == 1:
+        return sides[0]
+    begin = np.cumsum([0, *(len(side) for side in sides)]).astype(np.int32)
+    return Side(
+        sides[0].node_of,
+        np.concatenate([side.nodes for side in sides]),
+        np.concatenate([side.owner + first for side, first in zip(sides, begin, strict=False)]),
+        np.concatenate([side.values for side in sides]),
+        np.concatenate([side.counts for side in sides]),
+    )
+
+
+def apart(
+    trees: Sequence[Taxonomy], one: tuple[Side, NDArray[np.integer]], other: tuple[Side, NDArray[np.integer]]
+) -> tuple[Sequence[Taxonomy], Side, Side]:
+    """Two sides whose classes have a number: with one more column, so that only those of one number meet."""
+    count = 1 + max(int(numbers.max(initial=0)) for _, numbers in (one, other))
+    if count == 1:
+        return trees, one[0], other[0]
+    tree = Taxonomy.flat([str(n) for n in range(count)])
+    leaf_of = tree.leaves.astype(np.int32)
+    wider = []
+    for side, numbers in (one, other):
+        nodes = np.column_stack([side.nodes, leaf_of[numbers]]).astype(np.int32)
+        wider.append(replace(side, node_of=(*side.node_of, leaf_of), nodes=nodes))
+    return (*trees, tree), wider[0], wider[1]
 
 
 def meet_of(trees: Sequence[Taxonomy], one: Side, other: Side) -> Blocks:
