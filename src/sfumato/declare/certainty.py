@@ -8,7 +8,9 @@ program says whether there can be as many. The first target that remains open af
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,35 +59,45 @@ class Decider:
         trees = tuple(c.taxonomy for c in history.table.keys)
         self.earlier = Meeting(Chain(trees, history.sides, history.values))
         self._swaps = Swaps(history, k)
-        self._before: dict[int, Certainty] = {}
 
     def decide(self, side: Side) -> Certainty:
-        """Whether every target of the earlier releases and this one together keeps at least k candidates."""
-        meeting = self.earlier.followed_by(side)
-        binding = _binding(meeting.chain)
-        few = 0
-        for time in range(binding, len(meeting.chain)):
-            left = meeting.cells(time).left
-            few += int(((left > 0) & (left < self.k)).sum())
-        if binding == len(meeting.chain):
-            return self._decided(meeting)
-        if binding not in self._before:
-            chain = replace(meeting.chain, releases=meeting.chain.releases[:binding])
-            self._before[binding] = self._decided(Meeting(chain))
-        found = self._before[binding]
-        return Certainty(few, 0) if few else found
+        """Whether every target of the earlier releases and this one together keeps at least k candidates.
 
-    def _decided(self, meeting: Meeting) -> Certainty:
+        A release tells nothing more of people who are in an earlier one that is as fine. Whoever is swapped
+        into a target is in the releases that bind it: where all of those people are in that earlier one, what
+        was decided beside the earlier releases still stands.
+        """
+        meeting = self.earlier.followed_by(side)
+        count = len(self.history.sides)
+        told = meeting.as_fine_before(count)
+        standing = [t for t in range(count) if self._bound_until[t] <= told]
+        if standing and self._before.holds is not True:
+            standing = []
+        return self._decided(meeting, standing)
+
+    @cached_property
+    def _bound_until(self) -> list[int]:
+        """The last release that binds people of each time."""
+        count = len(self.history.sides)
+        return [max([t, *self.earlier.later(t, count)]) for t in range(count)]
+
+    @cached_property
+    def _before(self) -> Certainty:
+        """Whether everybody keeps k candidates beside the earlier releases alone."""
+        return self._decided(self.earlier)
+
+    def _decided(self, meeting: Meeting, standing: Sequence[int] = ()) -> Certainty:
+        """The decision, given that the targets of some times have enough candidates."""
         few, entries, doubtful = 0, 0, []
-        for cells in meeting.all_cells():
+        for cells in meeting.kept():
             entries += len(cells.side.owner)
             there = _people_in(self.history, cells)
-            known = (cells.left < self.k) & (there > 0)
+            asked = ~np.isin(cells.times, standing)
+            known = (cells.left < self.k) & (there > 0) & asked
             few += int(known.sum())
-            unsure = np.flatnonzero((cells.left > 0) & (there < self.k) & ~known)
+            unsure = np.flatnonzero((cells.left > 0) & (there < self.k) & ~known & asked)
             if len(unsure):
-                nodes = cells.side.nodes[unsure]
-                doubtful.append(Targets(cells.times[unsure], nodes, cells.left[unsure], there[unsure]))
+                doubtful.append(Targets.of(cells, there).pick(unsure))
         if few or not doubtful:
             return Certainty(few, 0)
         targets = Targets.together(doubtful)
@@ -113,24 +125,6 @@ class Decider:
 
 def _refused(answer: bool | None) -> Certainty:
     return Certainty(int(answer is False), int(answer is None))
-
-
-def _binding(chain: Chain) -> int:
-    """How many releases bind the people of their time; those at the end that are coarser do not.
-
-    If a release is coarser than the one before, every class of that one is within one of its classes: whoever
-    was there before is where they have to be, so it tells nothing new of them, and exactly how many newcomers
-    each of its groups holds.
-    """
-    count = len(chain)
-    while count > 1 and all(
-        np.all(tree.depth[b] <= tree.depth[a])
-        for tree, a, b in zip(
-            chain.trees, chain.releases[count - 2].node_of, chain.releases[count - 1].node_of, strict=True
-        )
-    ):
-        count -= 1
-    return count
 
 
 def _people_in(history: History, cells: Cells) -> Counts:

@@ -16,11 +16,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.declare.fineness import Fineness
 from sfumato.kernels.overlaps import NOTHING, least_overlaps
 from sfumato.terms.chain import Blocks, Chain, Side, apart, meet_of, side_by_side
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Counts
-from sfumato.terms.taxonomy import Nodes, Taxonomy
+from sfumato.terms.taxonomy import Taxonomy
 
 LARGEST = 50_000_000
 """So many entries of cells are looked at; more would not fit in memory."""
@@ -91,8 +92,8 @@ class Meeting:
         self.chain = chain
         self.compose = compose
         self.every = every
-        self._cuts = Fineness(chain.trees)
-        self._cut = [self._cuts.number(side.node_of) for side in chain.releases]
+        self._fine = Fineness(chain.trees)
+        self._cut = [self._fine.number(side.node_of) for side in chain.releases]
         self._newer: dict[tuple[int, int], Counts] = {}
         self._before: dict[int, list[int]] = {}
         self._shorter: Meeting | None = None
@@ -102,24 +103,31 @@ class Meeting:
         """The same releases and one more; what is known of these serves again."""
         found = Meeting(replace(self.chain, releases=()), compose=self.compose, every=self.every)
         found.chain = replace(self.chain, releases=(*self.chain.releases, side))
-        found._cuts, found._before, found._shorter = self._cuts, self._before, self
-        found._cut = [*self._cut, self._cuts.number(side.node_of)]
+        found._fine, found._before, found._shorter = self._fine, self._before, self
+        found._cut = [*self._cut, self._fine.number(side.node_of)]
         return found
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
         found = [time]
         for j in range(time + 1, stop):
-            if self.every or not any(self._cuts.is_finer(self._cut[i], self._cut[j]) for i in found):
+            if self.every or not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in found):
                 found.append(j)
         return found[1:]
+
+    def as_fine_before(self, release: int) -> int:
+        """The last release before this one that is as fine; -1: none."""
+        cut, found = self._cut[release], release - 1
+        while found >= 0 and not self._fine.is_finer(self._cut[found], cut):
+            found -= 1
+        return found
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
         if time not in self._before:
             found: list[int] = []
             for i in reversed(range(time)):
-                if self.every or not any(self._cuts.is_finer(self._cut[j], self._cut[i]) for j in found):
+                if self.every or not any(self._fine.is_finer(self._cut[j], self._cut[i]) for j in found):
                     found.append(i)
             self._before[time] = found
         return self._before[time]
@@ -258,30 +266,6 @@ class Meeting:
         newer = met.surplus(one, other)[met.other]
         ends = np.cumsum([len(side.owner) for side in news])
         self._newer.update(zip(pairs, np.split(newer, ends[:-1]), strict=True))
-
-
-class Fineness:
-    """The different cuts of a chain, by number, and which of them are finer than others."""
-
-    def __init__(self, trees: Sequence[Taxonomy]) -> None:
-        self._trees = trees
-        self._numbers: dict[bytes, int] = {}
-        self._depths: list[NDArray[np.int32]] = []
-        self._known: dict[tuple[int, int], bool] = {}
-
-    def number(self, node_of: Sequence[Nodes]) -> int:
-        key = b"".join(cut.tobytes() for cut in node_of)
-        if key not in self._numbers:
-            self._numbers[key] = len(self._depths)
-            depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
-            self._depths.append(np.concatenate([np.zeros(0, np.int32), *depths]))
-        return self._numbers[key]
-
-    def is_finer(self, one: int, other: int) -> bool:
-        """Whether every class of one cut is within a class of the other; the same cut is."""
-        if (one, other) not in self._known:
-            self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
-        return self._known[one, other]
 
 
 def _crossed(

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.declare.fineness import Fineness
 from sfumato.declare.history import History
+from sfumato.declare.meeting import Cells
 from sfumato.kernels.swapping import first_short
 from sfumato.terms.chain import Chain, place
 from sfumato.terms.microdata import Codes, Counts
@@ -24,27 +26,49 @@ PATIENCE = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Targets of several times: a node per key column, the refined bound, and the people who are there."""
+    """Targets of several times: a node per key column, the refined bound, and the people who are there.
+
+    Entry e of target i, `begin[i] <= e < begin[i + 1]`, says that at most `bound[e]` people with the matching
+    value `values[e]` can be there.
+    """
 
     times: Codes
     nodes: Codes
     most: Counts
     there: Counts
+    begin: NDArray[np.int64]
+    values: Codes
+    bound: Counts
 
     def __len__(self) -> int:
         return len(self.times)
 
     @classmethod
+    def of(cls, cells: Cells, there: Counts) -> Targets:
+        side = cells.side
+        return cls(cells.times, side.nodes, cells.left, there, side.start, side.values, side.counts)
+
+    @classmethod
     def together(cls, parts: Sequence[Targets]) -> Targets:
+        ends = np.cumsum([0, *(len(p.values) for p in parts)])
+        begins = [p.begin[:-1] + end for p, end in zip(parts, ends[:-1], strict=True)]
         return cls(
             np.concatenate([p.times for p in parts]),
             np.concatenate([p.nodes for p in parts]),
             np.concatenate([p.most for p in parts]),
             np.concatenate([p.there for p in parts]),
+            np.concatenate([*begins, ends[-1:]]),
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.bound for p in parts]),
         )
 
     def pick(self, which: NDArray[np.intp]) -> Targets:
-        return Targets(self.times[which], self.nodes[which], self.most[which], self.there[which])
+        lengths = np.diff(self.begin)[which]
+        begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        entries = np.repeat(self.begin[:-1][which] - begin[:-1], lengths) + np.arange(begin[-1])
+        times, nodes, most, there = self.times, self.nodes, self.most, self.there
+        values, bound = self.values[entries], self.bound[entries]
+        return Targets(times[which], nodes[which], most[which], there[which], begin, values, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +106,7 @@ class Swaps:
         people = self._people(len(chain))
         groups = _by_cut(chain)
         labels = [self._labels(chain, releases, people) for releases in groups]
-        first, since = _places(groups, len(chain))
+        first, since = _places(chain, groups)
         leaves = [t.low[n] for t, n in zip(chain.trees, targets.nodes.T, strict=True)]
         shown = []
         for releases, one in zip(groups, labels, strict=True):
@@ -95,6 +119,7 @@ class Swaps:
             targets.times,
             targets.there,
             np.full(len(targets), wanted, np.int64),
+            (targets.begin, targets.values, targets.bound),
             (
                 np.stack([one.of_person for one in labels]),
                 self.history.time[people].astype(np.int32),
@@ -103,7 +128,7 @@ class Swaps:
             ),
             _shape(chain, labels),
             (np.stack([one.order for one in labels]), np.stack([one.keys for one in labels])),
-            (value, begins),
+            begins,
         )
         i = -1
         while (i := first_short(i + 1, *given, PATIENCE)) < len(targets):
@@ -157,15 +182,22 @@ def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
     return nodes, end
 
 
-def _places(groups: list[list[int]], count: int) -> tuple[Codes, Codes]:
-    """By cut and time: the first release from then on that has the cut (-1: none), and the first time of
-    which that is so."""
-    first, since = np.full((len(groups), count), -1, np.int32), np.zeros((len(groups), count), np.int32)
+def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
+    """By cut and time: the first release from then on that has the cut, and the first time of which that is
+    so; -1 where people of that time are told nothing by it, since an earlier release is as fine.
+
+    Whoever is in that earlier release is counted there, and what they show in the later one follows.
+    """
+    fine = Fineness(chain.trees)
+    cut = [fine.number(side.node_of) for side in chain.releases]
+    first = np.full((len(groups), len(chain)), -1, np.int32)
+    since = np.zeros((len(groups), len(chain)), np.int32)
     for c, releases in enumerate(groups):
-        begin = 0
         for j in releases:
+            begin = j
+            while begin > 0 and not fine.is_finer(cut[begin - 1], cut[j]):
+                begin -= 1
             first[c, begin : j + 1], since[c, begin : j + 1] = j, begin
-            begin = j + 1
     return first, since
 
 

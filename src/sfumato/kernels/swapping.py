@@ -154,6 +154,15 @@ def _may_take(taker: int, giver: int, chosen: Flags, people: People, shape: Shap
 
 
 @njit(cache=True)
+def _shows(who: int, chosen: Flags, target: Ints, labels: Ints) -> bool:
+    """Whether somebody carries the target's labels in the chosen columns."""
+    apart = 0
+    for c in range(len(labels)):
+        apart += chosen[c] and labels[c, who] != target[c]
+    return apart == 0
+
+
+@njit(cache=True)
 def _cycle(
     who: int,
     chosen: Flags,
@@ -167,9 +176,18 @@ def _cycle(
     patience: int,
 ) -> tuple[int, int]:
     """The labels of some columns passed on around the shortest cycle: everybody on it takes those of the one
-    before, and the last one had the labels that are wanted."""
+    before, and the last one had the labels that are wanted. Two people are looked for first."""
     labels = people[0]
     begin, end = _range(chosen, when, people, alike)
+    for r in range(begin, end):
+        patience -= 1
+        if r == who or not _shows(r, chosen, target, labels) or _equals(r, target, when, people):
+            continue
+        if _may_take(r, who, chosen, people, shape):
+            for c in range(len(labels)):
+                if chosen[c]:
+                    used = _swap(who, r, c, labels, log, used)
+            return used, patience
     queue, before = np.full(end - begin + 1, -1, np.int64), np.full(end - begin, -2, np.int64)
     head, tail = 0, 1
     while head < tail:
@@ -184,10 +202,7 @@ def _cycle(
             if not _may_take(taker, giver, chosen, people, shape):
                 continue
             before[i] = queue[head]
-            wanted = True
-            for c in range(len(labels)):
-                wanted = wanted and (not chosen[c] or labels[c, taker] == target[c])
-            if wanted:
+            if _shows(taker, chosen, target, labels):
                 path, place = 0, i
                 while place >= 0:
                     queue[path], place = place, before[place]
@@ -250,39 +265,37 @@ def first_short(
     times: Ints,
     there: Longs,
     wanted: Longs,
+    entries: tuple[Longs, Ints, Longs],
     people: People,
     shape: Shape,
     buckets: tuple[Ints, Longs],
-    values: tuple[Ints, Longs],
+    start: Longs,
     patience: int,
 ) -> int:
     """The first target from `begin` on that not so many people can be swapped into as are wanted, value by
     value; the number of targets where there is none.
 
     Target i has label `targets[c, i]` in column c, from time `times[i]` on; `there[i]` people are in it.
-    `people`, sorted by value and time, have labels that are written to and put back. `buckets`: people by
-    column, sorted by label and value, with that key. `values`: the value of everybody, and where each value
-    begins. That a target is short proves nothing: of each value no more than `patience` people are looked at.
+    `entries`: where those of each target begin, their value, and the most people of it that can be there.
+    `people`, sorted by value and time, have labels that are written to and put back; `start`: where each
+    value begins. `buckets`: people by column, sorted by label and value, with that key. That a target is
+    short proves nothing: of each value no more than `patience` people are looked at.
     """
     labels, time = people[:2]
-    order, keys = buckets
-    value_of, start = values
-    last, width, count = len(labels) - 1, len(start) - 1, len(times)
+    first, values, bound = entries
     log = np.empty((LOGGED + 3 * len(labels), 3), np.int32)
-    for i in range(begin, count):
+    for i in range(begin, len(times)):
         target, when, found = targets[:, i].copy(), times[i], there[i]
-        at = np.searchsorted(keys[last], np.int64(target[last]) * width)
-        stop = np.searchsorted(keys[last], np.int64(target[last] + 1) * width)
-        while at < stop and found < wanted[i]:
-            value = value_of[order[last, at]]
-            at = np.searchsorted(keys[last], np.int64(target[last]) * width + value + 1)
-            alike, spot = (start[value], start[value + 1]), (value, width)
+        for e in range(first[i], first[i + 1]):
+            value = values[e]
+            alike, spot = (start[value], start[value + 1]), (value, len(start) - 1)
             here = time[alike[0] : alike[1]]
-            used, steps = 0, patience
-            for who in range(
-                alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
-            ):
-                if found >= wanted[i] or steps <= 0:
+            low, high = alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
+            used, steps, room = 0, patience, bound[e]
+            for who in range(low, high):
+                room -= _equals(who, target, when, people)
+            for who in range(low, high):
+                if found >= wanted[i] or steps <= 0 or room <= 0:
                     break
                 if _equals(who, target, when, people):
                     continue
@@ -292,7 +305,8 @@ def first_short(
                 if result >= 0:
                     used = result
                     found += 1
+                    room -= 1
             used = _undo(labels, log, used, 0)
         if found < wanted[i]:
             return i
-    return count
+    return len(times)

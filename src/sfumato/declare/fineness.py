@@ -1,0 +1,34 @@
+"""Which cuts are finer than others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.terms.taxonomy import Nodes, Taxonomy
+
+
+class Fineness:
+    """The different cuts of a chain, by number, and which of them are finer than others."""
+
+    def __init__(self, trees: Sequence[Taxonomy]) -> None:
+        self._trees = trees
+        self._numbers: dict[bytes, int] = {}
+        self._depths: list[NDArray[np.int32]] = []
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def number(self, node_of: Sequence[Nodes]) -> int:
+        key = b"".join(cut.tobytes() for cut in node_of)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._depths)
+            depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
+            self._depths.append(np.concatenate([np.zeros(0, np.int32), *depths]))
+        return self._numbers[key]
+
+    def is_finer(self, one: int, other: int) -> bool:
+        """Whether every class of one cut is within a class of the other; the same cut is."""
+        if (one, other) not in self._known:
+            self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
+        return self._known[one, other]
