@@ -13,12 +13,11 @@ from sfumato.declare.history import History, side_under
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
-from sfumato.terms.chain import Side, place
+from sfumato.terms.chain import Side
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
 from sfumato.terms.microdata import Codes, Counts
-from sfumato.terms.packing import Packing
 from sfumato.terms.promise import Answer, Cuts
 from sfumato.terms.taxonomy import Nodes
 
@@ -320,15 +319,6 @@ def _cell_of_rows(history: History, side: Side, time: int) -> Codes:
     table = history.table
     inside = np.full(table.distinct, -1, np.int32)
     here = np.flatnonzero(history.time == time)
-    sizes = tuple(len(c.taxonomy.labels) for c in table.keys)
-    if not sizes:
-        inside[here] = 0
-        return inside
-    packing = Packing(sizes)
-    pairs = zip(table.keys, side.node_of, strict=True)
-    shown = packing.pack([cut[table.codes(c.name)[here]] for c, cut in pairs])
-    known = packing.pack(list(side.nodes.T))
-    order = np.lexsort(known[::-1])
-    found = place(known[:, order], shown)
-    inside[here] = order[found].astype(np.int32)
+    shown = [cut[table.codes(c.name)[here]] for c, cut in zip(table.keys, side.node_of, strict=True)]
+    inside[here] = side.place(shown, [c.taxonomy for c in table.keys]) if shown else 0
     return inside

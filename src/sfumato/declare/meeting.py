@@ -9,6 +9,7 @@ bound; for two releases it is exact.
 
 from __future__ import annotations
 
+from bisect import bisect, bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,14 +35,15 @@ class Cells:
     """The feasible targets of some times that the same cuts bind, time after time (`span` names them).
 
     Cell c is of time `times[c]`; `classes[c, i]` is its class in the i-th binding release from then on,
-    `left[c]` how many candidates remain; `phantom` says that some comparable classes share no value at all.
+    `left[c]` how many candidates remain; `phantom` says of every time in the span whether some comparable
+    classes share no value at all.
     """
 
     span: tuple[int, ...]
     times: Codes
     classes: Codes
     side: Side
-    phantom: bool
+    phantom: NDArray[np.bool_]
 
     @cached_property
     def left(self) -> Counts:
@@ -58,7 +60,9 @@ class Cells:
         begin, end = np.searchsorted(self.side.owner, [low, high]).tolist()
         s, here = self.side, slice(begin, end)
         side = Side(s.node_of, s.nodes[low:high], s.owner[here] - low, s.values[here], s.counts[here])
-        return Cells((time,), self.times[low:high], self.classes[low:high], side, self.phantom)
+        return Cells(
+            (time,), self.times[low:high], self.classes[low:high], side, self.phantom[[self.span.index(time)]]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,6 @@ class Meeting:
         self._fine = Fineness(chain.trees)
         self._cut = [self._fine.number(side.node_of) for side in chain.releases]
         self._newer: dict[tuple[int, int], Counts] = {}
-        self._before: dict[int, list[int]] = {}
         self._shorter: Meeting | None = None
         self._kept: list[Cells] | None = None
 
@@ -103,15 +106,18 @@ class Meeting:
         """The same releases and one more; what is known of these serves again."""
         found = Meeting(replace(self.chain, releases=()), compose=self.compose, every=self.every)
         found.chain = replace(self.chain, releases=(*self.chain.releases, side))
-        found._fine, found._before, found._shorter = self._fine, self._before, self
+        found._fine, found._shorter = self._fine, self
         found._cut = [*self._cut, self._fine.number(side.node_of)]
         return found
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
+        if self.every:
+            return list(range(time + 1, stop))
         found = [time]
-        for j in range(time + 1, stop):
-            if self.every or not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in found):
+        after = (places[bisect(places, time) :] for places in self._places)
+        for j in sorted(places[0] for places in after if places and places[0] < stop):
+            if not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in found):
                 found.append(j)
         return found[1:]
 
@@ -124,13 +130,22 @@ class Meeting:
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
-        if time not in self._before:
-            found: list[int] = []
-            for i in reversed(range(time)):
-                if self.every or not any(self._fine.is_finer(self._cut[j], self._cut[i]) for j in found):
-                    found.append(i)
-            self._before[time] = found
-        return self._before[time]
+        if self.every:
+            return list(range(time))
+        found: list[int] = []
+        before = (places[: bisect_left(places, time)] for places in self._places)
+        for i in sorted((places[-1] for places in before if places), reverse=True):
+            if not any(self._fine.is_finer(self._cut[j], self._cut[i]) for j in found):
+                found.append(i)
+        return found
+
+    @cached_property
+    def _places(self) -> list[list[int]]:
+        """The releases with each cut."""
+        found: dict[int, list[int]] = {}
+        for i, cut in enumerate(self._cut):
+            found.setdefault(cut, []).append(i)
+        return list(found.values())
 
     def capped(self, j: int, time: int) -> Side:
         """Release j with the counts that a person of this time can be behind."""
@@ -142,6 +157,8 @@ class Meeting:
         if time == last:
             side = self.capped(time, time)
             return Left(np.where(side.sizes > 0, side.sizes, NOTHING), None, side.sizes == 0)
+        if last > 1 and sum(len(side.owner) for side in self.chain.releases) <= TOGETHER:
+            return self._left_in(next(c for c in self.kept() if time in c.span).of(time))
         before, other = self.cells(time, stop=last), self.capped(last, time)
         met = meet_of(self.chain.trees, before.side, other)
         order = np.argsort(met.other, kind="stable")
@@ -159,8 +176,18 @@ class Meeting:
         alone = partners < wide[met.join_one]
         if time + 1 < last:
             one = _fewest_per(before.classes[:, 0], one, len(self.chain.releases[time]))
-            alone = np.array([before.phantom or bool(alone.any())])
+            alone = before.phantom | alone.any()
         return Left(one, back, alone)
+
+    def _left_in(self, cells: Cells) -> Left:
+        """The same, where all cells are known."""
+        last, first = self.chain.releases[-1], self.chain.releases[cells.time]
+        leaf = zip(self.chain.trees, last.node_of, cells.side.nodes.T, strict=True)
+        shown = [cut[tree.low[nodes]] for tree, cut, nodes in leaf]
+        one = _fewest_per(cells.classes[:, 0], cells.left, len(first))
+        where = last.place(shown, self.chain.trees) if shown else np.zeros(len(cells.left), np.int32)
+        back = _fewest_per(where, cells.left, len(last))
+        return Left(one, back, cells.phantom)
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
         """All feasible targets of a time, release by release, up to the release before `stop`."""
@@ -202,7 +229,7 @@ class Meeting:
         sides = self._capped([(t, t) for t in times])
         lengths = [len(side) for side in sides]
         classes = np.concatenate([np.arange(n, dtype=np.int32) for n in lengths])[:, None]
-        phantom = any(len(np.unique(side.owner)) < len(side) for side in sides)
+        phantom = np.array([len(np.unique(side.owner)) < len(side) for side in sides])
         each = np.repeat(np.array(times, np.int32), lengths)
         cells = Cells(tuple(times), each, classes, side_by_side(sides), phantom)
         for releases in zip(*(self.later(t, stop) for t in times), strict=True):
@@ -216,11 +243,13 @@ class Meeting:
         begin = np.cumsum([0, *(len(side) for side in others)])
         which = np.repeat(np.arange(len(others)), np.diff(begin))
         trees, one, other = apart(self.chain.trees, (cells.side, number), (side_by_side(others), which))
-        side, (mine, theirs), all_met = _crossed(trees, one, other)
+        side, (mine, theirs), met = _crossed(trees, one, other)
         width = len(self.chain.trees)
         side = replace(side, node_of=side.node_of[:width], nodes=side.nodes[:, :width])
         classes = np.hstack([cells.classes[mine], (theirs - begin[number[mine]]).astype(np.int32)[:, None]])
-        return Cells(cells.span, cells.times[mine], classes, side, cells.phantom or not all_met)
+        pairs = np.bincount(number[mine], minlength=len(others))
+        phantom = cells.phantom | (pairs < _comparable(met, which, len(others)))
+        return Cells(cells.span, cells.times[mine], classes, side, phantom)
 
     def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[Side]:
         """For every release and time: the release with the counts that a person of the time can be behind."""
@@ -270,9 +299,8 @@ class Meeting:
 
 def _crossed(
     trees: Sequence[Taxonomy], one: Side, other: Side
-) -> tuple[Side, tuple[NDArray[np.intp], Codes], bool]:
-    """The cells where two sides meet and share a value, the pair each is made of, and whether all that are
-    comparable do."""
+) -> tuple[Side, tuple[NDArray[np.intp], Codes], Blocks]:
+    """The cells where two sides meet and share a value, the pair each is made of, and where they met."""
     met = meet_of(trees, one, other)
     order = np.argsort(met.other, kind="stable")
     begin = np.searchsorted(met.other[order], np.arange(met.count + 1))
@@ -304,7 +332,7 @@ def _crossed(
         values[sequence],
         counts[sequence],
     )
-    return side, (mine, theirs), len(distinct) == comparable(met)
+    return side, (mine, theirs), met
 
 
 def _fewest_per(owner: Codes, left: Counts, count: int) -> Counts:
@@ -313,10 +341,11 @@ def _fewest_per(owner: Codes, left: Counts, count: int) -> Counts:
     return found
 
 
-def comparable(met: Blocks) -> int:
-    """How many pairs of classes are comparable, whether they share a value or not."""
+def _comparable(met: Blocks, number: NDArray[np.intp], count: int) -> Counts:
+    """How many pairs of classes are comparable, by the number of the second: they need not share a value."""
     joins = int(max(met.join_one.max(initial=-1), met.join_other.max(initial=-1))) + 1
-    return int(np.bincount(met.join_one, minlength=joins) @ np.bincount(met.join_other, minlength=joins))
+    wide = np.bincount(met.join_one, minlength=joins)
+    return np.bincount(number, weights=wide[met.join_other], minlength=count).astype(np.int64)
 
 
 def left_in(meeting: Meeting, time: int, classes: Mapping[int, Codes]) -> Counts:

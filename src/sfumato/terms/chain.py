@@ -44,6 +44,14 @@ class Side:
         np.add.at(sums, self.owner, self.counts)
         return sums
 
+    def place(self, shown: Sequence[Codes], trees: Sequence[Taxonomy]) -> Codes:
+        """The class that shows these nodes, row by row; -1 where none does."""
+        packing = Packing(tuple(len(tree.labels) for tree in trees))
+        known = packing.pack(list(self.nodes.T))
+        order = np.lexsort(known[::-1])
+        found = place(known[:, order], packing.pack(list(shown)))
+        return np.where(found >= 0, order[found], -1).astype(np.int32)
+
 
 @dataclass(frozen=True, eq=False)
 class Chain:
