@@ -202,8 +202,8 @@ def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
 
 
 def _by_cut(chain: Chain) -> list[list[int]]:
-    """The releases with the same cuts; the last release's come last."""
+    """The releases with the same cuts, by the first of them."""
     found: dict[bytes, list[int]] = {}
-    for i, side in reversed(list(enumerate(chain.releases))):
-        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).insert(0, i)
-    return list(reversed(found.values()))
+    for i, side in enumerate(chain.releases):
+        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).append(i)
+    return list(found.values())

@@ -118,10 +118,10 @@ def _gains(
     labels, time, first, _ = people
     mark, wanted = used, target[column]
     for r in some:
-        patience -= 1
-        if r == who or labels[column, r] != wanted or first[column, time[r]] != first[column, when]:
+        if first[column, time[r]] != first[column, when]:
             continue
-        if _equals(r, target, when, people):
+        patience -= 1
+        if r == who or labels[column, r] != wanted or _equals(r, target, when, people):
             continue
         for d in range(len(labels)):
             near = first[d, when] >= 0 and first[d, time[r]] == first[d, when]
@@ -233,6 +233,7 @@ def _becomes(
     log: Ints,
     used: int,
     patience: int,
+    backwards: bool,
 ) -> tuple[int, int]:
     """Give somebody all labels of the target: at once, else column by column; `spot`: value, and how many."""
     labels, _, first, _ = people
@@ -245,7 +246,8 @@ def _becomes(
     result, patience = _cycle(who, chosen, target, when, people, shape, alike, log, used, patience)
     if result >= 0:
         return result, patience
-    for c in range(len(labels)):
+    for i in range(len(labels)):
+        c = len(labels) - 1 - i if backwards else i
         if first[c, when] < 0 or labels[c, who] == target[c]:
             continue
         key = np.int64(target[c]) * width + value
@@ -287,26 +289,32 @@ def first_short(
     for i in range(begin, len(times)):
         target, when, found = targets[:, i].copy(), times[i], there[i]
         for e in range(first[i], first[i + 1]):
-            value = values[e]
+            value, missing, gained = values[e], wanted[i] - found, 0
             alike, spot = (start[value], start[value + 1]), (value, len(start) - 1)
             here = time[alike[0] : alike[1]]
             low, high = alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
-            used, steps, room = 0, patience, bound[e]
+            room = bound[e]
             for who in range(low, high):
                 room -= _equals(who, target, when, people)
-            for who in range(low, high):
-                if found >= wanted[i] or steps <= 0 or room <= 0:
+            missing = min(missing, room)
+            for backwards in (False, True):
+                used, steps, more = 0, patience, 0
+                for who in range(low, high):
+                    if more >= missing or steps <= 0:
+                        break
+                    if _equals(who, target, when, people):
+                        continue
+                    result, steps = _becomes(
+                        who, target, when, people, shape, buckets, alike, spot, log, used, steps, backwards
+                    )
+                    if result >= 0:
+                        used = result
+                        more += 1
+                used = _undo(labels, log, used, 0)
+                gained = max(gained, more)
+                if gained >= missing:
                     break
-                if _equals(who, target, when, people):
-                    continue
-                result, steps = _becomes(
-                    who, target, when, people, shape, buckets, alike, spot, log, used, steps
-                )
-                if result >= 0:
-                    used = result
-                    found += 1
-                    room -= 1
-            used = _undo(labels, log, used, 0)
+            found += gained
         if found < wanted[i]:
             return i
     return len(times)
