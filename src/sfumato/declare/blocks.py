@@ -8,12 +8,14 @@ leaves every block as it is. So no index of comparable classes is needed, only a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import splitting
+from sfumato.declare.history import History
+from sfumato.kernels import chaining, splitting
 from sfumato.terms.chain import Side
 from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.taxonomy import Nodes, Taxonomy
@@ -96,21 +98,15 @@ class Blocks:
     def of_row(self) -> Codes:
         return self.labels.of_row
 
-    def splits(self, column: int, node: int) -> bool:
-        """Whether the node is strictly above the earlier cut."""
-        tree = self._trees[column]
-        known = self._cuts[column][tree.low[node] : tree.high[node]]
-        return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[node])
-
     def branch_of_cells(self, below: Below) -> Codes:
         """The child of the node that each earlier class is below, if it is below the node at all."""
-        if not self.splits(below.column, below.node):
+        if not _splits(self._trees, self._cuts, below):
             return NO_FILTER
         nodes = self.side.nodes[:, below.column]
         return (np.searchsorted(below.children, nodes, side="right") - 1).astype(np.int32)
 
     def accept(self, below: Below) -> None:
-        if not self.splits(below.column, below.node):
+        if not _splits(self._trees, self._cuts, below):
             return
         inside = self.branch_of_cells(below)
         tree = self._trees[below.column]
@@ -137,3 +133,48 @@ class Blocks:
             self._block[order], np.arange(self.labels.count + 1)
         ).astype(np.int64)
         self.cell, self.held = self.side.owner[order], self.side.counts[order]
+
+
+class Newer:
+    """The rows that releases with the same cuts did not have, by block."""
+
+    def __init__(self, history: History, releases: Sequence[int]) -> None:
+        self.releases = np.array(releases)
+        self._trees = [c.taxonomy for c in history.table.keys]
+        self._cuts = history.sides[releases[0]].node_of
+        self._labels = Labels(history.value, history.values)
+        self._weight = history.table.counts
+        self._lacking = np.searchsorted(self.releases, history.time).astype(np.int32)
+        self._count()
+
+    def of(self, example: Codes, branch: Codes, below: Below | None) -> NDArray[np.int64]:
+        """Release by release, the newer rows in the block of each example, within its branch."""
+        block = self._labels.of_row
+        if below is None or not _splits(self._trees, self._cuts, below):
+            return self._total[block[example]].T
+        total = np.zeros((self._labels.count, len(self.releases) + 1), np.int64)
+        rows = (below.order, below.bounds, block, self._weight, self._lacking)
+        return _from_last(chaining.weight_of_blocks(*rows, example, branch, total)).T
+
+    def accept(self, below: Below) -> None:
+        if _splits(self._trees, self._cuts, below):
+            self._labels.split(below)
+            self._count()
+
+    def _count(self) -> None:
+        width = len(self.releases) + 1
+        total = np.zeros(max(1, self._labels.count) * width, np.int64)
+        np.add.at(total, self._labels.of_row.astype(np.int64) * width + self._lacking, self._weight)
+        self._total = _from_last(total.reshape(-1, width))
+
+
+def _from_last(lacking: NDArray[np.int64]) -> NDArray[np.int64]:
+    """From the rows that so many releases lack, the rows that each of them lacks."""
+    return np.cumsum(lacking[:, :0:-1], axis=1)[:, ::-1]
+
+
+def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], below: Below) -> bool:
+    """Whether the node is strictly above the earlier cut."""
+    tree = trees[below.column]
+    known = cuts[below.column][tree.low[below.node] : tree.high[below.node]]
+    return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[below.node])

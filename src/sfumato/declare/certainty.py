@@ -20,7 +20,7 @@ from sfumato.declare.swaps import Swaps, Targets
 from sfumato.declare.worlds import Worlds
 from sfumato.terms.chain import Chain, Side, place
 from sfumato.terms.errors import WrongCall
-from sfumato.terms.microdata import Counts
+from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.packing import Packing
 
 PROGRAMS = 300
@@ -127,18 +127,25 @@ def _refused(answer: bool | None) -> Certainty:
     return Certainty(int(answer is False), int(answer is None))
 
 
-def _people_in(history: History, cells: Cells) -> Counts:
-    """How many people of its time are in each cell."""
+def cell_of_rows(history: History, cells: Cells) -> Codes:
+    """The cell of every row that came at one of the times; -1 for the others."""
     table, side = history.table, cells.side
-    found = np.zeros(len(side), np.int64)
-    here = np.flatnonzero(np.isin(history.time, cells.times))
+    inside = np.full(table.distinct, -1, np.int32)
+    here = np.flatnonzero(np.isin(history.time, cells.span))
     packing = Packing((len(history.sides) + 1, *(len(c.taxonomy.labels) for c in table.keys)))
     pairs = zip(table.keys, side.node_of, strict=True)
     shown = packing.pack([history.time[here], *(cut[table.codes(c.name)[here]] for c, cut in pairs)])
     known = packing.pack([cells.times, *side.nodes.T])
-    order = np.lexsort(known[::-1])
-    spot = place(known[:, order], shown)
-    np.add.at(found, order[spot[spot >= 0]], table.counts[here][spot >= 0])
+    order = np.append(np.lexsort(known[::-1]), -1)
+    inside[here] = order[place(known[:, order[:-1]], shown)]
+    return inside
+
+
+def _people_in(history: History, cells: Cells) -> Counts:
+    """How many people of its time are in each cell."""
+    inside = cell_of_rows(history, cells)
+    found = np.zeros(len(cells.side), np.int64)
+    np.add.at(found, inside[inside >= 0], history.table.counts[inside >= 0])
     return found
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.declare.blocks import Below, Blocks, Labels
-from sfumato.declare.certainty import Certainty, Decider
+from sfumato.declare.blocks import Below, Blocks, Labels, Newer
+from sfumato.declare.certainty import Certainty, Decider, cell_of_rows
+from sfumato.declare.fineness import by_cut
 from sfumato.declare.history import History, side_under
-from sfumato.declare.meeting import Meeting
 from sfumato.declare.surviving import surviving
 from sfumato.kernels import chaining, splitting
-from sfumato.terms.chain import Side
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import RefusedByHistory
@@ -23,6 +23,9 @@ from sfumato.terms.taxonomy import Nodes
 
 Survivors = Callable[[Classes], bool]
 """Whether what survives in every class keeps what is asked of it."""
+
+Caps = NDArray[np.int64]
+"""For people of each time, one row: how many rows of each group could be theirs."""
 
 LARGEST = 20_000_000
 
@@ -47,9 +50,10 @@ class Groups:
 class Continuity:
     """Follows a search; a step is judged on the classes it makes, since every other target keeps its count.
 
-    For people who came with release t, `cells[t]` holds the cells that the earlier releases from t on share,
-    with what they allow; people who are new are alone in the release under way. `newer[i]` counts, block by
-    block, the rows that release i did not have. A target that somebody is behind can only lose candidates
+    For people who came with earlier releases, `cells` holds the cells that the releases from then on share,
+    with what they allow; people who are new are alone in the release under way. `newer` counts, block by
+    block, the rows that earlier releases did not have. Releases with the same cuts are followed together, and
+    so are people that the same cuts bind. A target that somebody is behind can only lose candidates
     under further steps: too few of them mean NEVER. A target where nobody is may vanish: too few mean LATER.
     """
 
@@ -60,12 +64,9 @@ class Continuity:
         table = history.table
         self._trees = [c.taxonomy for c in table.keys]
         self._order = [_order(history, c.name, len(c.taxonomy.leaves)) for c in table.keys]
-        self._weights = [
-            np.where(history.time > i, table.counts, 0).astype(np.int64) for i in range(len(history.sides))
-        ]
         self._decider = Decider(history, k)
-        self._targets = _sides(self._decider.earlier)
-        self._inside = [_cell_of_rows(history, side, t) for t, side in enumerate(self._targets)]
+        self._targets = self._decider.earlier.kept()
+        self._inside = [cell_of_rows(history, cells) for cells in self._targets]
         self._slot = np.empty(max(1, history.values), np.int64)
         self._exactly = False
         self._answers: int | None = None
@@ -75,16 +76,15 @@ class Continuity:
         h = self.history
         self._node_of = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         self._classes = Labels(np.zeros(h.table.distinct, np.int32), 1)
-        self._cells = [Blocks(self._trees, side, h.value, h.values) for side in self._targets]
-        self._earlier = [Blocks(self._trees, side, h.value, h.values) for side in h.sides]
-        self._totals = [_totals(b, w) for b, w in zip(self._earlier, self._weights, strict=True)]
+        self._cells = [Blocks(self._trees, cells.side, h.value, h.values) for cells in self._targets]
+        self._newer = [Newer(h, releases) for releases in by_cut(h.sides)]
         self._pending: Below | None = None
 
     @property
     def left_before(self) -> int:
         """The fewest candidates that somebody keeps beside the earlier releases alone."""
-        sizes = [side.sizes for side in self._targets]
-        return min((int(s[s > 0].min(initial=chaining.NOTHING)) for s in sizes), default=chaining.NOTHING)
+        left = [cells.left for cells in self._targets]
+        return min((int(n[n > 0].min(initial=chaining.NOTHING)) for n in left), default=chaining.NOTHING)
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         if step is None:
@@ -127,10 +127,10 @@ class Continuity:
         caps = self._caps(groups, below)
         now = len(self.history.sides)
         least, real = self._newcomers(groups, caps[now])
-        for t in range(now):
+        for i in range(len(self._targets)):
             if real < self.k:
                 break
-            fewest, fewest_real = self._old_ones(groups, caps[t], t, below)
+            fewest, fewest_real = self._old_ones(groups, caps, i, below)
             least, real = min(least, fewest), min(real, fewest_real)
         if real < self.k:
             return Answer.NEVER, f"somebody would keep fewer than {self.k} candidates beside earlier releases"
@@ -155,64 +155,48 @@ class Continuity:
         nothing = chaining.NOTHING
         return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
 
-    def _old_ones(self, groups: Groups, cap: Counts, t: int, below: Below | None) -> tuple[int, int]:
-        """People who came with release t."""
-        cells = self._cells[t]
+    def _old_ones(self, groups: Groups, caps: Caps, i: int, below: Below | None) -> tuple[int, int]:
+        """People who came with earlier releases, those that the same cuts bind."""
+        cells = self._cells[i]
         least, real = chaining.least_of_parts(
             groups.begin,
             cells.of_row[groups.example],
-            cap,
+            caps,
             groups.branch,
-            self._held(cells, below),
-            (groups.member, groups.start, self._inside[t]),
+            self._held(i, below),
+            (groups.member, groups.start, self._inside[i]),
             np.zeros(max(1, len(cells.side)), np.int64),
             self.k,
         )
         return int(least), int(real)
 
-    def _held(self, cells: Blocks, below: Below | None) -> tuple[Counts, Codes, Counts, Codes]:
+    def _held(self, i: int, below: Below | None) -> tuple[Counts, Codes, Counts, Codes, Codes]:
+        cells = self._cells[i]
         branch = np.zeros(0, np.int32) if below is None else cells.branch_of_cells(below)
-        return cells.begin, cells.cell, cells.held, branch
+        return cells.begin, cells.cell, cells.held, branch, self._targets[i].times
 
-    def _caps(self, groups: Groups, below: Below | None) -> list[Counts]:
+    def _caps(self, groups: Groups, below: Below | None) -> Caps:
         """For people of each time: how many rows of each group could be theirs."""
-        cap, caps = groups.count, [groups.count]
-        for i in range(len(self._earlier)):
-            cap = np.minimum(cap, self._newer(i, groups, below))
-            caps.append(cap)
-        return caps
+        caps = np.empty((len(self.history.sides) + 1, len(groups.count)), np.int64)
+        caps[0] = groups.count
+        for newer in self._newer:
+            caps[newer.releases + 1] = newer.of(groups.example, groups.branch_of_entry, below)
+        return np.minimum.accumulate(caps, axis=0, out=caps)
 
-    def _newer(self, i: int, groups: Groups, below: Below | None) -> Counts:
-        """For every group: the rows of its block that release i did not have."""
-        blocks = self._earlier[i]
-        if below is None or not blocks.splits(below.column, below.node):
-            return self._totals[i][blocks.of_row[groups.example]]
-        found: Counts = chaining.weight_of_blocks(
-            below.order,
-            below.bounds,
-            blocks.of_row,
-            self._weights[i],
-            groups.example,
-            groups.branch_of_entry,
-            np.zeros(blocks.labels.count, np.int64),
-        )
-        return found
-
-    def _survivors_keep(self, groups: Groups, caps: list[Counts], below: Below | None) -> bool:
+    def _survivors_keep(self, groups: Groups, caps: Caps, below: Below | None) -> bool:
         now = len(self.history.sides)
         owner = np.repeat(np.arange(len(groups.branch)), np.diff(groups.begin))
         kept = caps[now] > 0
         if not self._judge(owner[kept], groups.value[kept], caps[now][kept]):
             return False
-        for t in range(now):
-            cells = self._cells[t]
+        for i, cells in enumerate(self._cells):
             found = chaining.survivors_of_parts(
                 groups.begin,
                 groups.value,
                 cells.of_row[groups.example],
-                caps[t],
+                caps,
                 groups.branch,
-                self._held(cells, below),
+                self._held(i, below),
                 LARGEST,
             )
             if len(found[0]) == LARGEST or not self._judge(*found):
@@ -256,10 +240,8 @@ class Continuity:
         tree = self._trees[below.column]
         for blocks in self._cells:
             blocks.accept(below)
-        for i, blocks in enumerate(self._earlier):
-            if blocks.splits(below.column, below.node):
-                blocks.accept(below)
-                self._totals[i] = _totals(blocks, self._weights[i])
+        for newer in self._newer:
+            newer.accept(below)
         self._classes.split(below)
         for child in below.children.tolist():
             self._node_of[below.column][tree.low[child] : tree.high[child]] = child
@@ -294,31 +276,8 @@ class Continuity:
         return bool(np.array_equal(cuts[name].node_of[low], below.children))
 
 
-def _sides(meeting: Meeting) -> list[Side]:
-    """The cells of every time."""
-    found = {t: cells.of(t).side for cells in meeting.kept() for t in cells.span}
-    return [found[t] for t in range(len(meeting.chain))]
-
-
-def _totals(blocks: Blocks, weight: Counts) -> Counts:
-    """The weight of every block."""
-    total = np.zeros(blocks.labels.count, np.int64)
-    np.add.at(total, blocks.of_row, weight)
-    return total
-
-
 def _order(history: History, name: str, leaves: int) -> tuple[Codes, Counts]:
     """Rows by the code of a column, and where each code starts."""
     codes = history.table.codes(name)
     order = np.argsort(codes, kind="stable").astype(np.int32)
     return order, np.searchsorted(codes[order], np.arange(leaves + 1)).astype(np.int64)
-
-
-def _cell_of_rows(history: History, side: Side, time: int) -> Codes:
-    """The cell of every row that came with a release; -1 for the others."""
-    table = history.table
-    inside = np.full(table.distinct, -1, np.int32)
-    here = np.flatnonzero(history.time == time)
-    shown = [cut[table.codes(c.name)[here]] for c, cut in zip(table.keys, side.node_of, strict=True)]
-    inside[here] = side.place(shown, [c.taxonomy for c in table.keys]) if shown else 0
-    return inside

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.terms.chain import Side
 from sfumato.terms.taxonomy import Nodes, Taxonomy
 
 
@@ -32,3 +33,11 @@ class Fineness:
         if (one, other) not in self._known:
             self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
         return self._known[one, other]
+
+
+def by_cut(sides: Sequence[Side]) -> list[list[int]]:
+    """The releases with the same cuts, by the first of them."""
+    found: dict[bytes, list[int]] = {}
+    for i, side in enumerate(sides):
+        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).append(i)
+    return list(found.values())

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.terms.chain import Side
+from sfumato.declare.fineness import by_cut
+from sfumato.terms.chain import Side, place
 from sfumato.terms.errors import BadData, RefusedByHistory
 from sfumato.terms.imprint import Imprint, grouped
-from sfumato.terms.marks import among, label_marks, matching, numbered_together
+from sfumato.terms.marks import label_marks, matching, numbered_together
 from sfumato.terms.microdata import Codes, Microdata, Role
 from sfumato.terms.packing import Packing, sort_and_count
 from sfumato.terms.promise import Cuts
@@ -61,12 +62,10 @@ class History:
         found = matching(table, unchanged)
         numbers, values = numbered_together([found.marks, *(i.values for i in earlier)])
         sides = tuple(_placed(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
-        time = came_with(table, earlier, since)
+        time = came_with(table, earlier, since, person=person)
         history = cls(table, sides, time, numbers[0][found.ids], values)
-        for i, (side, imprint) in enumerate(zip(sides, earlier, strict=True)):
-            if since is not None and person:
-                nobody_is_gone(table, since, imprint, i)
-            history._reproduces(i, side)
+        for releases in by_cut(sides):
+            history._reproduces(releases)
         return history
 
     @property
@@ -83,22 +82,32 @@ class History:
             found[column.name] = (column.taxonomy, codes)
         return found
 
-    def _reproduces(self, i: int, side: Side) -> None:
-        """Old rows, recoded as they were then, give every group that was published, with its count."""
-        here = self.time <= i
-        sizes = (*(len(c.taxonomy.labels) for c in self.table.keys), self.values)
-        packing = Packing(sizes)
-        keys = self.table.keys
-        shown = [cut[self.table.codes(c.name)][here] for c, cut in zip(keys, side.node_of, strict=True)]
-        now, count = sort_and_count(packing.pack([*shown, self.value[here]]), self.table.counts[here])
-        then, old = sort_and_count(packing.pack([*side.nodes[side.owner].T, side.values]), side.counts)
-        if now.shape != then.shape or not (np.array_equal(now, then) and np.array_equal(count, old)):
-            raise RefusedByHistory(
-                f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in {len(old)}"
-                f" groups, the same batches now give {int(count.sum())} rows in {len(count)} groups",
-                remedy="Old records must not change, go, or come back after they were suppressed, and new"
-                f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
-            )
+    def _reproduces(self, releases: Sequence[int]) -> None:
+        """Old rows, recoded as they were then, give every group that was published, with its count; for
+        releases with the same cuts."""
+        keys, cuts = self.table.keys, self.sides[releases[0]].node_of
+        packing = Packing((*(len(c.taxonomy.labels) for c in keys), self.values))
+        shown = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
+        packed = packing.pack([*shown, self.value])
+        known, _ = sort_and_count(packed.copy())
+        group, came = place(known, packed), np.searchsorted(releases, self.time)
+        order = np.argsort(came, kind="stable")
+        ends = np.searchsorted(came[order], np.arange(1, len(releases) + 1))
+        now, begin = np.zeros(known.shape[1], np.int64), 0
+        for i, end in zip(releases, ends.tolist(), strict=True):
+            np.add.at(now, group[order[begin:end]], self.table.counts[order[begin:end]])
+            begin, side = end, self.sides[i]
+            then = place(known, packing.pack([*side.nodes[side.owner].T, side.values]))
+            old = np.zeros(len(now) + 1, np.int64)
+            np.add.at(old, then, side.counts)
+            if old[-1] or not np.array_equal(now, old[:-1]):
+                raise RefusedByHistory(
+                    f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in"
+                    f" {len(then)} groups, the same batches now give {int(now.sum())} rows in"
+                    f" {int((now > 0).sum())} groups",
+                    remedy="Old records must not change, go, or come back after they were suppressed, and new"
+                    f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
+                )
 
 
 def unchanged_columns(table: Microdata) -> list[str]:
@@ -151,17 +160,6 @@ def all_are_given(earlier: Sequence[Imprint]) -> None:
         known.add(imprint.digest)
 
 
-def nobody_is_gone(table: Microdata, person: str, imprint: Imprint, i: int) -> None:
-    """Refuse a table that lacks people who were published."""
-    gone = int((~among(imprint.batches, label_marks(table.column(person).taxonomy.leaf_labels))).sum())
-    if gone:
-        raise RefusedByHistory(
-            f"{gone} people of release {i + 1} are not in the table any more",
-            where=f"column {person}",
-            remedy=f"Somebody who was published stays: restore them, {NEW_CHAIN}.",
-        )
-
-
 def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
     """Refuse an earlier release that showed other columns."""
     keys = tuple(c.name for c in table.keys)
@@ -173,23 +171,35 @@ def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i
         )
 
 
-def came_with(table: Microdata, earlier: Sequence[Imprint], since: str | None) -> Codes:
-    """The release every distinct row came with; nobody is guessed to be old."""
+def came_with(
+    table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+) -> Codes:
+    """The release every distinct row came with; nobody is guessed to be old, and nobody has gone."""
     if since is None:
         return np.zeros(table.distinct, np.int32)
     marks = label_marks(table.column(since).taxonomy.leaf_labels)
-    first = np.full(len(marks), len(earlier), np.int32)
+    (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
+    present = np.zeros(count, dtype=bool)
+    present[now] = True
+    first = np.full(count, len(earlier), np.int32)
     before: NDArray[np.bool_] | None = None
     for i in reversed(range(len(earlier))):
-        here = among(marks, earlier[i].batches)
-        first[here] = i
-        if before is not None and np.any(here & ~before):
+        if person and (gone := int((~present[then[i]]).sum())):
+            raise RefusedByHistory(
+                f"{gone} people of release {i + 1} are not in the table any more",
+                where=f"column {since}",
+                remedy=f"Somebody who was published stays: restore them, {NEW_CHAIN}.",
+            )
+        here = np.zeros(count, dtype=bool)
+        here[then[i]] = True
+        if before is not None and np.any(here & present & ~before):
             raise RefusedByHistory(
                 f"release {i + 1} holds batches that release {i + 2} lacks: they are no chain",
                 remedy="Give the releases of one chain, oldest first.",
             )
+        first[here] = i
         before = here
-    found: Codes = first[table.codes(since)]
+    found: Codes = first[now][table.codes(since)]
     return found
 
 

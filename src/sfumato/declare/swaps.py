@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.fineness import Fineness
+from sfumato.declare.fineness import Fineness, by_cut
 from sfumato.declare.history import History
 from sfumato.declare.meeting import Cells
 from sfumato.kernels.swapping import first_short
@@ -104,7 +104,7 @@ class Swaps:
         if not len(targets):
             return
         people = self._people(len(chain))
-        groups = _by_cut(chain)
+        groups = by_cut(chain.releases)
         labels = [self._labels(chain, releases, people) for releases in groups]
         first, since = _places(chain, groups)
         leaves = [t.low[n] for t, n in zip(chain.trees, targets.nodes.T, strict=True)]
@@ -199,11 +199,3 @@ def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
                 begin -= 1
             first[c, begin : j + 1], since[c, begin : j + 1] = j, begin
     return first, since
-
-
-def _by_cut(chain: Chain) -> list[list[int]]:
-    """The releases with the same cuts, by the first of them."""
-    found: dict[bytes, list[int]] = {}
-    for i, side in enumerate(chain.releases):
-        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).append(i)
-    return list(found.values())

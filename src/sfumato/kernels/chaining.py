@@ -44,22 +44,30 @@ def values_of_parts(
 
 @njit(cache=True)
 def weight_of_blocks(
-    order: Ints, bounds: Longs, block: Ints, weight: Longs, example: Ints, branch: Ints, total: Longs
+    order: Ints,
+    bounds: Longs,
+    block: Ints,
+    weight: Longs,
+    kind: Ints,
+    example: Ints,
+    branch: Ints,
+    total: Longs,
 ) -> Longs:
-    """The weight of each example's block within its branch; `total` holds zeros, one per block.
+    """The weight of each example's block within its branch, by kind; `total` holds zeros, by block and kind.
 
     Branch b holds the rows `order[bounds[b] : bounds[b+1]]`; examples are sorted by branch.
     """
-    found = np.zeros(len(example), np.int64)
+    found = np.zeros((len(example), total.shape[1]), np.int64)
     i = 0
     for b in range(len(bounds) - 1):
         for p in range(bounds[b], bounds[b + 1]):
-            total[block[order[p]]] += weight[order[p]]
+            row = order[p]
+            total[block[row], kind[row]] += weight[row]
         while i < len(example) and branch[i] == b:
             found[i] = total[block[example[i]]]
             i += 1
         for p in range(bounds[b], bounds[b + 1]):
-            total[block[order[p]]] = 0
+            total[block[order[p]], kind[order[p]]] = 0
     return found
 
 
@@ -67,21 +75,22 @@ def weight_of_blocks(
 def least_of_parts(
     begin: Longs,
     block: Ints,
-    count: Longs,
+    caps: Longs,
     branch: Ints,
-    cells: tuple[Longs, Ints, Longs, Ints],
+    cells: tuple[Longs, Ints, Longs, Ints, Ints],
     rows: tuple[Ints, Longs, Ints],
     sums: Longs,
     enough: int,
 ) -> tuple[int, int]:
     """The least positive overlap of a part with a cell, over all cells and over those that a row is in.
 
-    Part p holds the entries `begin[p] .. begin[p+1]-1`, each in a block with a count. `cells` holds, by
-    block: where its entries begin, their cell and count; and the branch of every cell (no entries: no
-    filter). `rows` holds the members of each part, where they begin, and the cell of every row (-1: none).
-    `sums` holds zeros, one per cell. Stops once a cell that a row is in has less than `enough`.
+    Part p holds the entries `begin[p] .. begin[p+1]-1`, each in a block; entry i counts `caps[t, i]` for the
+    cells of time t. `cells` holds, by block: where its entries begin, their cell and count; the branch of
+    every cell (no entries: no filter), and its time. `rows` holds the members of each part, where they begin,
+    and the cell of every row (-1: none). `sums` holds zeros, one per cell. Stops once a cell that a row is in
+    has less than `enough`.
     """
-    first, cell, size, side = cells
+    first, cell, size, side, time = cells
     member, start, inside = rows
     least, real = NOTHING, NOTHING
     touched = np.empty(len(sums), np.int32)
@@ -89,16 +98,15 @@ def least_of_parts(
         used = 0
         for i in range(begin[p], begin[p + 1]):
             b = block[i]
-            if count[i] == 0:
-                continue
             for j in range(first[b], first[b + 1]):
                 c = cell[j]
-                if len(side) > 0 and side[c] != branch[p]:
+                more = min(caps[time[c], i], size[j])
+                if more == 0 or (len(side) > 0 and side[c] != branch[p]):
                     continue
                 if sums[c] == 0:
                     touched[used] = c
                     used += 1
-                sums[c] += min(count[i], size[j])
+                sums[c] += more
         for i in range(start[p], start[p + 1]):
             c = inside[member[i]]
             if c >= 0:
@@ -116,37 +124,34 @@ def survivors_of_parts(
     begin: Longs,
     value: Ints,
     block: Ints,
-    count: Longs,
+    caps: Longs,
     branch: Ints,
-    cells: tuple[Longs, Ints, Longs, Ints],
+    cells: tuple[Longs, Ints, Longs, Ints, Ints],
     largest: int,
 ) -> tuple[Longs, Ints, Longs]:
     """What is left of each value in every pair of a part and a cell: pair, value, count.
 
     A pair is numbered part * cells + cell. At most `largest` entries are written.
     """
-    first, cell, size, side = cells
+    first, cell, size, side, time = cells
     width = 1
     for c in cell:
         width = max(width, c + 1)
     room = 0
     for p in range(len(begin) - 1):
         for i in range(begin[p], begin[p + 1]):
-            if count[i] > 0:
-                room += first[block[i] + 1] - first[block[i]]
+            room += first[block[i] + 1] - first[block[i]]
     room = min(room, largest)
     pair, found, left = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
     used = 0
     for p in range(len(begin) - 1):
         for i in range(begin[p], begin[p + 1]):
-            if count[i] == 0:
-                continue
             for j in range(first[block[i]], first[block[i] + 1]):
-                if len(side) > 0 and side[cell[j]] != branch[p]:
+                more = min(caps[time[cell[j]], i], size[j])
+                if more == 0 or (len(side) > 0 and side[cell[j]] != branch[p]):
                     continue
                 if used == room:
                     return pair, found, left
-                pair[used], found[used] = np.int64(p) * width + cell[j], value[i]
-                left[used] = min(count[i], size[j])
+                pair[used], found[used], left[used] = np.int64(p) * width + cell[j], value[i], more
                 used += 1
     return pair[:used].copy(), found[:used].copy(), left[:used].copy()
