@@ -103,7 +103,7 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
         ends = sorted({time, len(chain) - 1})
         classes = {j: placed[j].classes(cells.side) for j in ends}
         sizes = {j: len(chain.releases[j]) for j in ends}
-        found.append(Settled(time, least[begin:end], most[begin:end], classes, sizes, cells.phantom))
+        found.append(Settled(time, least[begin:end], most[begin:end], classes, sizes, bool(cells.phantom[0])))
     return found
 
 

@@ -158,7 +158,7 @@ class Meeting:
             side = self.capped(time, time)
             return Left(np.where(side.sizes > 0, side.sizes, NOTHING), None, side.sizes == 0)
         if last > 1 and sum(len(side.owner) for side in self.chain.releases) <= TOGETHER:
-            return self._left_in(next(c for c in self.kept() if time in c.span).of(time))
+            return self._left_in(self.by_time[time])
         before, other = self.cells(time, stop=last), self.capped(last, time)
         met = meet_of(self.chain.trees, before.side, other)
         order = np.argsort(met.other, kind="stable")
@@ -184,9 +184,10 @@ class Meeting:
         last, first = self.chain.releases[-1], self.chain.releases[cells.time]
         leaf = zip(self.chain.trees, last.node_of, cells.side.nodes.T, strict=True)
         shown = [cut[tree.low[nodes]] for tree, cut, nodes in leaf]
-        one = _fewest_per(cells.classes[:, 0], cells.left, len(first))
+        left = np.where(cells.left > 0, cells.left, NOTHING)
+        one = _fewest_per(cells.classes[:, 0], left, len(first))
         where = last.place(shown, self.chain.trees) if shown else np.zeros(len(cells.left), np.int32)
-        back = _fewest_per(where, cells.left, len(last))
+        back = _fewest_per(where, left, len(last))
         return Left(one, back, cells.phantom)
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
@@ -209,6 +210,12 @@ class Meeting:
         if self._kept is None:
             self._kept = self.all_cells()
         return self._kept
+
+    @cached_property
+    def by_time(self) -> list[Cells]:
+        """The feasible targets of every time, one after the other."""
+        found = {t: cells.of(t) for cells in self.kept() for t in cells.span}
+        return [found[t] for t in range(len(self.chain))]
 
     def _alike(self, stop: int) -> list[list[int]]:
         """Times that the same cuts bind, not too many rows at a time."""

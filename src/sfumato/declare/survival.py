@@ -29,7 +29,7 @@ def all_survive(history: History, meeting: Meeting, survive: Survive) -> bool | 
     if len(meeting.chain) > 2:
         sides = Worlds(meeting).sides(Worlds.patience())
     else:
-        sides = [meeting.cells(t).side for t in range(len(meeting.chain))]
+        sides = [cells.side for cells in meeting.kept()]
     if sides is None:
         return None
     for side in sides:

@@ -45,7 +45,7 @@ class Worlds:
     """
 
     def __init__(self, meeting: Meeting) -> None:
-        self.cells: Sequence[Cells] = [meeting.cells(t) for t in range(len(meeting.chain))]
+        self.cells: Sequence[Cells] = meeting.by_time
         self.equations = Equations.of(meeting.chain, self.cells)
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)

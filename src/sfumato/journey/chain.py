@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.attack.correspondence import Method, correspondence
+from sfumato.attack.correspondence import correspondence
 from sfumato.attack.standing import counted, is_release
 from sfumato.declare.policy import Policy
 from sfumato.declare.recipients import Coalition
@@ -20,10 +20,6 @@ from sfumato.terms.promise import BesideEarlier
 if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.ledger.record import Check, Record
-
-
-EXACTLY = 3
-"""With fewer earlier releases than this, what people keep is solved exactly from the published tables."""
 
 
 def looks_back(policy: Policy) -> bool:
@@ -107,10 +103,7 @@ def judged_beside(
         _compare(file, imprint)
     if not earlier:
         return None
-    # Longer chains the attack can hardly do more than bound from above, and takes its time to find that out;
-    # that k is reached was proved on the data then.
-    method: Method = "exact" if len(earlier) < EXACTLY else "refined"
-    found = correspondence([*earlier, imprint], policy, method=method)
+    found = correspondence([*earlier, imprint], policy)
     if found.holds is False:
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {found.k} people are possible for somebody",
