@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from sfumato.terms.packing import Words
+from sfumato.terms.packing import BLOCK, Words
 
 SLICE = 29
 _MASK = (1 << SLICE) - 1
@@ -51,18 +51,21 @@ def sum_of(keys: Sequence[Column]) -> Column:
 
 
 def expected(words: Words, counts: NDArray[np.int64]) -> list[int]:
-    """What the sums must come to for these keys, each with its count."""
-    many = counts.astype(np.uint64)
-    mixed: NDArray[np.uint64] | np.uint64 = _SEED
-    with np.errstate(over="ignore"):
-        for word in words:
-            mixed = _mixed(word.astype(np.uint64), mixed)
-        slices = (mixed, mixed >> np.uint64(SLICE))
-        found = [int(((part & np.uint64(_MASK)) * many).sum()) for part in slices]
+    """What the sums must come to for these keys, each with its count; a count may be none."""
+    found = [0, 0]
+    for start in range(0, len(counts), BLOCK):
+        span = slice(start, start + BLOCK)
+        many, mixed = counts[span].astype(np.uint64), np.full(len(counts[span]), _SEED)
+        with np.errstate(over="ignore"):
+            for word in words:
+                mixed = _mixed(word[span].astype(np.uint64), mixed)
+            slices = (mixed, mixed >> np.uint64(SLICE))
+            for i, part in enumerate(slices):
+                found[i] += int(((part & np.uint64(_MASK)) * many).sum())
     return [*found, 0]
 
 
-def _mixed(key: NDArray[np.uint64], seed: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
+def _mixed(key: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """XXH64 of a 64-bit key."""
     p1, p2, p3, p4, p5 = _P
     found = (seed + p5 + np.uint64(8)) ^ (_rotated(key * p2, 31) * p1)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.engine.exchange import text_array, to_arrow
+from sfumato.engine.exchange import to_arrow
+from sfumato.engine.spark.ordering import Shown
 from sfumato.terms.cut import Cut
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.packing import Packing, Words, sort_and_count
@@ -23,7 +24,7 @@ class ByColumn:
     packing: Packing
     nodes: tuple[NDArray[np.int64], ...]
     """The node of every rank, key by key."""
-    labels: tuple[pa.Array, ...]
+    labels: tuple[Shown, ...]
     """The published text of every rank, key by key."""
     gone: Words
 
@@ -35,7 +36,7 @@ class ByRow:
     packing: Packing | None
     words: Words
     classes: NDArray[np.int64]
-    labels: tuple[pa.Array, ...]
+    labels: tuple[Shown, ...]
     """The published text of every class, key by key."""
 
 
@@ -49,16 +50,18 @@ def _by_column(recoding: Recoding) -> ByColumn | None:
     if cuts is None or not table.keys:
         return None
     kept = recoding.class_of != SUPPRESSED
-    nodes = [cuts[c.name].node_of[table.codes(c.name)] for c in table.keys]
-    for j, column in enumerate(table.keys):
-        low = recoding.low[recoding.class_of[kept], j]
-        if not np.array_equal(cuts[column.name].node_of[low], nodes[j][kept]):
+    shown = [cuts[c.name].node_of[recoding.low[:, j]] for j, c in enumerate(table.keys)]
+    for column, nodes in zip(table.keys, shown, strict=True):
+        own = cuts[column.name].node_of[table.codes(column.name)]
+        if not np.array_equal(nodes[recoding.class_of[kept]], own[kept]):
             return None
     packing = Packing(tuple(len(c.taxonomy.labels) for c in table.keys))
-    words = packing.pack(nodes)
-    gone, _ = sort_and_count(words[:, ~kept].copy())
-    left, _ = sort_and_count(words[:, kept].copy())
-    every, _ = sort_and_count(words)
+    lost = np.flatnonzero(~kept)
+    gone, _ = sort_and_count(
+        packing.pack([cuts[c.name].node_of[table.codes(c.name)[lost]] for c in table.keys])
+    )
+    left, _ = sort_and_count(packing.pack(shown))
+    every, _ = sort_and_count(np.hstack((gone, left)))
     if gone.shape[1] + left.shape[1] != every.shape[1]:
         return None
     return ByColumn(packing, _nodes(cuts, table), _labels(cuts, table), gone)
@@ -68,20 +71,17 @@ def _nodes(cuts: Mapping[str, Cut], table: Microdata) -> tuple[NDArray[np.int64]
     return tuple(cuts[c.name].node_of.astype(np.int64) for c in table.keys)
 
 
-def _labels(cuts: Mapping[str, Cut], table: Microdata) -> tuple[pa.Array, ...]:
+def _labels(cuts: Mapping[str, Cut], table: Microdata) -> tuple[Shown, ...]:
     found = []
     for column in table.keys:
-        labels = column.taxonomy.labels
-        found.append(text_array([labels[v] for v in cuts[column.name].node_of.tolist()], pa.string()))
+        nodes, which = np.unique(cuts[column.name].node_of, return_inverse=True)
+        found.append(Shown.of([column.taxonomy.labels[v] for v in nodes.tolist()], which))
     return tuple(found)
 
 
 def _by_row(recoding: Recoding) -> ByRow:
     table = recoding.table
-    labels = []
-    for j in range(len(table.keys)):
-        texts, which = recoding.texts(j)
-        labels.append(text_array(texts, pa.string()).take(to_arrow(which.astype(np.int64))))
+    labels = tuple(Shown.of(*recoding.texts(j)) for j in range(len(table.keys)))
     packing = Packing(tuple(max(1, len(c.taxonomy.leaves)) for c in table.keys)) if table.keys else None
     words = table.words if packing is None else packing.pack([table.codes(c.name) for c in table.keys])
     first = _first_of_each(words)
@@ -89,7 +89,7 @@ def _by_row(recoding: Recoding) -> ByRow:
         packing, words, first = None, table.words, np.arange(table.distinct)
     classes = recoding.class_of[first].astype(np.int64)
     kept = classes != SUPPRESSED
-    return ByRow(packing, words[:, first[kept]], classes[kept], tuple(labels))
+    return ByRow(packing, words[:, first[kept]], classes[kept], labels)
 
 
 def _first_of_each(words: Words) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from sfumato.engine.exchange import to_numpy
 from sfumato.engine.spark.asking import asked
 from sfumato.terms.errors import BadData
-from sfumato.terms.packing import Words
+from sfumato.terms.packing import WORD, Words, sort_and_count
 
 LIMIT = 1 << 28
 """Distinct rows that a driver takes: with one word and a count, 4 GiB."""
@@ -57,16 +57,34 @@ def fetched(
     return _arrays(tables, words)
 
 
-def _arrays(tables: Sequence[pa.Table], words: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
+def _arrays(tables: list[pa.Table], words: Sequence[str]) -> tuple[Words, NDArray[np.int64]]:
+    """Batches are let go of as they are copied, so that nothing is held twice."""
     rows = sum(table.num_rows for table in tables)
+    batches = [batch for table in tables for batch in table.to_batches()]
+    tables.clear()
     found = np.empty((len(words) + 1, rows), np.int64)
     done = 0
-    for table in tables:
-        for batch in table.to_batches():
-            for i, name in enumerate([*words, "n"]):
-                column = batch.column(name)
-                if column.null_count:
-                    raise BadData("the table changed while it was counted", remedy="Try again.")
-                found[i, done : done + len(column)] = to_numpy(column)
-            done += len(batch)
+    while batches:
+        batch = batches.pop()
+        for i, name in enumerate([*words, "n"]):
+            column = batch.column(name)
+            if column.null_count:
+                raise BadData("the table changed while it was counted", remedy="Try again.")
+            found[i, done : done + len(column)] = to_numpy(column)
+        done += len(batch)
     return found[:-1], found[-1]
+
+
+def in_order(words: Words, counts: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
+    """Distinct keys in ascending order; in place where a key and its count fit into one word together."""
+    if len(words) > 1 or not len(counts):
+        return sort_and_count(words, counts)
+    keys, bits = words[0], int(counts.max()).bit_length()
+    if int(keys.max()).bit_length() + bits > WORD:
+        return sort_and_count(words, counts)
+    keys <<= bits
+    keys |= counts
+    keys.sort()
+    np.bitwise_and(keys, (1 << bits) - 1, out=counts)
+    keys >>= bits
+    return words, counts

@@ -138,14 +138,13 @@ class SparkSource:
             recoder.check()
         rows = recoder.rows(drop, last, keyed=not people)
         words = [] if people else [f"w{i}" for i in range(table.packing.words)]
-        frame, seen = rows.ordered(words), Observation()
-        if words:
-            frame = frame.observe(seen, *checksum.sums(words)).drop(*words)
+        seen = Observation()
+        frame = rows.ordered(words=words, seen=seen, spread=recoder.spread(rows))
         with _plain_timestamps(self.frame), asked("writing"):
             frame.toDF(*rows.cells).write.option("compression", "zstd").parquet(f"file://{folder.absolute()}")
             found = [int(cell) for cell in seen.get.values()] if words else []
         kept = recoder.recoding.class_of != SUPPRESSED
-        if words and found != checksum.expected(table.words[:, kept], table.counts[kept]):
+        if words and found != checksum.expected(table.words, table.counts * kept):
             recoder.check()  # a task that ran twice is observed twice: the source itself decides
 
     def __repr__(self) -> str:

@@ -5,47 +5,34 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import Column as Cell
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType
 
 from sfumato.engine.arrow import ArrowReader
-from sfumato.engine.exchange import to_arrow
+from sfumato.engine.exchange import text_array, to_arrow
 from sfumato.engine.spark import checksum
-from sfumato.engine.spark.asking import ANOTHER_TABLE, another_table, asked
+from sfumato.engine.spark.asking import another_table, asked
 from sfumato.engine.spark.classing import ByColumn, ByRow, arrow_words, classing
 from sfumato.engine.spark.counting import without_gaps
 from sfumato.engine.spark.keys import Coded, packed, planned, with_person
 from sfumato.engine.spark.lookups import Lookup, look_up, match
 from sfumato.engine.spark.numbering import numbered
 from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.ordering import MOST_TEXTS, Ranked, Rows, Shown, known
+from sfumato.engine.spark.spreading import Spread, spread
 from sfumato.engine.spark.text import text_of
 from sfumato.engine.term_sets import YES, SetReader
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Microdata
 from sfumato.terms.recoding import Recoding
 from sfumato.terms.term_sets import UNIT, SetForm
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Published rows: the cells of every column by name; `order` says where they are not ordered by these."""
-
-    frame: DataFrame
-    cells: dict[str, Cell]
-    order: dict[str, Cell]
-
-    def ordered(self, extra: Sequence[str] = ()) -> DataFrame:
-        """All rows in canonical order, in columns p0, p1, … and the `extra` ones."""
-        shown = [cell.alias(f"p{i}", metadata={}) for i, cell in enumerate(self.cells.values())]
-        own = {name: f"o{i}" for i, name in enumerate(self.cells) if name in self.order}
-        frame = self.frame.select(*shown, *(self.order[name].alias(own[name]) for name in own), *extra)
-        by = [F.col(own.get(name, f"p{i}")).asc_nulls_last() for i, name in enumerate(self.cells)]
-        return frame.orderBy(*by).drop(*own.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +73,7 @@ class Recoder:
         packing = self.table.packing
         codes = [f"k{i}" for i in range(len(packing.sizes))] if keyed else []
         lookups = []
-        for i, (coded, more) in enumerate(zip(self.coded, self._more(how), strict=True)):
+        for i, (coded, more) in enumerate(zip(self.coded, self._more(how, keyed=keyed), strict=True)):
             own = {codes[i]: to_arrow(coded.ranks << packing.places[i][1])} if keyed else {}
             if own or more:
                 lookups.append(Lookup(coded.cell, coded.values, {**own, **more}))
@@ -100,17 +87,31 @@ class Recoder:
         frame = look_up(frame, lookups)
         return packed(frame, packing, codes) if keyed else (frame, [])
 
-    def _more(self, how: ByColumn | ByRow | None) -> list[dict[str, pa.Array]]:
+    def _more(self, how: ByColumn | ByRow | None, *, keyed: bool) -> list[dict[str, pa.Array]]:
         """What the values of each planned column become besides their part of the key."""
         found: list[dict[str, pa.Array]] = [{} for _ in self.coded]
         keys = [i for i, column in enumerate(self.table.columns) if column.role.is_key]
         for j, i in enumerate(keys):
             ranks = self.coded[i].ranks
             if isinstance(how, ByColumn):
-                node = how.nodes[j][ranks] << how.packing.places[j][1]
-                found[i] = {f"n{j}": to_arrow(node), f"l{j}": how.labels[j].take(to_arrow(ranks))}
+                found[i] = _label(j, how.labels[j], how.labels[j].which[ranks])
+                if how.gone.shape[1]:
+                    found[i][f"n{j}"] = to_arrow(how.nodes[j][ranks] << how.packing.places[j][1])
             elif isinstance(how, ByRow) and how.packing is not None:
                 found[i] = {f"q{j}": to_arrow(ranks << how.packing.places[j][1])}
+        if how is not None and keyed:
+            for i, shown in self._own.items():
+                found[i] = {f"v{i}": to_arrow(shown.which)}
+        return found
+
+    @cached_property
+    def _own(self) -> dict[int, Shown]:
+        """Planned columns of text that publish what they hold, by their place, with their values in order."""
+        found = {}
+        for i, (column, coded) in enumerate(zip(self.table.columns, self.coded, strict=True)):
+            plain = not column.role.is_key and column.form is None and pa.types.is_string(coded.values.type)
+            if plain and len(coded.values) <= MOST_TEXTS and column.name not in self.recoding.rewritten:
+                found[i] = Shown.of(coded.values.to_pylist(), np.arange(len(coded.values)))
         return found
 
     def rows(self, drop: Sequence[str], last: Sequence[str] = (), *, keyed: bool = False) -> Rows:
@@ -124,8 +125,10 @@ class Recoder:
         frame, _ = self._keyed(self.opened.frame, how, keyed=keyed)
         frame = self._by_column(frame, how) if isinstance(how, ByColumn) else self._by_row(frame, how)
         cells = {name: F.col(self.opened.at(name)) for name in names}
+        ranked = self._ranked(names, how, keyed=keyed)
         for name in set(keys) & set(names):
-            cells[name] = F.col(f"l{keys[name]}")
+            rank, label = F.col(f"r{keys[name]}"), F.col(f"l{keys[name]}")
+            cells[name] = rank if name in ranked else known(label, rank)
         others = [cells[n] for n in names if n not in keys and sets.get(n, n) not in rewritten]
         for name in rewritten:
             frame = self._rewritten(frame, name, others, cells)
@@ -136,7 +139,31 @@ class Recoder:
         for i, name in enumerate(last):
             frame = self._numbers(frame, name, f"number{i}")
             cells[name] = F.col(f"number{i}")
-        return Rows(frame, cells, order)
+            ranked.pop(name, None)
+        return Rows(frame, cells, order, ranked)
+
+    def _ranked(self, names: Sequence[str], how: ByColumn | ByRow, *, keyed: bool) -> dict[str, Ranked]:
+        """The published columns that come as numbers: recoded keys, and planned text if it is looked up."""
+        shown = {c.name: (f"r{j}", how.labels[j]) for j, c in enumerate(self.table.keys)}
+        if keyed:
+            shown |= {self.table.columns[i].name: (f"v{i}", own) for i, own in self._own.items()}
+        return {
+            name: Ranked(F.col(rank), own.texts)
+            for name, (rank, own) in shown.items()
+            if name in names and own.is_short
+        }
+
+    def spread(self, rows: Rows) -> Spread | None:
+        """In which parts the published rows are written, if the plan tells it."""
+        lead, keys = [], {c.name: j for j, c in enumerate(self.table.keys)}
+        for name in rows.cells:
+            if name not in keys or name not in rows.ranked:
+                break
+            texts, which = self.recoding.texts(keys[name])
+            place = {text: i for i, text in enumerate(rows.ranked[name].texts)}
+            moved = np.array([place[text] for text in texts], np.int64)
+            lead.append((len(place), moved[which]))
+        return spread(self.opened.frame, self.recoding, lead)
 
     def _published(self, drop: Sequence[str], last: Sequence[str]) -> list[str]:
         for name in (*drop, *last):
@@ -149,12 +176,9 @@ class Recoder:
         return [*names, *last]
 
     def _by_column(self, frame: DataFrame, how: ByColumn) -> DataFrame:
-        nodes = [f"n{j}" for j in range(len(how.nodes))]
-        for j, node in enumerate(nodes):
-            known = F.when(F.col(node).isNotNull(), F.col(f"l{j}"))
-            frame = frame.withColumn(f"l{j}", known.otherwise(F.raise_error(F.lit(ANOTHER_TABLE))))
         if how.gone.shape[1] == 0:
-            return frame.drop(*nodes)
+            return frame
+        nodes = [f"n{j}" for j in range(len(how.nodes))]
         frame, words = packed(frame, how.packing, nodes, into="g")
         return match(frame, arrow_words(how.gone, words), on=words, how="left_anti")
 
@@ -165,9 +189,10 @@ class Recoder:
             frame, words = packed(frame, how.packing, codes, into="g")
         found = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
         frame = match(frame, found, on=words, how="inner")
-        shown = {f"l{j}": labels for j, labels in enumerate(how.labels)}
-        every = {"class": to_arrow(np.arange(self.recoding.count)), **shown}
-        return match(frame, every, on=["class"], how="inner") if shown else frame
+        every: dict[str, pa.Array] = {"class": to_arrow(np.arange(self.recoding.count))}
+        for j, shown in enumerate(how.labels):
+            every |= _label(j, shown, shown.which)
+        return match(frame, every, on=["class"], how="inner") if how.labels else frame
 
     def _rewritten(
         self, frame: DataFrame, name: str, others: Sequence[Cell], cells: dict[str, Cell]
@@ -223,3 +248,11 @@ class Recoder:
         named = frame.withColumn("mixed", mixed)
         found, _ = numbered(named, "mixed", into, rows=self.table.rows, what="the numbering of people")
         return found.drop("mixed")
+
+
+def _label(key: int, shown: Shown, which: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """What a key publishes: a number, and beside it the text where texts are many."""
+    found = {f"r{key}": to_arrow(which)}
+    if not shown.is_short:
+        found[f"l{key}"] = text_array(shown.texts, pa.string()).take(found[f"r{key}"])
+    return found

@@ -1,0 +1,53 @@
+"""Published rows in order: as numbers on their way, in parts that the plan tells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.engine import open_source
+from sfumato.engine.spark import ordering, recoding, spreading
+from sfumato.engine.spark.collecting import in_order
+from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.recoding import Recoder
+from sfumato.terms.cut import Cut
+from sfumato.terms.recoding import Recoding
+from sfumato.testing.engines import codings, published
+from spark.tables import frame, read
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def test_rows_are_spread_by_the_plan_and_sorted_as_numbers(spark, tmp_path, monkeypatch):
+    """Parts begin where the plan says, many texts travel as texts: the same rows in the same order."""
+    rng = np.random.default_rng(4)
+    texts = ["b", "a", "é", None, "𝄞", "\uffff", "A", ""]
+    cells = {name: [texts[i] for i in rng.integers(0, len(texts), 200)] for name in "abs"}
+    table = frame(spark, cells)
+    source = open_source(table)
+    coded = source.count(codings(["a", "b"], ["s"]))
+    finest = Recoding.of_cuts(coded, {c.name: Cut.leaves(c.taxonomy) for c in coded.keys})
+    known = published(cells, finest)
+    monkeypatch.setattr(spreading, "ROWS", 20)
+    recoder = Recoder.of(Opened.of(table), finest)
+    spread = recoder.spread(recoder.rows([]))
+    assert spread is not None and spread.parts == 2 and sorted(spread.part_of) == list(spread.part_of)
+    for few in (1 << 16, 1):
+        monkeypatch.setattr(ordering, "MOST_TEXTS", few)
+        monkeypatch.setattr(recoding, "MOST_TEXTS", few)
+        path = source.write(finest, tmp_path / f"{few}.parquet")
+        assert list(zip(*read(path).values(), strict=True)) == known
+        assert list(zip(*read(source.recode(finest)).values(), strict=True)) == known
+    assert len(list((tmp_path / f"{1 << 16}.parquet").glob("part-*"))) == 2
+
+
+def test_keys_are_sorted_in_place_where_their_counts_fit_beside_them():
+    rng = np.random.default_rng(2)
+    for bits, most in ((40, 5), (62, 5), (10, 1 << 40)):
+        keys = rng.permutation(rng.integers(0, 1 << bits, 300))
+        keys = np.unique(keys)
+        rng.shuffle(keys)
+        counts = rng.integers(1, most, len(keys))
+        order = np.argsort(keys)
+        found, many = in_order(keys[None, :].copy(), counts.copy())
+        assert found[0].tolist() == keys[order].tolist() and many.tolist() == counts[order].tolist()
