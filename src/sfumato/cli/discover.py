@@ -32,6 +32,10 @@ RecordRisk = Annotated[
 Without = Annotated[
     list[str] | None, typer.Option("--without", metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="ROWS", min=1, help="With --engine spark: about so many rows."),
+]
 Suggest = Annotated[
     Path | None, typer.Option("--suggest", metavar="POLICY", help="Write a policy proposed from all this.")
 ]
@@ -51,6 +55,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     deadline: Deadline = None,
     record_risk: RecordRisk = None,
     without: Without = None,
+    sample: Sample = None,
     suggest: Suggest = None,
     preset: PresetName = None,
     charts: Charts = None,
@@ -91,6 +96,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             deadline=deadline,
             record_risk=record_risk,
             without=without or (),
+            sample=sample,
             memory=allowed,
             progress=progress,
         )

@@ -45,6 +45,9 @@ class Discovery(Told):
     risk: RecordRisk | None = None
     table: Coded = field(repr=False, kw_only=True)
     survey: Evidence = field(repr=False, kw_only=True)
+    sample_of: int | None = field(default=None, repr=False, kw_only=True)
+    """How many rows the table has, if only a sample was looked at. All figures are then the sample's: a
+    record that k share there is shared by k in the table, but one that stands out there need not."""
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,7 @@ from sfumato.discover.reading import Reading
 from sfumato.discover.record_risk import record_risk
 from sfumato.discover.smallest import search
 from sfumato.engine.glance import glance
-from sfumato.engine.source import Source
+from sfumato.engine.source import CanSample, Source
 from sfumato.terms.errors import BadData, WrongCall
 from sfumato.terms.memory import Memory
 from sfumato.terms.progress import Progress, silent
@@ -57,4 +57,5 @@ def scan(
         else record_risk(table, max_size=risk_size, memory=allowed, progress=progress),
         table=table,
         survey=survey,
+        sample_of=source.sample_of if isinstance(source, CanSample) else None,
     )

@@ -77,6 +77,11 @@ def _notes(scan: Discovery) -> list[str]:
     ]
     if near:
         notes.append(f"nearly every number differs in {', '.join(near)}: round them to learn more")
+    if scan.sample_of is not None:
+        notes.append(
+            f"a sample of a table of {several(scan.sample_of, 'row')}: what k share here, k share there; "
+            "one that stands out here need not stand out there"
+        )
     return [*notes, "missing cells count as equal to each other"]
 
 
@@ -104,6 +109,7 @@ def document(scan: Discovery) -> dict[str, Any]:
     """Every answer under the name that the library gives it."""
     return {
         "rows": scan.rows,
+        "sample_of": scan.sample_of,
         "columns": list(scan.columns),
         "k": scan.k,
         "t": scan.t,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from sfumato.terms.address import Address, is_address
 from sfumato.terms.errors import WrongCall
@@ -74,6 +74,20 @@ class Source(Protocol):
 
     def digest(self, *, progress: Progress = silent) -> str:
         """A fingerprint of all rows as text: equal for equal multisets of rows, on every engine."""
+        ...
+
+
+@runtime_checkable
+class CanSample(Protocol):
+    """A source that can be too long to be looked at row by row."""
+
+    @property
+    def sample_of(self) -> int | None:
+        """How many rows the table has that this one is a sample of; none if it is whole."""
+        ...
+
+    def sampled(self, rows: int) -> Source:
+        """About so many of its rows, always the same ones."""
         ...
 
 

@@ -11,9 +11,11 @@ from sfumato.discover.discovery import Discovery
 from sfumato.discover.reading import Reading
 from sfumato.discover.scan import scan
 from sfumato.engine import open_source
+from sfumato.engine.source import CanSample, Source
 from sfumato.journey.meaning import AnyMemory, within
 from sfumato.report.charts import save
 from sfumato.terms.chart import Figure
+from sfumato.terms.errors import WrongCall
 from sfumato.terms.progress import Progress, silent
 
 
@@ -29,6 +31,7 @@ def discover(
     deadline: float | None = None,
     record_risk: int | None = None,
     without: Sequence[str] = (),
+    sample: int | None = None,
     memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Discovery:
@@ -38,10 +41,12 @@ def discover(
     one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
     sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
     records stand out by so many columns or fewer; columns in `without` are not searched. `memory` is how much
-    may be used, such as "4GB".
+    may be used, such as "4GB". Of a Spark table that is too long for that, a `sample` of about so many rows
+    is looked at: who hides in it hides in the table too, but who stands out in it need not.
     """
+    source = open_source(within(data, memory))
     return scan(
-        open_source(within(data, memory)),
+        source if sample is None else _sampled(source, sample),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),
         max_size=max_size,
         max_results=max_results,
@@ -50,6 +55,12 @@ def discover(
         without=without,
         progress=progress or silent,
     )
+
+
+def _sampled(source: Source, rows: int) -> Source:
+    if not isinstance(source, CanSample):
+        raise WrongCall("samples are for Spark tables", remedy="Leave the sample out: all rows are read.")
+    return source.sampled(rows)
 
 
 class Drawable(Protocol):

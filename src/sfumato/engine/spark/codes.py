@@ -35,7 +35,7 @@ def column_codes(
     if rows > limit:
         raise BadData(
             f"the table has {rows:,} rows, and the driver takes {limit:,}",
-            remedy="Look for identifying columns in a sample of the rows, or raise the limit.",
+            remedy="Look at a sample (--sample, or `SparkSource(...).sampled(rows)`), or raise the limit.",
         )
     cells = {name: F.col(opened.at(name)) for name in names}
     found = occurring(opened.frame, cells, limit=few, what="reading")

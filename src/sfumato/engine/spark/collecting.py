@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from sfumato.engine.exchange import to_numpy
 from sfumato.engine.spark.asking import asked
 from sfumato.terms.errors import BadData
-from sfumato.terms.packing import WORD, Words, sort_and_count
+from sfumato.terms.packing import WORD, Words
 
 LIMIT = 1 << 28
 """Distinct rows that a driver takes: with one word and a count, 4 GiB."""
@@ -76,15 +76,17 @@ def _arrays(tables: list[pa.Table], words: Sequence[str]) -> tuple[Words, NDArra
 
 
 def in_order(words: Words, counts: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
-    """Distinct keys in ascending order; in place where a key and its count fit into one word together."""
-    if len(words) > 1 or not len(counts):
-        return sort_and_count(words, counts)
-    keys, bits = words[0], int(counts.max()).bit_length()
-    if int(keys.max()).bit_length() + bits > WORD:
-        return sort_and_count(words, counts)
-    keys <<= bits
-    keys |= counts
-    keys.sort()
-    np.bitwise_and(keys, (1 << bits) - 1, out=counts)
-    keys >>= bits
+    """Distinct keys in ascending order, in place; fastest where key and count fit into one word together."""
+    bits = int(counts.max(initial=0)).bit_length()
+    if len(words) == 1 and int(words.max(initial=0)).bit_length() + bits <= WORD:
+        keys = words[0]
+        keys <<= bits
+        keys |= counts
+        keys.sort()
+        np.bitwise_and(keys, (1 << bits) - 1, out=counts)
+        keys >>= bits
+        return words, counts
+    order = np.lexsort(words[::-1])
+    for cells in (*words, counts):
+        cells[:] = cells[order]
     return words, counts

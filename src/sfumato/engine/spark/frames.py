@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -23,6 +23,7 @@ from sfumato.engine.spark.counting import count
 from sfumato.engine.spark.digest import digest
 from sfumato.engine.spark.opened import Opened
 from sfumato.engine.spark.recoding import Recoder
+from sfumato.engine.spark.sampling import sampled
 from sfumato.engine.spark.surveying import survey
 from sfumato.engine.survey import DISTINCT, Survey
 from sfumato.engine.write import check_target
@@ -37,12 +38,14 @@ class SparkSource:
     """A Spark table. Its rows stay in Spark; the driver sees distinct values and packed counts.
 
     Every pass reads the table again, and a survey reads each column by itself: an expensive query is best
-    persisted before. `limit` is how many distinct coded rows the driver takes.
+    persisted before. `limit` is how many distinct coded rows the driver takes; `sample_of` is how many rows
+    a table has that this one is a sample of.
     """
 
     frame: DataFrame
     limit: int = LIMIT
     kind: str = "spark"
+    sample_of: int | None = None
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -129,6 +132,17 @@ class SparkSource:
     ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
         """The codes of each of these columns, row by row, and how many codes each has; missing cells last."""
         return column_codes(self._opened, names, limit=self.limit, progress=progress)
+
+    def sampled(self, rows: int, *, by: str | None = None, seed: int = 0) -> SparkSource:
+        """About so many of the rows, told by a hash of their cells: the same ones whenever it runs.
+
+        Rows that are equal are all in it or all out of it; so are those that are equal in the column `by`, if
+        one is named, such as a person's. Another `seed` gives other rows.
+        """
+        chosen, total = sampled(self._opened, rows, by=by, seed=seed)
+        if total <= rows:
+            return self
+        return replace(self, frame=chosen.toDF(*self.columns), sample_of=total)
 
     def _fill(self, recoder: Recoder, folder: Path, drop: Sequence[str], last: Sequence[str]) -> None:
         """Write, and compare the packed keys of what was written with the planned ones."""
