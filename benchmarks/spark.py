@@ -12,20 +12,16 @@ the same of it. What the driver's Python takes is how far its memory rises above
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.processes import cpu, forget_peak, measure, serve, status
 from benchmarks.rows import KEYS, SENSITIVE, _codings, _taxonomies, generate
 
 GOAL = 1.2
@@ -106,20 +102,20 @@ def theirs(spark: Any, path: Path, out: Path, told: Callable[[str], None]) -> No
 SIDES = {"ours": ours, "theirs": theirs}
 
 
-def _steps(folder: Path, turns: int) -> None:
-    """Both sides in turn; prints what each turn took, one line of JSON."""
+def _turns(folder: Path) -> dict[str, Any]:
+    """Both sides in turn: what each took, turn by turn."""
     spark = _session()
     java = spark.sparkContext._gateway.proc.pid
     for side in (*SIDES, *SIDES):
         _step(spark, java, side, folder, "small")
     found = []
-    for turn in range(turns):
+    for turn in range(TURNS):
         order = list(SIDES) if turn % 2 == 0 else list(reversed(SIDES))
         found.append({side: _step(spark, java, side, folder, "rows") for side in order})
         if not _same(folder):
             raise RuntimeError("the two published tables differ")
-    print(json.dumps(found))
     spark.stop()
+    return {"turns": found}
 
 
 def _step(spark: Any, java: int, side: str, folder: Path, table: str) -> dict[str, float]:
@@ -128,31 +124,20 @@ def _step(spark: Any, java: int, side: str, folder: Path, table: str) -> dict[st
     gc.collect()
     spark.sparkContext._jvm.System.gc()
     found: dict[str, float] = {}
-    _forget_peak()
-    held, before = _memory("VmRSS"), [_cpu(java)]
+    forget_peak()
+    held, before = status("VmRSS"), [_cpu(java)]
 
     def told(phase: str) -> None:
         now = _cpu(java)
         found[phase], before[0] = now - before[0], now
 
     SIDES[side](spark, folder / f"{table}.parquet", out, told)
-    return found | {"python": _memory("VmHWM") - held, "java": _memory("VmHWM", java)}
+    return found | {"python": (status("VmHWM") - held) / 1e6, "java": status("VmHWM", java) / 1e6}
 
 
 def _cpu(java: int) -> float:
-    own = resource.getrusage(resource.RUSAGE_SELF)
     fields = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()
-    return own.ru_utime + own.ru_stime + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(what: str, process: int | str = "self") -> float:
-    """Megabytes of a process as Linux counts them."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1e3
-
-
-def _forget_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
+    return cpu() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _same(folder: Path) -> bool:
@@ -173,12 +158,12 @@ def main(rows: int = 10_000_000) -> list[dict[str, Any]]:
         folder = Path(name)
         generate(folder / "small.parquet", min(SMALL, rows))
         generate(folder / "rows.parquet", rows)
-        command = [sys.executable, "-m", "benchmarks.spark", "--folder", name, "--turns", str(TURNS)]
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True
-        )
-        found = json.loads(done.stdout.splitlines()[-1])
-    print(f"load {os.getloadavg()[0]:.1f}; turns: {json.dumps(found)}", file=sys.stderr)
+        told = measure("benchmarks.spark", "turns", folder, quiet=True)
+    found = told["turns"]
+    loads = f"load {told['load']:.1f} at the end; CPU s of each turn"
+    for what in ("count", "recode"):
+        each = [f"{turn['ours'][what]:.1f}/{turn['theirs'][what]:.1f}" for turn in found]
+        print(f"Spark, {what}: {loads}, ours/theirs: {', '.join(each)}")
     allowed = (PER_ROW * rows + BESIDE) / 1e6
     return [
         _row(f"Spark, rows to counts, {rows:,} rows, CPU s", found, "count", GOAL),
@@ -198,8 +183,4 @@ def _row(name: str, turns: list[dict[str, Any]], what: str, goal: float | None =
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--turns", type=int, required=True)
-    given = parser.parse_args()
-    _steps(given.folder, given.turns)
+    serve({"turns": _turns})
