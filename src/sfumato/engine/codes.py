@@ -53,7 +53,13 @@ def column_codes(
             chunk[j] = d.encode(batch.column(d.name))
         chunks.append(chunk)
         rows += len(batch)
-        check_values(dictionaries, [PUBLISHED] * len(names), source.memory, rows=rows)
+        check_values(
+            dictionaries,
+            [PUBLISHED] * len(names),
+            source.memory,
+            rows=rows,
+            way_out="leave the column out by --without",
+        )
         if reader.total is None:
             _check(source, rows, (CELL - chunk.itemsize) * len(names) + ROW, len(names))
         progress("reading", rows, reader.total)

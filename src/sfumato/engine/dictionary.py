@@ -118,7 +118,12 @@ class Dictionary:
 
 
 def check_values(
-    dictionaries: Sequence[Dictionary], each: Sequence[int], memory: Memory, *, rows: int
+    dictionaries: Sequence[Dictionary],
+    each: Sequence[int],
+    memory: Memory,
+    *,
+    rows: int,
+    way_out: str = "(unless it names the person) leave the column out by `role: identifier`",
 ) -> None:
     """Raise where the values of so many rows are more than can be told apart within the limit.
 
@@ -132,5 +137,5 @@ def check_values(
     memory.check(
         sum(needs) * 5 // 4,
         f"telling apart {worst.size - 1:,} values of column {shown(worst.name)}, in the first {rows:,} rows,",
-        "make its values fewer: round them beforehand, or leave the column out (`role: identifier`).",
+        f"round or shorten its values beforehand, or {way_out}.",
     )
