@@ -12,7 +12,7 @@ from sfumato.engine.spark.opened import Opened
 from sfumato.engine.spark.recoding import Recoder
 from sfumato.terms.cut import Cut
 from sfumato.terms.recoding import Recoding
-from sfumato.testing.engines import codings, published
+from sfumato.testing.engines import codings, published, recodings
 from spark.tables import frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -39,6 +39,19 @@ def test_rows_are_spread_by_the_plan_and_sorted_as_numbers(spark, tmp_path, monk
         assert list(zip(*read(path).values(), strict=True)) == known
     assert list(zip(*read(source.recode(finest)).values(), strict=True)) == known
     assert len(list((tmp_path / f"{1 << 16}.parquet").glob("part-*"))) == 2
+
+
+def test_rows_whose_first_column_no_plan_knows_are_sampled_by_spark(spark, tmp_path, monkeypatch):
+    """Then they are compared with the plan after they were sorted, when each is seen once."""
+    cells = {"n": [str(i * 37 % 50) for i in range(50)], "a": ["é", "e", None, "f", "z"] * 10}
+    source = open_source(frame(spark, cells))
+    root = next(recodings(source.count(codings(["a"]))))
+    monkeypatch.setattr(spreading, "ROWS", 10)
+    recoder = Recoder.of(Opened.of(source.frame), root)
+    assert recoder.spread(recoder.rows([])) is None
+    monkeypatch.setattr(Recoder, "check", lambda _: pytest.fail("the checksum differs"))
+    path = source.write(root, tmp_path / "out.parquet")
+    assert list(zip(*read(path).values(), strict=True)) == published(cells, root)
 
 
 def test_keys_are_sorted_in_place_where_their_counts_fit_beside_them():
