@@ -5,9 +5,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.terms import packing as packing_module
 from sfumato.terms.classes import Classes
 from sfumato.terms.cut import Cut
 from sfumato.terms.errors import BadTaxonomy, NotACut
@@ -103,3 +104,21 @@ def test_a_cut_that_misses_a_leaf_is_refused():
 def test_what_is_no_tree_is_refused(labels, parent):
     with pytest.raises(BadTaxonomy):
         Taxonomy.grow(labels, parent)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 9)), max_size=30), st.data())
+@settings(max_examples=150, deadline=None)
+def test_counted_keys_are_joined_like_in_python(rows, data):
+    words, block = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 5))
+    expected = Counter()
+    for first, second, count in rows:
+        expected[(first, second)[:words]] += count
+    packed = np.array([row[:words] for row in rows], np.int64).reshape(len(rows), words).T.copy()
+    counts = np.array([row[2] for row in rows], np.int32)
+    given_counts = counts.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing_module, "BLOCK", block)
+        keys, sums = sort_and_count(packed, counts)
+    assert list(zip(map(tuple, keys.T.tolist()), sums.tolist(), strict=True)) == sorted(expected.items())
+    assert sums.dtype == np.int64
+    assert np.array_equal(counts, given_counts)

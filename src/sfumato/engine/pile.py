@@ -26,7 +26,7 @@ Alike = Callable[[int, Dictionary], Table | None]
 JOINT = 1 << 16
 """Neighbouring columns are looked up together where they have no more combinations than this."""
 
-AGAIN, FRESH = 3, 7
+AGAIN, FRESH = 2, 6
 """Bytes that joining rows takes for each byte of those already counted, and of the new ones."""
 
 
@@ -82,8 +82,8 @@ class Pile:
 
     def _squeeze(self) -> None:
         """Make equal rows one; put them away, or make sure that they may stay."""
-        away = [chunk for chunk in self.chunks if isinstance(chunk.lines, Stored)]
         here = [chunk for chunk in self.chunks if not isinstance(chunk.lines, Stored)]
+        self.chunks = [chunk for chunk in self.chunks if isinstance(chunk.lines, Stored)]
         packing = Packing(tuple(d.size for d in self._dictionaries))
         tables = [self._representatives(j, d) for j, d in enumerate(self._dictionaries)]
         words, counts = sort_and_count(*repacked(here, packing, tables))
@@ -99,7 +99,7 @@ class Pile:
                 f"counting {held.length:,} different rows",
                 coarser(shown(wide.name)),
             )
-        self.chunks = [*away, held]
+        self.chunks.append(held)
         self._fresh, self._room = 0, self._room_beside(held)
 
     def _room_beside(self, held: Chunk) -> int:

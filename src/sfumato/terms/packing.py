@@ -87,7 +87,8 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
         keys = sorted_keys(packed)
     else:
         order = np.argsort(packed[0]) if len(packed) == 1 else np.lexsort(packed[::-1])
-        keys, counts = packed[:, order], counts[order]
+        keys, counts = packed[:, order], counts[order].astype(np.int64, copy=False)
+        del order
     rows = keys.shape[1]
     if rows == 0:
         return keys, np.zeros(0, dtype=np.int64)
@@ -96,10 +97,24 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
         span = slice(start, min(rows, start + BLOCK))
         before = slice(span.start - 1, span.stop - 1)
         np.any(keys[:, span] != keys[:, before], axis=0, out=fresh[span])
-    if counts is not None:
-        starts = np.flatnonzero(fresh)
-        return np.ascontiguousarray(keys[:, starts]), np.add.reduceat(counts, starts).astype(np.int64)
-    return _run_lengths(keys, fresh)
+    return _run_lengths(keys, fresh) if counts is None else _run_sums(keys, counts, fresh)
+
+
+def _run_sums(
+    keys: Words, counts: NDArray[np.int64], fresh: NDArray[np.bool_]
+) -> tuple[Words, NDArray[np.int64]]:
+    """Compress sorted keys and their counts in place."""
+    done = 0
+    for start in range(0, len(fresh), BLOCK):
+        here, some = np.flatnonzero(fresh[start : start + BLOCK]), counts[start : start + BLOCK]
+        before = int(here[0]) if len(here) else len(some)
+        if before:
+            counts[done - 1] += some[:before].sum()
+        if len(here):
+            counts[done : done + len(here)] = np.add.reduceat(some, here)
+            keys[:, done : done + len(here)] = keys[:, here + start]
+            done += len(here)
+    return _tight(keys, done), counts[:done] if done * 4 > len(counts) * 3 else counts[:done].copy()
 
 
 def _run_lengths(keys: Words, fresh: NDArray[np.bool_]) -> tuple[Words, NDArray[np.int64]]:
@@ -116,5 +131,10 @@ def _run_lengths(keys: Words, fresh: NDArray[np.bool_]) -> tuple[Words, NDArray[
         stop = min(distinct, start + BLOCK)
         after = lengths[stop] if stop < distinct else rows
         lengths[start:stop] = np.diff(lengths[start:stop], append=after)
+    return _tight(keys, distinct), lengths
+
+
+def _tight(keys: Words, distinct: int) -> Words:
+    """The first keys, without the memory of the others where that is worth a copy."""
     tight = keys[:, :distinct]
-    return (tight if distinct * 4 > rows * 3 and len(keys) == 1 else tight.copy()), lengths
+    return tight if distinct * 4 > keys.shape[1] * 3 and len(keys) == 1 else tight.copy()
