@@ -10,9 +10,10 @@ from sfumato.engine.spark import ordering, recoding, spreading
 from sfumato.engine.spark.collecting import in_order
 from sfumato.engine.spark.opened import Opened
 from sfumato.engine.spark.recoding import Recoder
+from sfumato.terms import packing
 from sfumato.terms.cut import Cut
 from sfumato.terms.recoding import Recoding
-from sfumato.testing.engines import codings, published, recodings
+from sfumato.testing.engines import codings, counted, decoded, published, recodings
 from spark.tables import frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -39,6 +40,19 @@ def test_rows_are_spread_by_the_plan_and_sorted_as_numbers(spark, tmp_path, monk
         assert list(zip(*read(path).values(), strict=True)) == known
     assert list(zip(*read(source.recode(finest)).values(), strict=True)) == known
     assert len(list((tmp_path / f"{1 << 16}.parquet").glob("part-*"))) == 2
+
+
+def test_keys_wider_than_a_word(spark, tmp_path, monkeypatch):
+    """With words of six bits every key takes several, on the way to the driver and through the sort."""
+    monkeypatch.setattr(packing, "WORD", 6)
+    rng = np.random.default_rng(6)
+    cells = {name: [["b", "a", "é", None, "A"][i] for i in rng.integers(0, 5, 60)] for name in "abs"}
+    source = open_source(frame(spark, cells))
+    coded = source.count(codings(["a", "b"], ["s"]))
+    assert coded.packing.words == 2 and decoded(coded) == counted(cells, codings(["a", "b"], ["s"]))
+    finest = Recoding.of_cuts(coded, {c.name: Cut.leaves(c.taxonomy) for c in coded.keys})
+    path = source.write(finest, tmp_path / "out.parquet")
+    assert list(zip(*read(path).values(), strict=True)) == published(cells, finest)
 
 
 def test_rows_whose_first_column_no_plan_knows_are_sampled_by_spark(spark, tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 import pytest
 
@@ -38,6 +40,17 @@ def test_the_same_rows_whatever_spark_does(spark):
     every = [repr((who,)) for who in CELLS["who"]]
     assert people == sorted(who for who in every if who in set(people)) and len(set(people)) > 40
     assert SparkSource(once).sampled(ROWS).sample_of is None
+
+
+def test_what_a_sample_suggests_is_counted_on_all_rows(spark):
+    source = SparkSource(spark.createDataFrame(pa.table(CELLS)))
+    for names in (["who"], ["who", "x"], ["same"]):
+        rows = [tuple(map(repr, row)) for row in zip(*(CELLS[name] for name in names), strict=True)]
+        groups = Counter(rows)
+        for k in (2, 4):
+            assert source.exposed(names, k=k) == sum(n for n in groups.values() if n < k)
+    with pytest.raises(BadData, match="lists"):
+        source.exposed(["terms"], k=2)
 
 
 def test_discovery_says_that_it_saw_a_sample(spark):

@@ -23,7 +23,7 @@ from sfumato.engine.spark.counting import count
 from sfumato.engine.spark.digest import digest
 from sfumato.engine.spark.opened import Opened
 from sfumato.engine.spark.recoding import Recoder
-from sfumato.engine.spark.sampling import sampled
+from sfumato.engine.spark.sampling import exposed, sampled
 from sfumato.engine.spark.surveying import survey
 from sfumato.engine.survey import DISTINCT, Survey
 from sfumato.engine.write import check_target
@@ -143,6 +143,13 @@ class SparkSource:
         if total <= rows:
             return self
         return replace(self, frame=chosen.toDF(*self.columns), sample_of=total)
+
+    def exposed(self, columns: Sequence[str], *, k: int) -> int:
+        """How many rows share their cells in these columns with fewer than `k`, themselves included.
+
+        All rows are read, in Spark: so is checked what a sample suggests. Missing cells are alike.
+        """
+        return exposed(self._opened, columns, k=k)
 
     def _fill(self, recoder: Recoder, folder: Path, drop: Sequence[str], last: Sequence[str]) -> None:
         """Write, and compare the packed keys of what was written with the planned ones."""

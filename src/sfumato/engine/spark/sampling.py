@@ -1,6 +1,11 @@
-"""A sample that is told by the rows themselves: no chance, no order, the same after a task ran twice."""
+"""A sample that is told by the rows themselves: no chance, no order, the same after a task ran twice.
+
+What it suggests about a set of columns is then counted on all rows, in Spark.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,6 +31,15 @@ def sampled(opened: Opened, rows: int, *, by: str | None, seed: int) -> tuple[Da
     cells = [_hashed(opened, name) for name in names]
     place = F.pmod(F.xxhash64(F.lit(seed).cast("long"), *cells), F.lit(STEPS))
     return opened.frame.where(place < F.lit(rows * STEPS // total)), total
+
+
+def exposed(opened: Opened, columns: Sequence[str], *, k: int) -> int:
+    """How many rows share their cells in these columns with fewer than k, themselves included."""
+    opened.refuse_nested(columns)
+    groups = opened.frame.groupBy(*(opened.at(name) for name in columns)).agg(F.count(F.lit(1)).alias("n"))
+    with asked("the count of exposed rows"):
+        found = groups.where(F.col("n") < k).agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
+    return int(found)
 
 
 def _hashed(opened: Opened, name: str) -> Column:
