@@ -14,7 +14,8 @@ from sfumato.attack import settling
 from sfumato.attack.correspondence import correspondence
 from sfumato.attack.settling import settle
 from sfumato.declare import worlds
-from sfumato.declare.equations import Equations, told_by
+from sfumato.declare.equations import Equations
+from sfumato.declare.fineness import told_by
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.worlds import Worlds
 from sfumato.kernels.filling import YES, fill, linked
@@ -60,7 +61,7 @@ def test_releases_that_tell_nothing_new_leave_all_worlds_as_they_are(chain):
     """Everybody is bound by fewer releases, and the worlds are the same, person by person."""
     found = chain_of(*chain)
     cells = [Meeting(found).cells(t) for t in range(len(found))]
-    system = Equations.of(found, cells)
+    system = Equations.of(Meeting(found))
     whole = [Meeting(found, every=True).cells(t) for t in range(len(found))]
     kinds = []
     for time, number in zip(system.times.tolist(), system.cells.tolist(), strict=True):
@@ -82,7 +83,7 @@ def test_a_release_tells_nothing_new_of_those_whom_a_finer_one_showed():
     people = [("x", 0, 1), ("y", 0, 2), ("x", 0, 3), ("y", 0, 4)]
     found = chain_of([tree], people, [root, leaves, root, leaves])
     assert told_by(found) == [-1, -1, 1, 1]
-    system = Equations.of(found, [Meeting(found).cells(t) for t in range(4)])
+    system = Equations.of(Meeting(found))
     assert system.binding == ((0, 1), (1,), (2, 3), (3,))
 
 
@@ -158,14 +159,15 @@ def test_every_target_has_exactly_what_some_world_gives_it(chain):
     found, truth = chain_of(*chain), exact(*chain)
     meeting = Meeting(found, every=True)
     solved = Worlds(meeting)
+    solved.find_out(np.arange(len(solved.most)), solved.patience())
+    least, most = solved.between()
+    assert least.tolist() == most.tolist()
+    every = [(time, row) for time, cells in enumerate(solved.cells) for row in cells.classes.tolist()]
     got = {}
-    for time in range(len(found)):
-        for row in meeting.cells(time).classes.tolist():
-            left = solved.left((time, tuple(row)))
-            shows = (tuple(found.releases[time + i].nodes[c].tolist()) for i, c in enumerate(row))
-            got[time, tuple(shows)] = left
+    for (time, row), left in zip(every, most.tolist(), strict=True):
+        shows = (tuple(found.releases[time + i].nodes[c].tolist()) for i, c in enumerate(row))
+        got[time, tuple(shows)] = left
     assert {cell: n for cell, n in got.items() if n} == truth
-    assert solved.left((0, (-1,) * len(found))) == 0
 
 
 @given(LONG, st.integers(1, 4), st.sampled_from([0, 5, 30, 10**6]))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.declare.equations import Placed
 from sfumato.declare.meeting import Meeting
-from sfumato.declare.worlds import ROUNDS, Patience, Worlds
+from sfumato.declare.worlds import Worlds, doubtful
 from sfumato.kernels.overlaps import NOTHING
 from sfumato.terms.chain import Chain, meet_of
 from sfumato.terms.errors import WrongCall
@@ -68,7 +68,7 @@ class Settled:
         """How many targets may or may not be such; without k, how many are not known exactly."""
         if k is None:
             return int((self.least < self.most).sum())
-        return int(_doubtful(self.least, self.most, k).sum())
+        return int(doubtful(self.least, self.most, k).sum())
 
     def per_class(self) -> dict[int, Counts]:
         """The fewest candidates of a target in each class: of those that are seen, else of the possible."""
@@ -90,12 +90,11 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
         worlds = Worlds(Meeting(chain))
     except WrongCall:
         return None
-    numbers = _numbers(worlds)
     patience = worlds.patience(PATIENCE)
     if k is not None:
-        _decide(worlds, numbers, k, patience)
-    worlds.find_out(np.arange(len(numbers)), patience)
-    least, most = _summed(worlds, numbers)
+        worlds.decide(k, patience)
+    worlds.find_out(np.arange(len(worlds.targets)), patience)
+    least, most = worlds.between()
     placed = {j: Placed(chain, chain.releases[j]) for j in range(len(chain))}
     found, end = [], 0
     for time, cells in enumerate(worlds.cells):
@@ -105,38 +104,6 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
         sizes = {j: len(chain.releases[j]) for j in ends}
         found.append(Settled(time, least[begin:end], most[begin:end], classes, sizes, bool(cells.phantom[0])))
     return found
-
-
-def _decide(worlds: Worlds, numbers: Counts, k: int, patience: Patience) -> None:
-    """Narrow targets until k lies between no more; the world that is found for one may settle others."""
-    for widest, tries in ROUNDS:
-        doubtful = _doubtful(*_summed(worlds, numbers), k)
-        worlds.narrow(np.flatnonzero(doubtful[numbers]), widest, patience)
-        for target in np.flatnonzero(doubtful).tolist():
-            begin, end = np.searchsorted(numbers, [target, target + 1]).tolist()
-            if _doubtful(worlds.least[begin:end].sum(), worlds.most[begin:end].sum(), k):
-                worlds.search(np.arange(begin, end), tries, patience)
-
-
-def _doubtful(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:
-    """Whether k lies between, or it is not known whether somebody can be where k cannot."""
-    doubtful: NDArray[np.bool_] = (least < k) & (most >= k) | (least == 0) & (most > 0)
-    return doubtful
-
-
-def _numbers(worlds: Worlds) -> Counts:
-    """Targets of all times are numbered in turn: the number of every entry's."""
-    begin = np.cumsum([0, *(len(cells.side) for cells in worlds.cells)]).astype(np.int64)
-    numbers: Counts = begin[worlds.equations.times] + worlds.equations.cells
-    return numbers
-
-
-def _summed(worlds: Worlds, numbers: Counts) -> tuple[Counts, Counts]:
-    count = sum(len(cells.side) for cells in worlds.cells)
-    least, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    np.add.at(least, numbers, worlds.least)
-    np.add.at(most, numbers, worlds.most)
-    return least, most
 
 
 def _pairs(chain: Chain) -> int:

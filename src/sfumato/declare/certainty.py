@@ -13,22 +13,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.declare.history import History
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.declare.swaps import Swaps, Targets
-from sfumato.declare.worlds import Worlds
+from sfumato.declare.worlds import Worlds, doubtful
 from sfumato.terms.chain import Chain, Side, place
-from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.packing import Packing
 
-PROGRAMS = 300
+PROGRAMS = 100
 """So many targets are solved by the integer program."""
 LOOKS = 1_000_000
 """So many looks at cells are taken for one of them."""
-LARGEST = 20_000
-"""Chains with more entries of cells than this, times releases, are too large for the integer program."""
+LARGEST, ALONE = 20_000, 2_000_000
+"""Chains with more entries of cells than this are too large for the integer program: with a next release,
+which is one of many that are tried, and without."""
+SMALL, WIDEST = 20_000, 200_000
+"""A program is small up to so many entries times sums, and not begun beyond so many."""
 
 
 @dataclass(frozen=True)
@@ -88,31 +91,34 @@ class Decider:
 
     def _decided(self, meeting: Meeting, standing: Sequence[int] = ()) -> Certainty:
         """The decision, given that the targets of some times have enough candidates."""
-        few, entries, doubtful = 0, 0, []
+        few, found = 0, []
         for cells in meeting.kept():
-            entries += len(cells.side.owner)
             there = _people_in(self.history, cells)
             asked = ~np.isin(cells.times, standing)
             known = (cells.left < self.k) & (there > 0) & asked
             few += int(known.sum())
             unsure = np.flatnonzero((cells.left > 0) & (there < self.k) & ~known & asked)
-            if len(unsure):
-                doubtful.append(Targets.of(cells, there).pick(unsure))
-        if few or not doubtful:
+            found.append(Targets.of(cells, there).pick(unsure))
+        targets = Targets.together(found)
+        if few or not len(targets):
             return Certainty(few, 0)
-        targets = Targets.together(doubtful)
         if len(meeting.chain) < 3:
             return Certainty(int((targets.most < self.k).sum()), 0)
-        return self._settled(meeting.chain, targets, entries)
+        largest = ALONE if meeting is self.earlier else LARGEST
+        return self._settled(_Programs(meeting, self.k, largest), targets)
 
-    def _settled(self, chain: Chain, targets: Targets, entries: int) -> Certainty:
-        """Targets that the bound leaves open: by swaps, then by the integer program; the narrowest first."""
-        low = targets.most < self.k
+    def _settled(self, programs: _Programs, targets: Targets) -> Certainty:
+        """Targets that the bound leaves open: by swaps, then by the integer program; the narrowest first.
+
+        Of the earlier releases alone, whose programs are mostly small, these are solved before.
+        """
+        if programs.meeting is self.earlier:
+            targets = targets.pick(programs.open_among(targets))
+        low, chain = targets.most < self.k, programs.meeting.chain
         empty, others = targets.pick(np.flatnonzero(low)), targets.pick(np.flatnonzero(~low))
         nobody = self._swaps.short(chain, empty, 1)
         if len(nobody) < len(empty):  # somebody can be where k cannot
             return Certainty(1, 0)
-        programs = _Programs(chain, self.k, entries)
         for i in nobody:
             if (answer := programs.answer(empty, i)) is not True:
                 return _refused(answer)
@@ -150,35 +156,47 @@ def _people_in(history: History, cells: Cells) -> Counts:
 
 
 class _Programs:
-    """Integer programs for single targets, as many as are allowed."""
+    """Integer programs for the targets of a chain, as many as are allowed."""
 
-    def __init__(self, chain: Chain, k: int, entries: int) -> None:
-        self.fits = entries * len(chain) <= LARGEST
-        self.chain = chain
+    def __init__(self, meeting: Meeting, k: int, largest: int) -> None:
+        self.meeting = meeting
         self.k = k
+        self.largest = largest
         self.solved = 0
-        self._worlds: Worlds | None = None
-        self._numbers: list[dict[tuple[int, ...], int]] = []
+
+    @cached_property
+    def _worlds(self) -> Worlds | None:
+        """`None`: the chain is too large."""
+        entries = sum(len(cells.side.owner) for cells in self.meeting.kept())
+        return Worlds(self.meeting) if entries <= self.largest and PROGRAMS else None
+
+    def open_among(self, targets: Targets) -> NDArray[np.intp]:
+        """The targets that are not known to have k candidates, once small programs are solved."""
+        worlds = self._worlds
+        if worlds is None:
+            return np.arange(len(targets))
+        asked = doubtful(*worlds.between(), self.k)
+        worlds.narrow(np.flatnonzero(asked[worlds.targets]), SMALL, Worlds.patience(LOOKS * PROGRAMS))
+        least, most = worlds.between()
+        number = self._numbers(targets)
+        return np.flatnonzero((least[number] < self.k) & (most[number] > 0))
 
     def answer(self, targets: Targets, i: int) -> bool | None:
         """Whether a target has k candidates, or can hold nobody; `None`: not found out."""
         self.solved += 1
-        if self.solved > PROGRAMS or not self.fits:
+        if self.solved > PROGRAMS or self._worlds is None:
             return None
-        if self._worlds is None:
-            try:
-                self._worlds = Worlds(Meeting(self.chain, every=True))
-            except WrongCall:
-                return None
-            self._numbers = [
-                {tuple(nodes): c for c, nodes in enumerate(side.nodes.tolist())}
-                for side in self.chain.releases
-            ]
-        time, nodes = int(targets.times[i]), targets.nodes[i].tolist()
-        leaf = [int(t.low[v]) for t, v in zip(self.chain.trees, nodes, strict=True)]
-        classes = []
-        for side, number in zip(self.chain.releases[time:], self._numbers[time:], strict=True):
-            shown = tuple(int(cut[x]) for cut, x in zip(side.node_of, leaf, strict=True))
-            classes.append(number[shown])
-        found = self._worlds.survivors((time, tuple(classes)), np.array([LOOKS], np.int64))
-        return None if found is None else not found or sum(found.values()) >= self.k
+        worlds, entries = self._worlds, self._worlds.entries_of(int(self._numbers(targets)[i]))
+        if np.any(worlds.equations.widths[worlds.equations.component[entries]] > WIDEST):
+            return None
+        worlds.find_out(entries, Worlds.patience(LOOKS))
+        least, most = int(worlds.least[entries].sum()), int(worlds.most[entries].sum())
+        if doubtful(np.array(least), np.array(most), self.k):
+            return None
+        return least >= self.k or not most
+
+    def _numbers(self, targets: Targets) -> Counts:
+        """Targets of all times are numbered in turn."""
+        begin = np.cumsum([0, *(len(cells.side) for cells in self.meeting.by_time)]).astype(np.int64)
+        found: Counts = begin[targets.times] + targets.cells
+        return found

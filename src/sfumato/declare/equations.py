@@ -9,34 +9,21 @@ time up to i is bound by j.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.meeting import Cells
+from sfumato.declare.fineness import told_by
+from sfumato.declare.meeting import Meeting
 from sfumato.kernels.filling import linked
-from sfumato.terms.chain import Chain, Side, meet_of, place
+from sfumato.terms.chain import Chain, Side, place
 from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.packing import Packing
 
 Longs = NDArray[np.int64]
-
-
-def told_by(chain: Chain) -> list[int]:
-    """For every release the last one before it that shows at least as much detail; -1: none does."""
-    return [
-        next((i for i in reversed(range(j)) if _as_fine(chain, chain.releases[i], side)), -1)
-        for j, side in enumerate(chain.releases)
-    ]
-
-
-def _as_fine(chain: Chain, one: Side, other: Side) -> bool:
-    cuts = zip(chain.trees, one.node_of, other.node_of, strict=True)
-    return all(bool(np.all(tree.depth[a] >= tree.depth[b])) for tree, a, b in cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +45,14 @@ class Equations:
     sums: Counts
 
     @classmethod
-    def of(cls, chain: Chain, cells: Sequence[Cells]) -> Equations:
-        """`cells[t]` are those of time t."""
+    def of(cls, meeting: Meeting) -> Equations:
+        """Those of a whole chain."""
+        chain, cells = meeting.chain, meeting.by_time
         told = told_by(chain)
+        later = [j for j, i in enumerate(told) if i >= 0]
+        added = dict(zip(later, meeting.newer([(told[j], j) for j in later]), strict=True))
         offsets = np.cumsum([0, *(len(side.owner) for side in chain.releases)])
-        sums = [_added(chain, i, j) for j, i in enumerate(told)]
+        sums = [added.get(j, side.counts) for j, side in enumerate(chain.releases)]
         binding = tuple(tuple(j for j in range(t, len(chain)) if told[j] < t) for t in range(len(chain)))
         placed = [Placed(chain, side) for side in chain.releases]
         through, lengths = [], []
@@ -80,17 +70,6 @@ class Equations:
             np.concatenate(through).astype(np.int32),
             np.concatenate(sums),
         )
-
-    def classes(self, time: int, owner: Codes) -> tuple[Longs, Codes]:
-        """Where the entries of each cell of a time begin, and its class in every release that binds it.
-
-        `owner` is the class of every entry of all releases.
-        """
-        here = np.flatnonzero(self.times == time)
-        first = np.flatnonzero(np.diff(self.cells[here], prepend=-1))
-        begin = here[:1] if len(here) else np.zeros(1, np.int64)
-        rows = self.through[self.start[here[first]][:, None] + np.arange(len(self.binding[time]))]
-        return np.append(begin + first, begin + len(here)).astype(np.int64), owner[rows]
 
     @cached_property
     def component(self) -> Codes:
@@ -158,15 +137,6 @@ class Placed:
         """For every entry of cells the one of the release."""
         number = self.classes(cells).astype(np.int64)
         return np.searchsorted(self._keys, number[cells.owner] * self._values + cells.values)
-
-
-def _added(chain: Chain, i: int, j: int) -> Counts:
-    """For every entry of release j the people who came after release i, which is as fine."""
-    side = chain.releases[j]
-    if i < 0:
-        return side.counts
-    met = meet_of(chain.trees, chain.releases[i], side)
-    return met.surplus(chain.releases[i], side)[met.other]
 
 
 def no_world() -> BadData:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.terms.chain import Side
+from sfumato.terms.chain import Chain, Side
 from sfumato.terms.taxonomy import Nodes, Taxonomy
 
 
@@ -33,6 +33,18 @@ class Fineness:
         if (one, other) not in self._known:
             self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
         return self._known[one, other]
+
+
+def told_by(chain: Chain) -> list[int]:
+    """For every release the last one before it that shows at least as much detail; -1: none does.
+
+    Whoever is in that one is counted there, and what they show in the later one follows.
+    """
+    fine = Fineness(chain.trees)
+    cut = [fine.number(side.node_of) for side in chain.releases]
+    return [
+        next((i for i in reversed(range(j)) if fine.is_finer(cut[i], cut[j])), -1) for j in range(len(chain))
+    ]
 
 
 def by_cut(sides: Sequence[Side]) -> list[list[int]]:

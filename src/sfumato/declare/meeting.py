@@ -261,28 +261,24 @@ class Meeting:
     def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[Side]:
         """For every release and time: the release with the counts that a person of the time can be behind."""
         bound = [self.before(t) if self.compose or j == t else [] for j, t in pairs]
-        self._find_newer([(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before])
+        asked = [(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before]
+        newer = dict(zip(asked, self.newer(asked), strict=True))
         found = []
         for (j, _), before in zip(pairs, bound, strict=True):
             side = self.chain.releases[j]
             counts = side.counts
             for i in before:
-                counts = np.minimum(counts, self._known_newer(i, j))
+                counts = np.minimum(counts, newer[i, j])
             kept = counts > 0
             some = replace(side, owner=side.owner[kept], values=side.values[kept], counts=counts[kept])
             found.append(some if before else side)
         return found
 
-    def _known_newer(self, i: int, j: int) -> Counts:
-        if self._shorter is not None and j < len(self._shorter.chain):
-            return self._shorter._known_newer(i, j)
-        return self._newer[i, j]
-
-    def _find_newer(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """For every entry of release j: the rows newer than release i in its block."""
+    def newer(self, pairs: Sequence[tuple[int, int]]) -> list[Counts]:
+        """For every pair (i, j) and entry of release j: the rows newer than release i in its block."""
         if self._shorter is not None:
-            self._shorter._find_newer([(i, j) for i, j in pairs if j < len(self._shorter.chain)])
-            pairs = [(i, j) for i, j in pairs if j >= len(self._shorter.chain)]
+            known = [(i, j) for i, j in dict.fromkeys(pairs) if j < len(self._shorter.chain)]
+            self._newer.update(zip(known, self._shorter.newer(known), strict=True))
         groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for i, j in dict.fromkeys(pairs):
             if (i, j) not in self._newer:
@@ -291,6 +287,7 @@ class Meeting:
             ends = np.cumsum([len(self.chain.releases[j].owner) for _, j in group])
             for part in np.split(np.arange(len(group)), np.flatnonzero(np.diff(ends // TOGETHER)) + 1):
                 self._compare([group[n] for n in part.tolist()])
+        return [self._newer[pair] for pair in pairs]
 
     def _compare(self, pairs: Sequence[tuple[int, int]]) -> None:
         """Find what is newer, for pairs of releases with the same two cuts."""

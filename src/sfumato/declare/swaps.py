@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.fineness import Fineness, by_cut
+from sfumato.declare.fineness import by_cut, told_by
 from sfumato.declare.history import History
 from sfumato.declare.meeting import Cells
 from sfumato.kernels.swapping import first_short
@@ -28,11 +28,12 @@ PATIENCE = 100_000
 class Targets:
     """Targets of several times: a node per key column, the refined bound, and the people who are there.
 
-    Entry e of target i, `begin[i] <= e < begin[i + 1]`, says that at most `bound[e]` people with the matching
-    value `values[e]` can be there.
+    Target i is number `cells[i]` among those of its time. Its entries e, `begin[i] <= e < begin[i + 1]`,
+    say that at most `bound[e]` people with the matching value `values[e]` can be there.
     """
 
     times: Codes
+    cells: Codes
     nodes: Codes
     most: Counts
     there: Counts
@@ -45,8 +46,9 @@ class Targets:
 
     @classmethod
     def of(cls, cells: Cells, there: Counts) -> Targets:
-        side = cells.side
-        return cls(cells.times, side.nodes, cells.left, there, side.start, side.values, side.counts)
+        side, times = cells.side, cells.times
+        number = (np.arange(len(times)) - np.searchsorted(times, times)).astype(np.int32)
+        return cls(times, number, side.nodes, cells.left, there, side.start, side.values, side.counts)
 
     @classmethod
     def together(cls, parts: Sequence[Targets]) -> Targets:
@@ -54,6 +56,7 @@ class Targets:
         begins = [p.begin[:-1] + end for p, end in zip(parts, ends[:-1], strict=True)]
         return cls(
             np.concatenate([p.times for p in parts]),
+            np.concatenate([p.cells for p in parts]),
             np.concatenate([p.nodes for p in parts]),
             np.concatenate([p.most for p in parts]),
             np.concatenate([p.there for p in parts]),
@@ -66,9 +69,16 @@ class Targets:
         lengths = np.diff(self.begin)[which]
         begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         entries = np.repeat(self.begin[:-1][which] - begin[:-1], lengths) + np.arange(begin[-1])
-        times, nodes, most, there = self.times, self.nodes, self.most, self.there
-        values, bound = self.values[entries], self.bound[entries]
-        return Targets(times[which], nodes[which], most[which], there[which], begin, values, bound)
+        return Targets(
+            self.times[which],
+            self.cells[which],
+            self.nodes[which],
+            self.most[which],
+            self.there[which],
+            begin,
+            self.values[entries],
+            self.bound[entries],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,18 +194,11 @@ def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
 
 def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
     """By cut and time: the first release from then on that has the cut, and the first time of which that is
-    so; -1 where people of that time are told nothing by it, since an earlier release is as fine.
-
-    Whoever is in that earlier release is counted there, and what they show in the later one follows.
-    """
-    fine = Fineness(chain.trees)
-    cut = [fine.number(side.node_of) for side in chain.releases]
+    so; -1 where people of that time are told nothing by it."""
+    told = told_by(chain)
     first = np.full((len(groups), len(chain)), -1, np.int32)
     since = np.zeros((len(groups), len(chain)), np.int32)
     for c, releases in enumerate(groups):
         for j in releases:
-            begin = j
-            while begin > 0 and not fine.is_finer(cut[begin - 1], cut[j]):
-                begin -= 1
-            first[c, begin : j + 1], since[c, begin : j + 1] = j, begin
+            first[c, told[j] + 1 : j + 1], since[c, told[j] + 1 : j + 1] = j, told[j] + 1
     return first, since

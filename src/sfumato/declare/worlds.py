@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from sfumato.declare.meeting import Cells, Meeting
 from sfumato.kernels.filling import NO, YES, fill
 from sfumato.kernels.simplex import NONE, raise_all
 from sfumato.terms.chain import Side
-from sfumato.terms.microdata import Codes, Counts
+from sfumato.terms.microdata import Counts
 
 STEPS = 5_000_000
 """So many looks at cells, over all values of a target and all numbers that are tried; then it gives up."""
@@ -33,9 +34,6 @@ search of a world with a certain number in one entry."""
 Patience = NDArray[np.int64]
 """What is left of the steps, a single number."""
 
-Cell = tuple[int, tuple[int, ...]]
-"""The time somebody came, and their class in every release from then on."""
-
 
 class Worlds:
     """How many people can be in cells of a chain.
@@ -46,11 +44,9 @@ class Worlds:
 
     def __init__(self, meeting: Meeting) -> None:
         self.cells: Sequence[Cells] = meeting.by_time
-        self.equations = Equations.of(meeting.chain, self.cells)
+        self.equations = Equations.of(meeting)
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
-        self._owner = np.concatenate([side.owner for side in meeting.chain.releases])
-        self._classes: dict[int, tuple[Counts, Codes]] = {}
         unused = np.ones(len(self.equations.sums), bool)
         unused[self.equations.through] = False
         if self.equations.sums[unused].any():
@@ -148,27 +144,37 @@ class Worlds:
             )
         return found
 
-    def left(self, cell: Cell) -> int | None:
-        """The sum over the values of the most people that some world has in the cell; `None`: not found."""
-        found = self.survivors(cell)
-        return None if found is None else sum(found.values())
+    @cached_property
+    def targets(self) -> Counts:
+        """Targets of all times are numbered in turn: the number of every entry's."""
+        begin = np.cumsum([0, *(len(cells.side) for cells in self.cells)]).astype(np.int64)
+        found: Counts = begin[self.equations.times] + self.equations.cells
+        return found
 
-    def survivors(self, cell: Cell, patience: Patience | None = None) -> dict[int, int] | None:
-        """For every value, the most people that some world has in the cell, where that is anybody."""
-        entries = self._entries(cell)
-        patience = self.patience() if patience is None else patience
-        self.find_out(entries, patience)
-        if np.any(self.least[entries] < self.most[entries]):
-            return None
-        found = zip(self.equations.values[entries].tolist(), self.most[entries].tolist(), strict=True)
-        return {value: most for value, most in found if most}
+    def between(self) -> tuple[Counts, Counts]:
+        """For every target, how many candidates it has at least and at most, as far as is known."""
+        count = sum(len(cells.side) for cells in self.cells)
+        least, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        np.add.at(least, self.targets, self.least)
+        np.add.at(most, self.targets, self.most)
+        return least, most
 
-    def _entries(self, cell: Cell) -> NDArray[np.intp]:
-        """The entries of a cell that is given by its classes in all releases from its time on."""
-        time, classes = cell
-        if time not in self._classes:
-            self._classes[time] = self.equations.classes(time, self._owner)
-        first, found = self._classes[time]
-        binding = [classes[j - time] for j in self.equations.binding[time]]
-        here = np.flatnonzero((found == binding).all(axis=1))
-        return np.arange(first[here[0]], first[here[0] + 1]) if len(here) else np.zeros(0, np.intp)
+    def entries_of(self, target: int) -> NDArray[np.intp]:
+        """The entries of a target."""
+        return np.arange(*np.searchsorted(self.targets, [target, target + 1]).tolist())
+
+    def decide(self, k: int, patience: Patience) -> None:
+        """Narrow targets until k lies between no more; the world that is found for one may settle others."""
+        for widest, tries in ROUNDS:
+            open_ones = doubtful(*self.between(), k)
+            self.narrow(np.flatnonzero(open_ones[self.targets]), widest, patience)
+            for target in np.flatnonzero(open_ones).tolist():
+                entries = self.entries_of(target)
+                if doubtful(self.least[entries].sum(), self.most[entries].sum(), k):
+                    self.search(entries, tries, patience)
+
+
+def doubtful(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:
+    """Whether k lies between, or it is not known whether somebody can be where k cannot."""
+    found: NDArray[np.bool_] = (least < k) & (most >= k) | (least == 0) & (most > 0)
+    return found
