@@ -44,6 +44,15 @@ def test_swaps_never_promise_too_much(chain, k):
     assert said is truth or said is None
 
 
+@given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=1)), st.integers(2, 3))
+def test_programs_alone_decide_tiny_chains(chain, k):
+    """What is decided of earlier releases by programs may stand only where their people are closed off."""
+    truth = min(exact(*chain).values()) >= k
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swaps, "PATIENCE", 0)
+        assert decide(*history_and_side(*chain), k).holds is truth
+
+
 BITS = [two("0", "1") for _ in range(3)]
 CUBE = [
     (*cell, 0, 1)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.declare.fineness import told_by
 from sfumato.declare.history import History
 from sfumato.declare.meeting import Cells, Meeting
 from sfumato.declare.swaps import Swaps, Targets
@@ -66,23 +67,28 @@ class Decider:
     def decide(self, side: Side) -> Certainty:
         """Whether every target of the earlier releases and this one together keeps at least k candidates.
 
-        A release tells nothing more of people who are in an earlier one that is as fine. Whoever is swapped
-        into a target is in the releases that bind it: where all of those people are in that earlier one, what
-        was decided beside the earlier releases still stands.
+        A release tells nothing more of people who are in an earlier one that is as fine. Where a chain is
+        *closed*, all later releases are of that kind for everybody up to there: their worlds are those of the
+        releases so far, and what was decided about them still stands.
         """
         meeting = self.earlier.followed_by(side)
         count = len(self.history.sides)
         told = meeting.as_fine_before(count)
-        standing = [t for t in range(count) if self._bound_until[t] <= told]
+        standing = [t for t in range(count) if self._closed_at[t] <= told]
         if standing and self._before.holds is not True:
             standing = []
         return self._decided(meeting, standing)
 
     @cached_property
-    def _bound_until(self) -> list[int]:
-        """The last release that binds people of each time."""
-        count = len(self.history.sides)
-        return [max([t, *self.earlier.later(t, count)]) for t in range(count)]
+    def _closed_at(self) -> list[int]:
+        """For every time the first release from then on at which the chain is closed."""
+        told, found, least = told_by(self.earlier.chain), [], len(self.history.sides)
+        at = least
+        for i in reversed(range(least)):
+            at = i if least >= i else at
+            found.append(at)
+            least = min(least, told[i])
+        return found[::-1]
 
     @cached_property
     def _before(self) -> Certainty:
