@@ -71,6 +71,8 @@ class Decider:
         *closed*, all later releases are of that kind for everybody up to there: their worlds are those of the
         releases so far, and what was decided about them still stands.
         """
+        if self.k == 1:  # whoever can be there is a candidate
+            return Certainty(0, 0)
         meeting = self.earlier.followed_by(side)
         count = len(self.history.sides)
         told = meeting.as_fine_before(count)

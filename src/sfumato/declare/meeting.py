@@ -198,6 +198,9 @@ class Meeting:
         """All feasible targets of all times, oldest first among those that the same cuts bind."""
         count = len(self.chain)
         if self._shorter is None:
+            bound = [(t, self.before(t), [t, *self.later(t, count)]) for t in range(count)]
+            pairs = [(i, j) for t, old, new in bound for j in new if self.compose or j == t for i in old]
+            self.newer(pairs)  # together there are fewer kinds of pairs than bundle by bundle
             return [self._from_start(times, count) for times in self._alike(count)]
         found = []
         for cells in self._shorter.kept():
