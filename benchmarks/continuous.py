@@ -25,7 +25,6 @@ from sfumato.declare.promises import Continuous, KAnonymity
 from sfumato.protect.search import Aim
 from sfumato.protect.top_down import top_down
 from sfumato.terms.chain import Chain, meet_of
-from sfumato.terms.cut import Cut
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Column, Microdata, Role
 from sfumato.terms.promise import Promises
