@@ -109,7 +109,8 @@ def judged_beside(
             f"next to the earlier releases fewer than {found.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
-    return {"FA": found.FA, "BA": found.BA}
+    # What the judge cannot decide was proved on the data, whose holder knows one world.
+    return {"FA": found.FA, "BA": found.BA, **({"open": found.open} if found.open else {})}
 
 
 def _compare(file: Path, imprint: Imprint) -> None:
