@@ -224,3 +224,50 @@ def test_a_later_release_is_not_decided_by_its_file_alone(tmp_path):
     plan.apply(upto("2026-02")).write_csv(file)
     [verdict] = recheck(file, beside(Policy.from_dict(WORDS), [first]))
     assert verdict.holds is None and "earlier releases" in verdict.reason
+
+
+MONTHS = ("2026-01", "2026-02", "2026-03")
+
+
+def kept_in(folder):
+    return f"sqlite:///{folder}/ledger.db"
+
+
+def released(month, folder):
+    return sf.release(upto(month), WORDS, ledger=kept_in(folder), into=folder / month)
+
+
+def test_what_is_signed_is_what_is_left_beside_the_earlier_releases(tmp_path):
+    """Not the smallest class of the file alone."""
+    for month in MONTHS:
+        record = released(month, tmp_path).record
+    [told] = record.verdicts
+    least = min(record.figures["FA"], record.figures["BA"])
+    assert told["measured"] == least < sf.protect(upto(MONTHS[-1]), WORDS).verdicts[0].measured
+    assert told["reason"] == "beside 2 earlier releases" and told["margin"] == str(least - 4)
+    signed = json.loads((tmp_path / MONTHS[-1] / "certificate.json").read_text(encoding="utf-8"))
+    assert json.dumps(told["measured"]) in json.dumps(signed)
+    [kept] = [r for r in sf.Ledger(kept_in(tmp_path), readonly=True).history("main") if r.sequence == 3]
+    assert kept.verdicts == [told]
+
+
+def test_a_file_beside_a_ledger_is_told_the_same(tmp_path):
+    from sfumato.journey import protect_file
+
+    for month in MONTHS[:2]:
+        released(month, tmp_path)
+    ledger = kept_in(tmp_path)
+    _, [verdict] = protect_file(upto(MONTHS[2]), WORDS, tmp_path / "third.csv", against=ledger)
+    found = sf.audit(tmp_path / "third.csv", WORDS, against=ledger)
+    assert verdict.holds and found.verdicts[0].measured == verdict.measured
+
+
+def test_what_the_tables_leave_open_is_said(tmp_path, monkeypatch):
+    """The plan proved it on the data; the judge, who has no patience here, cannot."""
+    for month in MONTHS[:2]:
+        released(month, tmp_path)
+    monkeypatch.setattr("sfumato.attack.settling.PATIENCE", 0)
+    record = released(MONTHS[2], tmp_path).record
+    [told] = record.verdicts
+    assert told["holds"] is True and record.figures["open"] > 0
+    assert "proved on the data" in told["reason"] and "not settled from the tables alone" in told["reason"]

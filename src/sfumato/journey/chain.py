@@ -13,13 +13,15 @@ from sfumato.declare.recipients import Coalition
 from sfumato.declare.term_rule import forms_of
 from sfumato.engine import open_source
 from sfumato.protect.plan import Plan
+from sfumato.terms.card import several
 from sfumato.terms.errors import BadData, RefusedByHistory
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.promise import BesideEarlier
+from sfumato.terms.verdict import Verdict
 
 if TYPE_CHECKING:
     from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.record import Check, Record
+    from sfumato.release.ledger.record import Check, Compared, Record
 
 
 def looks_back(policy: Policy) -> bool:
@@ -63,7 +65,7 @@ def memory_of(plan: Plan) -> Mapping[str, Any] | None:
 def beside_own(policy: Policy) -> Check:
     """The check of a recipient's version: against what they got earlier, and of its bytes."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | None:
+    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
         if looks_back(policy):
             return beside_history(policy)(own, record)
@@ -78,7 +80,7 @@ def beside_own(policy: Policy) -> Check:
 def beside_history(policy: Policy) -> Check:
     """The check of a release against all earlier ones of its chain, from what is remembered of each."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | None:
+    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
         if not looks_back(policy):
             if history:
                 raise RefusedByHistory(
@@ -94,11 +96,14 @@ def beside_history(policy: Policy) -> Check:
 
 def judged_beside(
     files: Sequence[Path], imprint: Imprint, earlier: Sequence[Imprint], policy: Policy
-) -> Mapping[str, Any] | None:
+) -> Compared | None:
     """What is left to everybody beside the earlier releases; raises where that is too little.
 
-    `files` are the written ones, read again here: they must leave the imprint that is judged.
+    `files` are the written ones, read again here: they must leave the imprint that is judged. Of what the
+    published tables leave open, k candidates were proved on the data: whoever holds them knows a world.
     """
+    from sfumato.release.ledger.record import Compared  # noqa: PLC0415  # as above
+
     for file in files:
         _compare(file, imprint)
     if not earlier:
@@ -109,8 +114,16 @@ def judged_beside(
             f"next to the earlier releases fewer than {found.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
-    # What the judge cannot decide was proved on the data, whose holder knows one world.
-    return {"FA": found.FA, "BA": found.BA, **({"open": found.open} if found.open else {})}
+    reason = f"beside {several(len(earlier), 'earlier release')}"
+    if found.open:
+        reason += f"; proved on the data, {several(found.open, 'target')} not settled from the tables alone"
+    verdicts = tuple(
+        Verdict(str(promise), True, found.least, found.k or 1, evidence=promise.evidence, reason=reason)
+        for promise in policy.promises
+        if isinstance(promise, BesideEarlier)
+    )
+    figures = {"FA": found.FA, "BA": found.BA, **({"open": found.open} if found.open else {})}
+    return Compared(figures, verdicts)
 
 
 def _compare(file: Path, imprint: Imprint) -> None:

@@ -28,7 +28,7 @@ from sfumato.terms.progress import Progress
 if TYPE_CHECKING:
     from sfumato.release.issue import Prepared
     from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.record import Record
+    from sfumato.release.ledger.record import Compared, Record
     from sfumato.release.override import Override
 
 
@@ -75,7 +75,7 @@ class Handing:
             known |= set(_known_trees([one.trees]))
         return made
 
-    def check(self, history: Sequence[Record], record: Record) -> Mapping[str, Any] | None:
+    def check(self, history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
             return beside_own(self._assigned[record.recipient].policy)(history, record)

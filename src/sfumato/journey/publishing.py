@@ -80,8 +80,9 @@ def protect_file(
         shared = target.parent if _is_spark(data) else None
         with private_folder(shared or limit_of(data).spill, hidden=shared is not None) as private:
             verdicts = judged(staged, data, plan, meant, private=private, progress=told)
-        if known:
-            judged_beside([staged], plan.imprint, known, meant)
+        if found := judged_beside([staged], plan.imprint, known, meant) if known else None:
+            again = {verdict.promise: verdict for verdict in found.verdicts}
+            return tuple(again.get(verdict.promise, verdict) for verdict in verdicts)
         return verdicts
 
     with keeping(kept_at(target)) as stage:

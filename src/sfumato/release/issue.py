@@ -17,7 +17,7 @@ from sfumato.release import manifest, staging
 from sfumato.release.disk import digest_of, store, wipe
 from sfumato.release.ledger.entry import Entry
 from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Check, Record
+from sfumato.release.ledger.record import Check, Compared, Record
 from sfumato.release.receipt import Receipt
 from sfumato.release.recovery import recover
 from sfumato.release.steps import Step, nothing, uninterrupted
@@ -194,11 +194,14 @@ def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
 
 
 def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]) -> Record:
-    """The release next to all earlier ones of its chain; checks raise, or add figures."""
-    figures = dict(record.figures)
+    """The release next to all earlier ones of its chain; checks raise, add figures, or judge again."""
+    figures, verdicts = dict(record.figures), {told["promise"]: told for told in record.verdicts}
     for check in checks:
-        figures.update(check(history, record) or {})
-    return replace(record, figures=figures)
+        found = check(history, record) or {}
+        more = found if isinstance(found, Compared) else Compared(found)
+        figures.update(more.figures)
+        verdicts.update({told["promise"]: told for told in _documents(more.verdicts)})
+    return replace(record, figures=figures, verdicts=list(verdicts.values()))
 
 
 def _commit(

@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.release.ledger.entry import RELEASE, Entry
 from sfumato.release.ledger.sealing import canonical, digest
+from sfumato.terms.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,17 @@ PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
 KEPT = ("taxonomies", "cuts", "trees", "override", "event", "place", "figures")
 """What stays in the ledger. Entries that are older than one of these names lack it."""
 
-Check = Callable[[Sequence[Record], Record], Mapping[str, Any] | None]
+
+@dataclass(frozen=True)
+class Compared:
+    """What came of holding a release against earlier ones: more figures, and verdicts that take the place of
+    those on the file alone."""
+
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    verdicts: tuple[Verdict, ...] = ()
+
+
+Check = Callable[[Sequence[Record], Record], Mapping[str, Any] | Compared | None]
 """Holds a release against the earlier ones of its chain; raises `RefusedByHistory`, or gives more figures."""
 
 
