@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,20 +19,28 @@ SOAK = os.environ.get("SFUMATO_HYPOTHESIS") == "soak"
 
 
 def report(name, told):
-    """In a soak, what came of a scenario is kept."""
+    """In a soak, what came of a scenario is kept, with the day and the commit."""
     if place := os.environ.get("SFUMATO_SOAK_REPORT"):
         with Path(place).open("a", encoding="utf-8") as file:
-            file.write(f"{name}: {json.dumps(told)}\n")
+            file.write(f"{datetime.now(UTC):%Y-%m-%d} {_commit()} {name}: {json.dumps(told)}\n")
+
+
+@cache
+def _commit():
+    """Which version this is; a `+` where it was changed since. None in a copy without its history."""
+    asked = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    told = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False)
+    return told.stdout.strip() or "-"
 
 
 @pytest.fixture
 def stage(tmp_path):
     """Play a scenario in a process of its own; what it told."""
 
-    def play(scenario, count=0, *, home=tmp_path, url=None):
+    def play(scenario, count=0, *, script="stage.py", home=tmp_path, url=None):
         folder = home / "out"
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, HERE / "stage.py", scenario, folder]
+        command = [sys.executable, HERE / script, scenario, folder]
         command += [url or f"sqlite:///{home}/ledger.db", home / "ledger.db.key", count]
         variables = {
             **os.environ,

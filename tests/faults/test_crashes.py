@@ -36,8 +36,8 @@ def test_a_release_in_three_versions_is_there_in_all_or_in_none(stage, tmp_path)
 def test_killed_at_random_moments(stage, times):
     count = times(10, 100)
     told = stage("moments", count)
-    assert told["killed"] + told["came too late"] == count
-    assert told["killed"] > count // 2
+    assert told["killed"] == count
+    assert told["of these published"] < count
 
 
 def test_interrupted_at_every_step(stage):

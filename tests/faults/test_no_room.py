@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from faults.conftest import report
 from faults.made_up import check_all, release
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.terms.errors import LedgerConflict, Unfinished, WrongCall
@@ -57,24 +58,27 @@ def test_the_ledger_is_locked_from_the_start(place):
     held = lock(url)
     with pytest.raises(LedgerConflict) as refused:
         release(ledger, out / "one")
-    assert refused.value.exit_code == 4
     assert list(out.iterdir()) == []
     held.rollback()
     release(ledger, out / "one")
-    assert check_all(url, None, out) == 1
+    told = {"code": refused.value.exit_code, "after the next release": check_all(url, None, out)}
+    report("SQLite locked from the start", told)
+    assert told == {"code": 4, "after the next release": 1}
 
 
 def test_the_ledger_is_locked_at_the_commit(place):
     """The ledger cannot be asked whether it counts: nothing is thrown away until it can."""
     url, out = place
     ledger, held = Ledger(url, patience=0.1), []
-    with pytest.raises(Unfinished):
+    with pytest.raises(Unfinished) as refused:
         release(ledger, out / "one", at=lambda step: step == "ready" and held.append(lock(url)))
     assert not (out / "one").exists()
     held[0].rollback()
-    assert check_all(url, None, out) == 0
+    told = {"code": refused.value.exit_code, "recovered": check_all(url, None, out)}
     release(ledger, out / "one")
-    assert check_all(url, None, out) == 1
+    told["after the next release"] = check_all(url, None, out)
+    report("SQLite locked at the commit", told)
+    assert told == {"code": 4, "recovered": 0, "after the next release": 1}
 
 
 def test_a_lock_that_is_given_back_in_time_is_waited_for(place):
@@ -87,7 +91,9 @@ def test_a_lock_that_is_given_back_in_time_is_waited_for(place):
             threading.Timer(0.3, held[0].rollback).start()
 
     release(Ledger(url), out / "one", at=take)
-    assert check_all(url, None, out) == 1
+    entered = check_all(url, None, out)
+    report("SQLite locked at the commit, and given back in time", {"entered": entered})
+    assert entered == 1
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])

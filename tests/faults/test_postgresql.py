@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from faults.conftest import report
 from faults.made_up import check_all, release, release_to_three
 from faults.postgresql import Wire
 from sfumato.cli.main import run
@@ -48,7 +49,9 @@ def test_stopped_and_back_again(place, cluster, step):
     stop, stopped = _stopper(cluster, step)
     release(Ledger(url, key=key), out / "one", at=stop)
     assert stopped
-    assert check_all(url, key, out) == 1
+    entered = check_all(url, key, out)
+    report(f"PostgreSQL stopped at the step {step}, and back again", {"entered": entered})
+    assert entered == 1
 
 
 @pytest.mark.parametrize("step", ["entered", "committed"])
@@ -69,9 +72,12 @@ def test_stopped_for_long(place, cluster, monkeypatch, step):
     else:
         release(ledger, out / "one", at=stop)
     cluster.start()
-    assert check_all(url, key, out) == (step == "committed")
+    entered = [check_all(url, key, out)]
     release(ledger, out / "two")
-    assert check_all(url, key, out) == 1 + (step == "committed")
+    entered.append(check_all(url, key, out))
+    told = {"recovered": entered[0], "after the next release": entered[1]}
+    report(f"PostgreSQL stopped for long at the step {step}", told)
+    assert entered == ([1, 2] if step == "committed" else [0, 1])
 
 
 def test_the_answer_to_the_commit_is_lost(place, cluster):
@@ -84,9 +90,10 @@ def test_the_answer_to_the_commit_is_lost(place, cluster):
             wire.armed = step == "entered"
 
         receipt = release(ledger, out / "one", at=arm)
-    assert wire.cuts == 1
     assert receipt.record.sequence == 1
-    assert check_all(url, key, out) == 1
+    told = {"answers lost": wire.cuts, "entered": check_all(url, key, out)}
+    report("PostgreSQL has committed, and its answer is lost", told)
+    assert told == {"answers lost": 1, "entered": 1}
 
 
 def test_opening_while_somebody_else_releases(place, monkeypatch):
@@ -113,6 +120,13 @@ def test_killed_at_every_step(stage, cluster):
     assert list(told.values()) == [int(i >= STEPS.index("committed")) for i in range(len(STEPS))]
 
 
+def test_killed_at_random_moments(stage, times, cluster):
+    count = times(5, 100)
+    told = stage("moments", count, url=cluster.database("moments"))
+    assert told["killed"] == count
+    assert told["of these published"] < count
+
+
 @pytest.mark.parametrize("step", ["staged", "entered", "committed"])
 def test_stopped_with_three_versions(place, cluster, step):
     url, key, out, _ = place
@@ -120,7 +134,9 @@ def test_stopped_with_three_versions(place, cluster, step):
     stop, stopped = _stopper(cluster, step)
     release_to_three(Ledger(url, key=key), out / "one", at=stop)
     assert stopped
-    assert check_all(url, key, out) == 3
+    entered = check_all(url, key, out)
+    report(f"PostgreSQL stopped at the step {step} of a release in three versions", {"entered": entered})
+    assert entered == 3
 
 
 def test_an_auditor_reads_and_cannot_write(place, cluster):

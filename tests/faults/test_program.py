@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import sqlite3
@@ -62,31 +63,53 @@ def touched(place, url, number, *, step="-", limit=0, key=None):
     return subprocess.run(call, capture_output=True, check=False).returncode
 
 
-def test_killed_at_random_moments(place, times):
-    """From the start, or once something has been staged."""
-    url, out = f"sqlite:///{place}/ledger.db", place / "out"
-    begun = time.monotonic()
-    subprocess.run(command(place, url, "first"), check=True, capture_output=True)
+def at_random_moments(place, url, count, key=None):
+    """From the start, or once something has been staged; until so many have met the program at work."""
+    out, begun = place / "out", time.monotonic()
+    subprocess.run(command(place, url, "first", key=key), check=True, capture_output=True)
     usual, published = time.monotonic() - begun, 1
-    chance, told = random.Random(5), {"killed": 0, "published": 0, "came too late": 0}
-    for number in range(times(2, 100)):
+    chance = random.Random(5)
+    told = {"killed": 0, "of these while staged": 0, "of these published": 0, "came too late": 0}
+    for number in itertools.count():
         late = number % 2 == 0
-        with subprocess.Popen(
-            command(place, url, number), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as program:
+        call = command(place, url, number, key=key)
+        with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
             begun = time.monotonic()
             while late and not list(out.glob(".staged-*")) and program.poll() is None:
                 assert time.monotonic() < begun + 60
                 time.sleep(0.005)
             time.sleep(chance.uniform(0, 0.2 if late else usual))
             program.kill()
-        now = check_all(url, None, out)
+        staged = bool(list(out.glob(".staged-*")))
+        now = check_all(url, key, out)
         assert (out / f"r{number}").exists() == (now > published)
-        told["killed" if program.returncode else "came too late"] += 1
-        told["published"] += now - published
+        assert program.returncode in (0, -signal.SIGKILL)
+        if program.returncode:
+            told["killed"] += 1
+            told["of these while staged"] += staged
+            told["of these published"] += now - published
+        else:
+            told["came too late"] += 1
+            assert now > published
+        assert told["came too late"] <= 2 * count + 10
+        if told["killed"] == count:
+            return told
         published = now
-    report("sfumato release killed at random moments", told)
-    assert told["killed"] > 0
+    raise AssertionError
+
+
+def test_killed_at_random_moments(place, times):
+    count = times(2, 100)
+    told = at_random_moments(place, f"sqlite:///{place}/ledger.db", count)
+    report("sfumato release killed at random moments, on SQLite", told)
+    assert told["killed"] == count
+
+
+def test_killed_at_random_moments_with_postgresql(place, times, cluster):
+    count = times(1, 100)
+    told = at_random_moments(place, cluster.database("moments"), count, place / "ledger.key")
+    report("sfumato release killed at random moments, on PostgreSQL", told)
+    assert told["killed"] == count
 
 
 def at_every_step(place, url, steps, key=None):
@@ -118,10 +141,12 @@ def test_locked_and_without_room(place):
     assert touched(place, url, 0) == 0
     held = sqlite3.connect(place / "ledger.db", isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
-    assert touched(place, url, 1) == 4
+    told = {"locked": touched(place, url, 1)}
     held.rollback()
     held.close()
-    assert touched(place, url, 1, limit=2000) == 3
+    told["without room"] = touched(place, url, 1, limit=2000)
+    report("sfumato release with SQLite locked, and without room", told)
+    assert told == {"locked": 4, "without room": 3}
     assert [path.name for path in visible(out)] == ["r0"]
     assert check_all(url, None, out) == 1
     assert touched(place, url, 1) == 0
