@@ -56,10 +56,11 @@ class Corresponding:
         broken = (last >= 0) & (last < k)
         people = int(sizes[broken].sum())
         kept = target.least
+        where = f"; {crowd(people)} in classes where that is below {k}" if people else ""
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"{found.sentences[t]}; {crowd(people)} in classes where that is below {k}",
+            sentence=f"{found.sentences[t]}{where}",
             confidence=Fraction(1, kept) if kept else Fraction(0),
             people=people,
             breach=kept is not None and kept < k and (target.certain or target.seen),

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from sfumato.attack.published import Published
 from sfumato.attack.tolerance import Tolerance
 from sfumato.terms.errors import SfumatoError
+from sfumato.terms.progress import Progress, silent
 from sfumato.terms.verdict import Finding
 
 
@@ -39,6 +40,7 @@ def strike_all(
     tolerance: Tolerance,
     *,
     informed: Callable[[Attack], Attack] = lambda attack: attack,
+    progress: Progress = silent,
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """The findings of several attacks, breaches first, then by how sure the adversary is; and what failed.
 
@@ -47,7 +49,8 @@ def strike_all(
     """
     findings: list[Finding] = []
     failed = []
-    for attack in attacks:
+    for number, attack in enumerate(attacks):
+        progress("attack", number, len(attacks))
         try:
             struck = informed(attack).strike(published, tolerance)
             if not all(isinstance(finding, Finding) for finding in struck):

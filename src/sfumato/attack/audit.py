@@ -138,9 +138,10 @@ def audit(
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
-    progress("attack", 0)
     tolerance = Tolerance.of(policy.promises)
-    findings, failed = strike_all(published, adversaries, tolerance, informed=lambda a: _informed(a, policy))
+    findings, failed = strike_all(
+        published, adversaries, tolerance, informed=lambda a: _informed(a, policy), progress=progress
+    )
     forbidden = [o for o in objections if o.holds is False]
     return Audit(
         (*_columns_verdict(forbidden), *verdicts),

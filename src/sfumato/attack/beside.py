@@ -48,6 +48,7 @@ def held_against(
             releases = (*releases, imprint_of(table, releases[-1], policy=policy))
         else:
             beside = replace(beside, place=place + 1)
+        progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
     except SfumatoError as refused:
         return not_compared(replace(found, beside=beside), refused)

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.attack.published import Published, crowd
 from sfumato.attack.tolerance import Tolerance
 from sfumato.kernels.overlaps import NOTHING, least_overlaps
+from sfumato.terms.card import several
 from sfumato.terms.chain import Chain, meet_of
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.verdict import Finding
@@ -58,13 +59,15 @@ class Composition:
         least = int(common[there].min(initial=NOTHING)) if there.any() else 0
         few, single = there & (common < asked), there & (common == 1)
         people = int(one.sizes[few].sum())
+        told = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]
+        if single.any():
+            told.append(f"one alone for some of {crowd(int(one.sizes[single].sum()))}")
+        if (few & ~single).any():
+            told.append(f"fewer than {asked} for some of {crowd(people)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=(
-                f"releases {i + 1} and {j + 1}: at worst {least} common values; one alone for some of "
-                f"{crowd(int(one.sizes[single].sum()))}, fewer than {asked} for some of {crowd(people)}"
-            ),
+            sentence=f"releases {i + 1} and {j + 1}: {'; '.join(told)}",
             confidence=Fraction(1, least) if least else Fraction(0),
             people=people,
             breach=bool(few.any()),

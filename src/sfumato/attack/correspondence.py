@@ -136,7 +136,7 @@ class Correspondence:
     def _sentence(self, t: Targets) -> str:
         who = f"somebody who came with release {t.time + 1} of {len(self.targets)}"
         if t.least is None:
-            return f"{who}: there is no such person"
+            return f"nobody came with release {t.time + 1} of {len(self.targets)}"
         bound = "" if t.certain else "at most "
         kept = f"{who} keeps {bound}{figure(t.least)} candidates at worst"
         kept += "" if t.certain or t.seen else ", if somebody can be there"

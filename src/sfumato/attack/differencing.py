@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.attack.published import Published, crowd
 from sfumato.attack.tolerance import Tolerance
+from sfumato.terms.card import several
 from sfumato.terms.chain import Chain, Side, meet_of
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.microdata import Counts
@@ -52,13 +53,17 @@ class Differencing:
         least = int(total[some].min(initial=np.iinfo(np.int64).max)) if some.any() else 0
         certain = int(total[alike].sum())
         best = Fraction(1, least) if least else Fraction(0)
+        told = [f"{crowd(int(total.sum()))} new"]
+        if some.any():
+            told[0] += f" in {several(int(some.sum()), 'region')}, at least {least} in each"
+        if few.any():
+            told.append(f"fewer than {k} in {int(few.sum())} of them")
+        if certain:
+            told.append(f"values certain for {crowd(certain)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=(
-                f"release {i + 2} less release {i + 1}: {crowd(int(total.sum()))} new in {int(some.sum())} "
-                f"regions; in {int(few.sum())} of them fewer than {k}; values certain for {crowd(certain)}"
-            ),
+            sentence=f"release {i + 2} less release {i + 1}: {'; '.join(told)}",
             confidence=Fraction(1) if certain else best,
             people=people,
             breach=bool((few | alike).any()),

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.attack.published import Published, crowd
 from sfumato.attack.tolerance import Tolerance
+from sfumato.terms.card import several
 from sfumato.terms.imprint import Imprint
 from sfumato.terms.verdict import Finding
 
@@ -47,13 +48,14 @@ class Minimality:
 
     def _column(self, release: Imprint, j: int, k: int) -> Finding:
         share, people, nodes = hidden_majorities(release, j, k)
+        told = "no generalized value hides a majority"
+        if nodes:
+            hide = f"{several(nodes, 'generalized value')} {'hides' if nodes == 1 else 'hide'} a majority"
+            told = f"{hide}; it is up to {share} of the class, for some of {crowd(people)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=(
-                f"{release.keys[j].name}: {nodes} generalized values hide a majority; it is up to {share} of "
-                f"the class, for some of {crowd(people)}"
-            ),
+            sentence=f"{release.keys[j].name}: {told}",
             confidence=share,
             people=people,
             breach=share > Fraction(9, 10),

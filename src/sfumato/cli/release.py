@@ -65,6 +65,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato import journey
     from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.recipients import places_of, recipients_of
+    from sfumato.release.target import check_first
     from sfumato.terms.errors import WrongCall
     from sfumato.terms.memory import Memory
 
@@ -73,6 +74,8 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
         )
     places_of(recipients_of(to))
+    if into is not None and not dry_run:
+        check_first(into, ledger)
     table = read_by(engine, data)
     with progress_bar() as progress:
         warn(policy, table, progress=progress)

@@ -124,7 +124,6 @@ def release(
     """
     from sfumato.release.event import Event
     from sfumato.release.issue import issue_all, rehearse
-    from sfumato.release.ledger.ledger import Ledger
 
     names, meant = recipients_of(to), policy_of(policy)
     places = places_of(names)
@@ -137,7 +136,7 @@ def release(
     kind = format or ("parquet" if parquet else "csv")
     if kind not in ("csv", "parquet"):
         raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
-    opened = Ledger(ledger) if isinstance(ledger, str) and not dry_run else ledger
+    opened = _opened(ledger, place) if isinstance(ledger, str) and not dry_run else ledger
     allowed = checked_overrides(overrides, meant, names, opened, chain=chain)
     handing = Handing(within(data, memory), meant, places, allowed, chain=chain, progress=progress or silent)
     every = (handing.check, *checks)
@@ -160,6 +159,16 @@ def release(
             progress=progress or silent,
         )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _opened(ledger: str, place: Path | Address | None) -> Ledger:
+    """The ledger, made if it is not there and the release can go to its place."""
+    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.release.target import check_first
+
+    if place is not None:
+        check_first(place, ledger)
+    return Ledger(ledger)
 
 
 def _place_of(

@@ -34,8 +34,17 @@ def read(path: Path) -> dict[str, Any]:
     """A certificate file; its signature is not looked at."""
     try:
         return parsed(path.read_bytes(), path.name)
-    except OSError:
-        raise BadData("the certificate cannot be read", where=path.name) from None
+    except FileNotFoundError:
+        raise missing(str(path)) from None
+    except IsADirectoryError:
+        raise BadData("this is a folder", where=str(path), remedy=f"Name the {CERTIFICATE} in it.") from None
+    except OSError as error:
+        raise BadData(f"the certificate cannot be read ({error.strerror})", where=str(path)) from None
+
+
+def missing(where: str) -> BadData:
+    """The error for a certificate that is not there."""
+    return BadData("there is no such file", where=where, remedy=f"Name the {CERTIFICATE} of a release.")
 
 
 def parsed(content: bytes, where: str) -> dict[str, Any]:

@@ -32,6 +32,12 @@ class Event(Told):
         one = self.receipts[0].folder
         return one.parent if one is not None and self.receipts[0].record.place else one
 
+    @property
+    def named(self) -> Path | Address | None:
+        """The same, as the caller named it."""
+        one = self.receipts[0].named
+        return one.parent if one is not None and self.receipts[0].record.place else one
+
     def __getitem__(self, recipient: str) -> Receipt:
         return next(r for r in self.receipts if r.record.recipient == recipient)
 
@@ -58,7 +64,9 @@ class Event(Told):
         lines = [_line(receipt) for receipt in self.receipts]
         notes = []
         if self.folder is not None:
-            notes.append(f"in {self.folder.name}, entries {first.number}–{last.number} of the ledger")
+            notes.append(
+                f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"
+            )
         return Card(title, lines, notes)
 
 

@@ -32,6 +32,8 @@ def at_hand(given: Any, *, spill: Path | None = None, whole: bool = True) -> Ite
         listed = _fetch(Store(release), folder)
         if whole and (wrong := manifest.faults(folder, listed)):
             raise BadData(f"the release in the store is not whole: {wrong[0]}", where=release.name)
+        if not whole and not (folder / name).exists():
+            raise certificate.missing(str(asked))
         yield folder / (name or _table_of(listed, release))
 
 
@@ -42,7 +44,7 @@ def certificate_at(place: str) -> dict[str, Any]:
     asked = Address.of(place)
     content = Store(asked.parent).get(asked.name)
     if content is None:
-        raise BadData("the certificate is not there", where=asked.name)
+        raise certificate.missing(str(asked))
     return certificate.parsed(content, asked.name)
 
 

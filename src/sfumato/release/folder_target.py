@@ -27,13 +27,22 @@ class FolderTarget:
     """A folder that is not there yet, on a file system that can rename."""
 
     place: Path
+    given: Path | None = None
     shared = False
+
+    @property
+    def named(self) -> Path:
+        return self.given or self.place
 
     def check(self) -> None:
         if os.path.lexists(self.place):
-            raise WrongCall("the target exists already", where=self.place.name, remedy="Name a new folder.")
+            raise WrongCall("the target exists already", where=str(self.named), remedy="Name a new folder.")
         if not self.place.parent.is_dir():
-            raise WrongCall("the folder of the target does not exist", remedy="Make it first.")
+            raise WrongCall(
+                "the folder of the target does not exist",
+                where=str(self.named.parent),
+                remedy="Make it first, or name a target in one that is there.",
+            )
 
     def staging(self, event: str) -> Path:
         return staged_in(self.place.parent, event)

@@ -136,6 +136,8 @@ def issue_all(
             for i, prepared in enumerate(versions):
                 record = _record(prepared, event if i == 0 else uuid.uuid4().hex, chain, at=now)
                 record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
+                if history:
+                    progress("beside earlier releases", i, len(versions))
                 records.append(_compared(history, record, checks))
                 at("compared")
             target.bring(event, records, at=at)
@@ -145,6 +147,7 @@ def issue_all(
             raise
         after = history[-1].hash if history else ""
         with uninterrupted():
+            progress("enter in the ledger", 0)
             entries = _commit(ledger, records, after, target, at)
             at("committed")
             target.show(entries, at=at)
@@ -154,7 +157,9 @@ def issue_all(
     finally:
         claim.release()
     shown = [Record.of(entry) for entry in entries]
-    return tuple(Receipt(record, target.place / record.place, (name,)) for record in shown)
+    return tuple(
+        Receipt(record, target.place / record.place, (name,), target.named / record.place) for record in shown
+    )
 
 
 def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:

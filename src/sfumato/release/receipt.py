@@ -12,14 +12,21 @@ from sfumato.terms.address import Address
 from sfumato.terms.card import Card, Told, figure
 from sfumato.terms.document import plain
 
+ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
+"""How figures are told."""
+
 
 @dataclass(frozen=True)
 class Receipt(Told):
-    """A release, its place in the ledger, and where its files are; a rehearsal has neither."""
+    """A release, its place in the ledger, and where its files are; a rehearsal has neither.
+
+    `named` is the folder as the caller named it.
+    """
 
     record: Record
     folder: Path | Address | None = None
     files: tuple[str, ...] = ()
+    named: Path | Address | None = None
 
     @property
     def published(self) -> bool:
@@ -54,10 +61,15 @@ class Receipt(Told):
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
-        notes = ["  ".join(f"{name} {_figure(value)}" for name, value in record.figures.items())]
+        notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
         if self.folder is not None:
-            notes.append(f"in {self.folder.name}, entry {record.number} of the ledger")
+            notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
         return Card(title, lines, notes)
+
+
+def _ordered(figures: Mapping[str, Any]) -> list[str]:
+    """The names of figures as they are told: always in one order, others last."""
+    return sorted(figures, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:

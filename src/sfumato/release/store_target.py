@@ -65,6 +65,10 @@ class StoreTarget:
     progress: Progress = silent
     shared = True
 
+    @property
+    def named(self) -> Address:
+        return self.place
+
     @cached_property
     def _store(self) -> Store:
         return Store(self.place)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sfumato.release.ledger.database import Database
 from sfumato.release.ledger.entry import Entry
 from sfumato.release.ledger.record import Record
 from sfumato.release.steps import Step, nothing
@@ -24,6 +25,11 @@ class Target(Protocol):
     @property
     def place(self) -> Path | Address:
         """What the release becomes."""
+        ...
+
+    @property
+    def named(self) -> Path | Address:
+        """The same, as the caller named it."""
         ...
 
     @property
@@ -66,4 +72,11 @@ def target_of(
         return StoreTarget(Address.of(into), aside, progress)
     from sfumato.release.folder_target import FolderTarget
 
-    return FolderTarget(Path(into).absolute())
+    return FolderTarget(Path(into).absolute(), Path(into))
+
+
+def check_first(into: str | Path | Address, ledger: str) -> None:
+    """Refuse a target before a ledger is made for it. One that is there may have to recover something first,
+    perhaps in this very place."""
+    if not Database(ledger).exists:
+        target_of(into).check()

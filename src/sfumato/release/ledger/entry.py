@@ -13,6 +13,9 @@ from sfumato.release.ledger.sealing import canonical, digest, entry_message, sig
 RELEASE = "release"
 KEY = "key"
 
+CHANGED = b"?"
+"""In place of what an entry remembers where that is no bytes any more; nothing that is sealed looks so."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -39,7 +42,8 @@ class Entry:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Entry:
         """From a row of the table; whatever is not of its type shows when the entry is verified."""
-        return cls(**{**row, "memory": bytes(row["memory"])})
+        memory = row["memory"]
+        return cls(**{**row, "memory": bytes(memory) if isinstance(memory, bytes | memoryview) else CHANGED})
 
     def seal(self, key: Key) -> Entry:
         """The same entry, hashed and signed."""

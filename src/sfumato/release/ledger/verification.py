@@ -132,7 +132,8 @@ def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) ->
             entry = found.get(number)
             if entry is None:
                 hashes.append("")
-                yield Fault(number, "it is not there, or cannot be read")
+                there = number in numbers
+                yield Fault(number, "it was changed, and cannot be read" if there else "it is not there")
                 continue
             if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
                 yield Fault(number, what)
