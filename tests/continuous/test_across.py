@@ -123,3 +123,10 @@ def test_the_same_rows_in_another_order_are_found_alike():
     assert strike_across(releases(trees, people, cuts), POLICY) == strike_across(
         releases(trees, people[::-1], cuts), POLICY
     )
+
+
+@given(chains(count=2, rows=8))
+def test_sentences_say_only_what_was_found(chain):
+    for found in strike_across(releases(*chain), POLICY):
+        assert not any(w in found.sentence for w in ("some of nobody", " 0 gen", "in 0 ")), found.sentence
+        assert found.people or "; nobody" not in found.sentence, found.sentence

@@ -54,6 +54,24 @@ def test_the_second_release_is_safe_beside_the_first(go, tmp_path):
     assert b"Lawyer" not in stored and b"HIV" not in stored
 
 
+def test_comparing_and_entering_are_phases_of_their_own(go, tmp_path):
+    phases = []
+
+    def told(phase, done, total=None):
+        phases.append((phase, done, total))
+
+    go(FIRST, POLICY, "one", progress=told)
+    assert phases[-1] == ("enter in the ledger", 0, None)
+    assert "beside earlier releases" not in {phase for phase, *_ in phases}
+    go(PEOPLE, POLICY, "two", progress=told)
+    assert phases[-2:] == [("beside earlier releases", 0, 1), ("enter in the ledger", 0, None)]
+    phases.clear()
+    sf.audit(tmp_path / "two" / "data.csv", POLICY, against=f"sqlite:///{tmp_path}/l.db", progress=told)
+    strikes = [(done, total) for phase, done, total in phases if phase == "attack"]
+    assert strikes == [(i, len(strikes)) for i in range(len(strikes))] and len(strikes) > 3
+    assert phases[-1] == ("beside earlier releases", 0, None)
+
+
 def test_a_plan_that_forgets_the_first_release_is_refused(go, tmp_path, monkeypatch):
     go(FIRST, POLICY, "one")
     forgetful = sf.protect(PEOPLE, POLICY)

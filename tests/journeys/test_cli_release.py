@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import sfumato as sf
-from sfumato.terms.errors import RefusedByHistory
+from sfumato.terms.errors import RefusedByHistory, WrongCall
 
 
 @pytest.fixture
@@ -154,3 +154,30 @@ def test_people_are_counted_through_a_private_witness(sfumato, clinic, monkeypat
     said = sfumato(*RELEASE, "one")
     assert said.code == 0, said.err
     assert not [path for path in folder.rglob("*") if "witness" in path.name or path.name == "private"]
+
+
+def test_a_target_that_cannot_be_is_refused_before_a_ledger_is_made(sfumato, home):
+    said = sfumato(*RELEASE, "not/there")
+    assert (said.code, said.err.splitlines()[0]) == (2, "not: the folder of the target does not exist")
+    with pytest.raises(WrongCall, match="not: the folder"):
+        sf.release("data.csv", "policy.yaml", ledger="sqlite:///ledger.db", into="not/there")
+    (home / "taken").mkdir()
+    assert sfumato(*RELEASE, "taken").err.startswith("taken: the target exists already")
+    assert not list(home.glob("ledger.db*"))
+
+
+def test_folder_and_figures_are_told_as_they_were_named_and_always_in_one_order(sfumato, home):
+    (home / "out").mkdir()
+    planned = sfumato(*RELEASE, "out/one", "--dry-run").out.splitlines()
+    released = sfumato(*RELEASE, "out/one").out.splitlines()
+    assert released[-1] == "in out/one, entry 2 of the ledger"
+    assert released[-2] == planned[-1]
+    assert planned[-1].split()[::2] == ["rows", "suppressed", "classes", "k", "loss"]
+
+
+def test_a_certificate_that_is_not_there_is_named(sfumato, home):
+    said = sfumato("certificate", "verify", "out/certificate.json")
+    assert said.code == 3
+    assert said.err.startswith("out/certificate.json: there is no such file\nName the certificate.json")
+    (home / "out").mkdir()
+    assert sfumato("certificate", "verify", "out").err.startswith("out: this is a folder")

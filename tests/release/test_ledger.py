@@ -73,6 +73,16 @@ def test_a_changed_cell_of_any_row_of_any_table_is_found(filled, tmp_path, table
                 Ledger(f"sqlite:///{place}", readonly=True).history("main")
 
 
+@pytest.mark.parametrize("cell", ["'x'", "'3'", "7", "3.5"])
+def test_a_memory_that_is_no_bytes_any_more_is_one_fault(filled, tmp_path, cell):
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute(f"UPDATE entries SET memory = {cell} WHERE number = 5")
+    connection.close()
+    assert [str(fault) for fault in filled.verify().faults] == ["entry 5: what it remembers was changed"]
+    with pytest.raises(BadLedger, match="entry 5"):
+        filled.history("main")
+
+
 def test_recovery_does_not_believe_a_row_that_was_changed(filled, tmp_path):
     filled.stage("a" * 32, host="", folder=tmp_path / ".staged-a", target=tmp_path / "a")
     change(tmp_path / "ledger.db", "UPDATE staged SET target = ?", str(tmp_path / "b"))

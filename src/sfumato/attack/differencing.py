@@ -55,7 +55,9 @@ class Differencing:
         best = Fraction(1, least) if least else Fraction(0)
         told = [f"{crowd(int(total.sum()))} new"]
         if some.any():
-            told[0] += f" in {several(int(some.sum()), 'region')}, at least {least} in each"
+            told[0] += f" in {several(int(some.sum()), 'region')}"
+        if some.sum() > 1:
+            told[0] += f", at least {least} in each"
         if few.any():
             told.append(f"fewer than {k} in {int(few.sum())} of them")
         if certain:

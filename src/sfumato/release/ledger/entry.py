@@ -13,7 +13,7 @@ from sfumato.release.ledger.sealing import canonical, digest, entry_message, sig
 RELEASE = "release"
 KEY = "key"
 
-CHANGED = b"?"
+CHANGED = b"not what was sealed"
 """In place of what an entry remembers where that is no bytes any more; nothing that is sealed looks so."""
 
 
