@@ -53,13 +53,16 @@ postgresql:
 		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 
-# The tests of Spark start one on this machine, for which a Java runtime has to be there.
+# The tests of Spark start one on this machine, for which a Java runtime (17 or newer) has to be there.
 .PHONY: java
 java:
-	@command -v java >/dev/null 2>&1 || { \
+	@java=$${JAVA_HOME:+$$JAVA_HOME/bin/}java; \
+	version=$$($$java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); \
+	[ "$${version:-0}" -ge 17 ] || { \
 		echo "== installing a Java runtime from the system's packages"; \
 		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; }
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless || \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; }
 
 demo: $(VENV)/.ready
 	@$(BIN)/sfumato demo demo-out --rows $(ROWS)

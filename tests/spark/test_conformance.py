@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine import open_source
@@ -15,8 +15,8 @@ from spark.tables import arrow, frame, read
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-MIXED = {name: [cell for table in (AWKWARD[1], AWKWARD[2]) for cell in table[name]] for name in "absp"}
-"""What is awkward about text, and missing cells, in one table."""
+MIXED = {name: [cell for table in AWKWARD[1:4] for cell in table[name]] for name in "absp"}
+"""What is awkward about text, missing cells, and quotes and large numbers, in one table."""
 
 TEXT = st.one_of(st.none(), st.sampled_from(["", "a", "A", "é", "e\u0301", "\n", "0"]), st.text(max_size=2))
 
@@ -36,6 +36,7 @@ def test_conformance(spark):
 
 
 @given(table=cells(), missing=st.sampled_from([Missing.OWN_VALUE, Missing.SUPPRESS]), people=st.booleans())
+@example(table=AWKWARD[4], missing=Missing.SUPPRESS, people=True)
 @settings(max_examples=6, deadline=None)
 def test_random_tables(spark, table, missing, people):
     """The same coded table, the same rows in the same order, the same digest as Polars."""

@@ -130,6 +130,39 @@ def test_release(spark, tmp_path):
     assert not (tmp_path / "april").exists() and not list(tmp_path.glob(".staged*"))
 
 
+def test_a_chain_of_releases(spark, tmp_path):
+    """The second release is planned beside the first as with any other table, and remembered alike."""
+    policy = {
+        "columns": {
+            "who": {"role": "identifier"},
+            "month": {"role": "identifier"},
+            "zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}},
+            "disease": {"role": "sensitive"},
+        },
+        "promises": [{"continuous": {"k": 3, "since": "month"}}],
+    }
+    people = pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(60)],
+            "month": ["2026-01"] * 32 + ["2026-02"] * 28,
+            "zip": [f"{i * 7 % 5}{i % 3}0{i % 2}" for i in range(60)],
+            "disease": [["flu", "cold", "TB"][i * i % 7 % 3] for i in range(60)],
+        }
+    )
+    for month in ("2026-01", "2026-02"):
+        table = people.filter(pl.col("month") <= month)
+        mine, known = (
+            sf.release(
+                data, policy, ledger=f"sqlite:///{tmp_path}/{name}.db", into=tmp_path / f"{name}-{month}"
+            )
+            for name, data in (("spark", spark.createDataFrame(table.to_arrow())), ("polars", table))
+        )
+        assert mine.record.memory == known.record.memory != b""
+        assert mine.record.cuts == known.record.cuts and mine.record.verdicts == known.record.verdicts
+        made = [open_source(next(r.folder.glob("data.*"))).digest() for r in (mine, known)]
+        assert made[0] == made[1]
+
+
 def test_release_into_a_store(spark, tmp_path, buckets):
     """Written to a folder that the workers share, judged there, uploaded; read back through its manifest."""
     frame, place = spark.createDataFrame(PEOPLE).repartition(2), buckets.new()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
@@ -18,6 +19,7 @@ def attack(
     against: Against = None,
     chain: Chain = "main",
     reference: ReferenceFile = None,
+    engine: Engine = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
@@ -33,7 +35,13 @@ def attack(
 
     with progress_bar() as progress:
         found = journey.attack(
-            name, data, policy, reference=reference, against=against, chain=chain, progress=progress
+            name,
+            read_by(engine, data),
+            policy,
+            reference=reference,
+            against=against,
+            chain=chain,
+            progress=progress,
         )
     if as_json:
         words = found.as_dict()

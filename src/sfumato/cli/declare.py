@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import AsJson, Data, Overwrite
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -20,6 +21,7 @@ def declare(
     preset: Annotated[
         str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre-10.")
     ] = None,
+    engine: Engine = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
 ) -> None:
@@ -37,7 +39,7 @@ def declare(
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
-        policy = journey.declare(data, preset=preset, progress=progress)
+        policy = journey.declare(read_by(engine, data), preset=preset, progress=progress)
     text = policy.to_yaml()
     if out is not None:
         out.write_text(text, encoding="utf-8")

@@ -30,9 +30,9 @@ def doctor(
     spill: SpillFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at versions, memory, disk, Java and Spark: what is missing, and how to get it.
+    """Look at versions, memory, disk, Java, Spark and database: what is missing, and how to get it.
 
-    Exits 3 if something needed is missing.
+    The database is the one that --ledger names. Exits 3 if something needed is missing.
 
     Example:  sfumato doctor --ledger postgresql://host/ledger
     """

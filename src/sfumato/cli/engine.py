@@ -9,9 +9,7 @@ import typer
 
 Engine = Annotated[
     str | None,
-    typer.Option(
-        "--engine", metavar="NAME", help="spark: DATA is a path or table that Spark reads, and it counts."
-    ),
+    typer.Option("--engine", metavar="NAME", help="spark: Spark reads the path or table named, and counts."),
 ]
 
 

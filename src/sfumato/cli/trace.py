@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.engine import Engine, read_by
 from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -36,6 +37,7 @@ def trace(
     c_max: CMax = 3,
     chain: OneChain = None,
     column: Columns = None,
+    engine: Engine = None,
     charts: Charts = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
@@ -54,9 +56,9 @@ def trace(
         raise WrongCall("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
     with progress_bar() as progress:
         found = journey.trace(
-            leak,
+            read_by(engine, leak),
             ledger=ledger,
-            original=original,
+            original=None if original is None else read_by(engine, original),
             policy=policy,
             c_max=c_max,
             chain=chain,
