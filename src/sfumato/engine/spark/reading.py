@@ -46,7 +46,7 @@ def spark_table(name: str) -> DataFrame:
 def _csv(session: SparkSession, name: str) -> DataFrame:
     """A CSV file, read in one task by the reader of files.
 
-    Spark's own reader tells missing from empty cells otherwise, and lets broken rows pass.
+    Spark's own reader drops empty lines of a single column, and replaces bytes that are no text.
     """
     place = name.removeprefix("file://")
     if "://" in place:
