@@ -17,7 +17,7 @@ ANSWERS = {
     "proved",
     "lower_bound",
 }
-MORE = {"reason", "duplicates", "sets", "identifiers", "record_risk"}
+MORE = {"reason", "duplicates", "sets", "identifiers", "record_risk", "sample_of"}
 
 
 def test_a_card_and_nothing_on_stderr(sfumato, hospital):
@@ -37,6 +37,7 @@ def test_one_document_with_the_names_of_the_library(sfumato, hospital):
     assert set(document) == ECHOED | ANSWERS | MORE
     assert (document["t"], document["reading"], document["complete"]) == (150, "fraction", True)
     assert document["minimum"] in document["minimal"] and document["proved"] is True
+    assert document["sample_of"] is None
     assert {"columns", "exposed", "share", "groups", "distinct_ratio", "separation"} <= set(
         document["sets"][0]
     )
