@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.equations import Placed
+from sfumato.declare.fineness import by_cut
 from sfumato.declare.meeting import Meeting
 from sfumato.declare.worlds import Worlds, doubtful
 from sfumato.kernels.overlaps import NOTHING
-from sfumato.terms.chain import Chain, meet_of
+from sfumato.terms.chain import Chain, Placed, meet_of
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Counts
 
@@ -108,8 +108,7 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
 
 def _pairs(chain: Chain) -> int:
     """The most entries in which two releases meet."""
-    cuts = {b"".join(cut.tobytes() for cut in side.node_of): side for side in chain.releases}
-    sides, largest = list(cuts.values()), 0
+    sides, largest = [chain.releases[same[-1]] for same in by_cut(chain.releases)], 0
     for i, one in enumerate(sides):
         for other in sides[i + 1 :]:
             met = meet_of(chain.trees, one, other)

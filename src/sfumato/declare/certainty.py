@@ -75,7 +75,7 @@ class Decider:
             return Certainty(0, 0)
         meeting = self.earlier.followed_by(side)
         count = len(self.history.sides)
-        told = meeting.as_fine_before(count)
+        told = told_by(meeting.chain)[-1]
         standing = [t for t in range(count) if self._closed_at[t] <= told]
         if standing and self._before.holds is not True:
             standing = []
@@ -186,7 +186,7 @@ class _Programs:
         asked = doubtful(*worlds.between(), self.k)
         worlds.narrow(np.flatnonzero(asked[worlds.targets]), SMALL, Worlds.patience(LOOKS * PROGRAMS))
         least, most = worlds.between()
-        number = self._numbers(targets)
+        number = worlds.number(targets.times, targets.cells)
         return np.flatnonzero((least[number] < self.k) & (most[number] > 0))
 
     def answer(self, targets: Targets, i: int) -> bool | None:
@@ -194,7 +194,8 @@ class _Programs:
         self.solved += 1
         if self.solved > PROGRAMS or self._worlds is None:
             return None
-        worlds, entries = self._worlds, self._worlds.entries_of(int(self._numbers(targets)[i]))
+        worlds, times, cells = self._worlds, targets.times[[i]], targets.cells[[i]]
+        entries = worlds.entries_of(int(worlds.number(times, cells)[0]))
         if np.any(worlds.equations.widths[worlds.equations.component[entries]] > WIDEST):
             return None
         worlds.find_out(entries, Worlds.patience(LOOKS))
@@ -202,9 +203,3 @@ class _Programs:
         if doubtful(np.array(least), np.array(most), self.k):
             return None
         return least >= self.k or not most
-
-    def _numbers(self, targets: Targets) -> Counts:
-        """Targets of all times are numbered in turn."""
-        begin = np.cumsum([0, *(len(cells.side) for cells in self.meeting.by_time)]).astype(np.int64)
-        found: Counts = begin[targets.times] + targets.cells
-        return found

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from sfumato.declare.fineness import told_by
 from sfumato.declare.meeting import Meeting
 from sfumato.kernels.filling import linked
-from sfumato.terms.chain import Chain, Side, place
+from sfumato.terms.chain import Placed
 from sfumato.terms.errors import BadData
 from sfumato.terms.microdata import Codes, Counts
-from sfumato.terms.packing import Packing
 
 Longs = NDArray[np.int64]
 
@@ -110,33 +109,6 @@ class Part:
     start: Longs
     through: Codes
     sums: Counts
-
-
-class Placed:
-    """Finds where people of given leaves are in a release."""
-
-    def __init__(self, chain: Chain, side: Side) -> None:
-        self.side = side
-        self._trees = chain.trees
-        self._packing = Packing(tuple(len(t.labels) for t in chain.trees))
-        packed = self._packing.pack(list(side.nodes.T)) if chain.trees else np.zeros((1, 1), np.int64)
-        self._order = np.lexsort(packed[::-1])
-        self._known = packed[:, self._order]
-        self._values = max(1, chain.values)
-        self._keys = side.owner.astype(np.int64) * self._values + side.values
-
-    def classes(self, cells: Side) -> Codes:
-        """The class of the release that each cell is part of."""
-        if not self._trees:
-            return np.zeros(len(cells), np.int32)
-        columns = zip(self._trees, self.side.node_of, cells.nodes.T, strict=True)
-        shown = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
-        return self._order[place(self._known, self._packing.pack(shown))].astype(np.int32)
-
-    def entries(self, cells: Side) -> Longs:
-        """For every entry of cells the one of the release."""
-        number = self.classes(cells).astype(np.int64)
-        return np.searchsorted(self._keys, number[cells.owner] * self._values + cells.values)
 
 
 def no_world() -> BadData:

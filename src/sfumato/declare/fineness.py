@@ -21,7 +21,7 @@ class Fineness:
         self._known: dict[tuple[int, int], bool] = {}
 
     def number(self, node_of: Sequence[Nodes]) -> int:
-        key = b"".join(cut.tobytes() for cut in node_of)
+        key = _key(node_of)
         if key not in self._numbers:
             self._numbers[key] = len(self._depths)
             depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
@@ -51,5 +51,9 @@ def by_cut(sides: Sequence[Side]) -> list[list[int]]:
     """The releases with the same cuts, by the first of them."""
     found: dict[bytes, list[int]] = {}
     for i, side in enumerate(sides):
-        found.setdefault(b"".join(cut.tobytes() for cut in side.node_of), []).append(i)
+        found.setdefault(_key(side.node_of), []).append(i)
     return list(found.values())
+
+
+def _key(node_of: Sequence[Nodes]) -> bytes:
+    return b"".join(cut.tobytes() for cut in node_of)

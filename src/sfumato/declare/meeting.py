@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.fineness import Fineness
+from sfumato.declare.fineness import Fineness, by_cut
 from sfumato.kernels.overlaps import NOTHING, least_overlaps
-from sfumato.terms.chain import Blocks, Chain, Side, apart, meet_of, side_by_side
+from sfumato.terms.chain import Blocks, Chain, Placed, Side, apart, meet_of, side_by_side
 from sfumato.terms.errors import WrongCall
 from sfumato.terms.microdata import Codes, Counts
 from sfumato.terms.taxonomy import Taxonomy
@@ -92,23 +92,22 @@ class Meeting:
     somebody came with, as in the paper. Times that the same cuts bind are looked at together.
     """
 
-    def __init__(self, chain: Chain, *, compose: bool = True, every: bool = False) -> None:
+    def __init__(
+        self, chain: Chain, *, compose: bool = True, every: bool = False, shorter: Meeting | None = None
+    ) -> None:
         self.chain = chain
         self.compose = compose
         self.every = every
-        self._fine = Fineness(chain.trees)
+        self._shorter = shorter
+        self._fine: Fineness = Fineness(chain.trees) if shorter is None else shorter._fine
         self._cut = [self._fine.number(side.node_of) for side in chain.releases]
         self._newer: dict[tuple[int, int], Counts] = {}
-        self._shorter: Meeting | None = None
         self._kept: list[Cells] | None = None
 
     def followed_by(self, side: Side) -> Meeting:
         """The same releases and one more; what is known of these serves again."""
-        found = Meeting(replace(self.chain, releases=()), compose=self.compose, every=self.every)
-        found.chain = replace(self.chain, releases=(*self.chain.releases, side))
-        found._fine, found._shorter = self._fine, self
-        found._cut = [*self._cut, self._fine.number(side.node_of)]
-        return found
+        chain = replace(self.chain, releases=(*self.chain.releases, side))
+        return Meeting(chain, compose=self.compose, every=self.every, shorter=self)
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
@@ -120,13 +119,6 @@ class Meeting:
             if not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in found):
                 found.append(j)
         return found[1:]
-
-    def as_fine_before(self, release: int) -> int:
-        """The last release before this one that is as fine; -1: none."""
-        cut, found = self._cut[release], release - 1
-        while found >= 0 and not self._fine.is_finer(self._cut[found], cut):
-            found -= 1
-        return found
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
@@ -142,10 +134,7 @@ class Meeting:
     @cached_property
     def _places(self) -> list[list[int]]:
         """The releases with each cut."""
-        found: dict[int, list[int]] = {}
-        for i, cut in enumerate(self._cut):
-            found.setdefault(cut, []).append(i)
-        return list(found.values())
+        return by_cut(self.chain.releases)
 
     def capped(self, j: int, time: int) -> Side:
         """Release j with the counts that a person of this time can be behind."""
@@ -181,14 +170,15 @@ class Meeting:
 
     def _left_in(self, cells: Cells) -> Left:
         """The same, where all cells are known."""
-        last, first = self.chain.releases[-1], self.chain.releases[cells.time]
-        leaf = zip(self.chain.trees, last.node_of, cells.side.nodes.T, strict=True)
-        shown = [cut[tree.low[nodes]] for tree, cut, nodes in leaf]
+        first, last = self.chain.releases[cells.time], self.chain.releases[-1]
         left = np.where(cells.left > 0, cells.left, NOTHING)
         one = _fewest_per(cells.classes[:, 0], left, len(first))
-        where = last.place(shown, self.chain.trees) if shown else np.zeros(len(cells.left), np.int32)
-        back = _fewest_per(where, left, len(last))
+        back = _fewest_per(self._last.classes(cells.side), left, len(last))
         return Left(one, back, cells.phantom)
+
+    @cached_property
+    def _last(self) -> Placed:
+        return Placed(self.chain, self.chain.releases[-1])
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
         """All feasible targets of a time, release by release, up to the release before `stop`."""

@@ -22,7 +22,7 @@ from sfumato.declare.meeting import Cells, Meeting
 from sfumato.kernels.filling import NO, YES, fill
 from sfumato.kernels.simplex import NONE, raise_all
 from sfumato.terms.chain import Side
-from sfumato.terms.microdata import Counts
+from sfumato.terms.microdata import Codes, Counts
 
 STEPS = 5_000_000
 """So many looks at cells, over all values of a target and all numbers that are tried; then it gives up."""
@@ -146,9 +146,13 @@ class Worlds:
 
     @cached_property
     def targets(self) -> Counts:
-        """Targets of all times are numbered in turn: the number of every entry's."""
-        begin = np.cumsum([0, *(len(cells.side) for cells in self.cells)]).astype(np.int64)
-        found: Counts = begin[self.equations.times] + self.equations.cells
+        """The number of every entry's target."""
+        return self.number(self.equations.times, self.equations.cells)
+
+    def number(self, times: Codes, cells: Codes) -> Counts:
+        """Targets of all times are numbered in turn."""
+        begin = np.cumsum([0, *(len(one.side) for one in self.cells)]).astype(np.int64)
+        found: Counts = begin[times] + cells
         return found
 
     def between(self) -> tuple[Counts, Counts]:

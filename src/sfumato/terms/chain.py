@@ -44,14 +44,6 @@ class Side:
         np.add.at(sums, self.owner, self.counts)
         return sums
 
-    def place(self, shown: Sequence[Codes], trees: Sequence[Taxonomy]) -> Codes:
-        """The class that shows these nodes, row by row; -1 where none does."""
-        packing = Packing(tuple(len(tree.labels) for tree in trees))
-        known = packing.pack(list(self.nodes.T))
-        order = np.lexsort(known[::-1])
-        found = place(known[:, order], packing.pack(list(shown)))
-        return np.where(found >= 0, order[found], -1).astype(np.int32)
-
 
 @dataclass(frozen=True, eq=False)
 class Chain:
@@ -89,6 +81,33 @@ class Chain:
 
     def __len__(self) -> int:
         return len(self.releases)
+
+
+class Placed:
+    """Finds where people of given leaves are in a release."""
+
+    def __init__(self, chain: Chain, side: Side) -> None:
+        self.side = side
+        self._trees = chain.trees
+        self._packing = Packing(tuple(len(t.labels) for t in chain.trees))
+        packed = self._packing.pack(list(side.nodes.T)) if chain.trees else np.zeros((1, 1), np.int64)
+        self._order = np.lexsort(packed[::-1])
+        self._known = packed[:, self._order]
+        self._values = max(1, chain.values)
+        self._keys = side.owner.astype(np.int64) * self._values + side.values
+
+    def classes(self, cells: Side) -> Codes:
+        """The class of the release that each cell is part of."""
+        if not self._trees:
+            return np.zeros(len(cells), np.int32)
+        columns = zip(self._trees, self.side.node_of, cells.nodes.T, strict=True)
+        shown = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
+        return self._order[place(self._known, self._packing.pack(shown))].astype(np.int32)
+
+    def entries(self, cells: Side) -> NDArray[np.int64]:
+        """For every entry of cells the one of the release."""
+        number = self.classes(cells).astype(np.int64)
+        return np.searchsorted(self._keys, number[cells.owner] * self._values + cells.values)
 
 
 @dataclass(frozen=True, eq=False)
