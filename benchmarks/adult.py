@@ -29,24 +29,24 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.declare.builders import HierarchyFile
-from sfumato.declare.promises import (
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises, Truth
+from sfumato.core.recoding import Recoding, classes_under
+from sfumato.policy.taxonomies import HierarchyFile
+from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
     RecursiveLDiversity,
-    Reference,
+    ReferenceDistribution,
     TCloseness,
 )
-from sfumato.protect.lattice import lattice
-from sfumato.protect.loss import measure
-from sfumato.protect.search import Aim, Outcome
-from sfumato.protect.suppress import keep
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Promises, Truth
-from sfumato.terms.recoding import Recoding, classes_under
+from sfumato.protection.loss import measure
+from sfumato.protection.searches.lattice import lattice
+from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.suppress import keep
 
 DATA = Path("../shared/data")
 COLUMNS = (
@@ -149,7 +149,7 @@ def promises_of(job: Job, table: Microdata) -> Promises:
         return Promises((k,))
     taxonomy = table.column(SENSITIVE).taxonomy
     counts = np.bincount(table.codes(SENSITIVE), table.counts, len(taxonomy.leaves)).astype(int).tolist()
-    everybody = Reference.of(dict(zip(taxonomy.leaf_labels, counts, strict=True)))
+    everybody = ReferenceDistribution.of(dict(zip(taxonomy.leaf_labels, counts, strict=True)))
     return (
         k
         & {

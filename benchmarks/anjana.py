@@ -17,11 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.adult import COLUMNS, DATA, K, table_of, timed
-from sfumato.declare.promises import KAnonymity
-from sfumato.protect.loss import share_loss
-from sfumato.protect.search import Aim
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Promises
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Promises
+from sfumato.promises import KAnonymity
+from sfumato.protection.loss import share_loss
+from sfumato.protection.searches.search import Aim
 
 PYTHON = Path(__file__).resolve().parents[1] / ".venv-peers" / "bin" / "python"
 GOALS = {0: 50, 5: 8}

@@ -20,16 +20,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.splitting import generate, scan, write_strings
-from sfumato.attack.correspondence import correspondence
-from sfumato.declare.promises import Continuous, KAnonymity
-from sfumato.protect.search import Aim
-from sfumato.protect.top_down import top_down
-from sfumato.terms.chain import Chain, meet_of
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Promises
-from sfumato.terms.recoding import Recoding
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.attacks.chain.correspondence import correspondence
+from sfumato.core.chain import Chain, meet_of
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import Continuous, KAnonymity
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import top_down
 
 GOAL = 10.0
 """Detection may cost this many scans."""

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks.adult import DATA, K, table_of
-from sfumato.declare.promises import KAnonymity
-from sfumato.declare.recipients import Coalition, RecipientRule
-from sfumato.protect.antichain import largest_antichain
-from sfumato.protect.assignment import Versions
-from sfumato.protect.pattern_metrics import METRICS
-from sfumato.protect.patterns import Patterns, classify
-from sfumato.protect.quality import expected_capacity
-from sfumato.protect.search import Aim
-from sfumato.terms.promise import Promises
+from sfumato.core.promise import Promises
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.promises import KAnonymity
+from sfumato.protection.patterns.antichain import largest_antichain
+from sfumato.protection.patterns.metrics import METRICS
+from sfumato.protection.patterns.patterns import Patterns, classify
+from sfumato.protection.patterns.quality import expected_capacity
+from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.searches.search import Aim
 
 REPEAT = 3
 CLASSIFIED_IN = 1.5

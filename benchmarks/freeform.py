@@ -20,15 +20,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.declare.freeform.board import Board
-from sfumato.declare.freeform.guard import FreeColumn, Guard
-from sfumato.declare.freeform.sweeping import breach, worst
-from sfumato.declare.promises import Freeform
-from sfumato.protect.search import Aim
-from sfumato.protect.top_down import top_down
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Promises
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.freeform.guard import FreeColumn, Guard
+from sfumato.core.freeform.inference import Board
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.kernels.freeform.breaches import breach, worst
+from sfumato.promises import Freeform
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import top_down
 
 HALF = Fraction(1, 2)
 TREE = Taxonomy.grow(["*", "hidden", "mixed", "mixed hidden", "mixed seen", "seen"], [-1, 0, 0, 2, 2, 0])

@@ -12,10 +12,10 @@ import polars as pl
 from sqlalchemy import Connection
 
 import sfumato as sf
-from sfumato.release.ledger import entries
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record, remembered
-from sfumato.terms.imprint import Imprint
+from sfumato.core.imprint import Imprint
+from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record, remembered
 
 POLICY = {
     "columns": {

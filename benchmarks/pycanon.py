@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.declare.promises import TCloseness
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.recoding import classes_under
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import TCloseness
 
 SENSITIVE = "occupation"
 GOAL = 100

@@ -51,8 +51,8 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sfumato.declare.knowledge import Knowledge
-    from sfumato.declare.knowledge_file import save
+    from sfumato.core.knowledge import Knowledge
+    from sfumato.promises.quasi_sensitive.knowledge_file import save
 
     rng = np.random.default_rng(seed)
     known = knowledge(rng)
@@ -76,7 +76,7 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
 
 def end_to_end(folder: Path) -> dict[str, float]:
     """Protect and publish, in this process."""
-    from sfumato.journey import protect_file
+    from sfumato.journey.release import protect_file
 
     began = time.monotonic()
     plan, verdicts = protect_file(folder / "people.parquet", folder / "policy.yaml", folder / "safe.parquet")
@@ -104,15 +104,15 @@ def methods(
     each: float = 1.0,
 ) -> dict[str, dict[str, float]]:
     """Mean cost of the three methods on classes that break the promise, with equal time for each class."""
-    from sfumato.declare.knowledge import Knowledge
-    from sfumato.declare.promises import QuasiSensitiveDiversity
-    from sfumato.protect.term_class import METHODS, Limit
-    from sfumato.protect.term_classes import solve_classes
-    from sfumato.protect.term_cost import Tariff
+    from sfumato.core.knowledge import Knowledge
+    from sfumato.promises import QuasiSensitiveDiversity
+    from sfumato.protection.term_removal.all_classes import solve_classes
+    from sfumato.protection.term_removal.cost import Tariff
+    from sfumato.protection.term_removal.one_class import METHODS, TermLimit
 
     rng = np.random.default_rng(11)
     known = knowledge(rng)
-    limit = Limit.of(QuasiSensitiveDiversity("symptoms", Knowledge.of(known), l=l, c=c))
+    limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", Knowledge.of(known), l=l, c=c))
     tariff = Tariff("inverse", WIDTH)
     drawn = {i: [tuple(s.split(";")) for s in term_sets(known, rows, rng)] for i in range(classes)}
     solve_classes({0: drawn[0]}, limit, tariff, each=0.01)

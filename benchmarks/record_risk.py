@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.discover.coded import Coded
-from sfumato.discover.record_risk import record_risk
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.record_risk import record_risk
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".venv-peers" / "bin" / "python"

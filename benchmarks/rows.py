@@ -62,7 +62,7 @@ def _draw(rng: np.random.Generator, share: Any, count: int) -> Any:
 
 def _taxonomies() -> dict[str, Any]:
     """Builders of two-level trees: age by decades, zip by two digits, the rest by groups of four."""
-    from sfumato.terms.taxonomy import Taxonomy
+    from sfumato.core.taxonomy import Taxonomy
 
     def grouped(group: Any) -> Any:
         def build(values: Any) -> Any:
@@ -81,7 +81,7 @@ def _taxonomies() -> dict[str, Any]:
 
 
 def _codings() -> list[Any]:
-    from sfumato.terms.microdata import Coding, Role
+    from sfumato.core.microdata import Coding, Role
 
     rules = _taxonomies()
     return [Coding(n, Role.SENSITIVE if n == SENSITIVE else Role.QUASI, rules[n]) for n in COLUMNS]
@@ -103,10 +103,10 @@ def _scan(folder: Path) -> dict[str, Any]:
 
 def recode(folder: Path, out: str = "ours.parquet", memory: str | None = None) -> dict[str, Any]:
     """Count, recode to the middle level, sort and write; reports the CPU of the second half alone."""
+    from sfumato.core.cut import Cut
+    from sfumato.core.recoding import Recoding
     from sfumato.engine import open_source
-    from sfumato.terms.cut import Cut
-    from sfumato.terms.memory import Memory
-    from sfumato.terms.recoding import Recoding
+    from sfumato.system.memory import Memory
 
     source = open_source(folder / "rows.parquet", memory=Memory.of(memory))
     table = source.count(_codings())

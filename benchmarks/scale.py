@@ -77,17 +77,17 @@ def policy(
 
 
 def _protect(folder: Path, search: str, memory: str | None = None, **given: Any) -> dict[str, Any]:
-    from sfumato import journey
+    from sfumato.journey.release import protect_file
 
     out = folder / f"{search}.parquet"
     asked = policy(search, **given)
-    plan, _ = journey.protect_file(folder / "rows.parquet", asked, out, overwrite=True, memory=memory)
+    plan, _ = protect_file(folder / "rows.parquet", asked, out, overwrite=True, memory=memory)
     return {"classes": plan.classes, "distinct": plan.recoding.table.distinct}
 
 
 def _limited(folder: Path) -> dict[str, Any]:
     """The middle level of every column, counted and written within a limit; how much went to disk."""
-    from sfumato.engine.spill import Longs, Spill, Stored
+    from sfumato.engine.spill.folder import Longs, Spill, Stored
 
     store, spilled = Spill.store, [0]
 
@@ -105,10 +105,10 @@ def _search(folder: Path, case: str) -> dict[str, Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sfumato.declare.policy import Policy
     from sfumato.engine import open_source
-    from sfumato.protect.need import need
-    from sfumato.protect.plan import make_plan
+    from sfumato.policy.policy import Policy
+    from sfumato.protection.memory_need import need
+    from sfumato.protection.plan import make_plan
 
     asked = Policy.from_dict(policy(case.partition(",")[0], **SEARCHES[case]))
     path = folder / "rows.parquet"
@@ -191,7 +191,7 @@ def _figures(folder: Path, rows: int) -> list[dict[str, Any]]:
 
 
 def _within(limited: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
-    from sfumato.terms.memory import Memory
+    from sfumato.system.memory import Memory
 
     allowed = (Memory.of(LIMITS[rows]).limit or 0) / 1e6
     spilled = round(limited["spilled"], 1)

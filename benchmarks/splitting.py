@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sfumato.declare.promises.k_anonymity import KAnonymity
-from sfumato.protect.mondrian import mondrian
-from sfumato.protect.search import Aim
-from sfumato.protect.top_down import top_down
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Promises
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises.k_anonymity import KAnonymity
+from sfumato.protection.searches.mondrian import mondrian
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import top_down
 
 GOAL = 8.0
 """A search may cost this many scans."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
 
 POSITIONS = {
     "workclass": 1,

@@ -16,15 +16,15 @@ from pathlib import Path
 
 from experiments import continuous_trees
 from experiments.adult_history import SENSITIVE, SIZES, TREES, table
-from sfumato.attack.correspondence import correspondence
-from sfumato.declare.promises import Continuous, KAnonymity
-from sfumato.protect.exhaustive import exhaustive
-from sfumato.protect.search import Aim
-from sfumato.protect.top_down import top_down
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Promises
-from sfumato.terms.recoding import Recoding
+from sfumato.attacks.chain.correspondence import correspondence
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import Recoding
+from sfumato.promises import Continuous, KAnonymity
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import top_down
+from sfumato.testing.exhaustive import exhaustive
 
 KS = (40, 80, 120, 160, 200)
 SCOPES = ("literal", "feasible", "realized")

@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.adult import table_of
 
 from experiments import fingerprint_paper
+from experiments.agreement import agreements
 from experiments.fingerprint_leaks import (
     LEAKS,
     TRIALS,
@@ -24,16 +25,15 @@ from experiments.fingerprint_leaks import (
     by_size,
 )
 from experiments.lines import lines
-from sfumato.declare.promises import KAnonymity
-from sfumato.declare.recipients import Coalition, RecipientRule
-from sfumato.protect.agreement import agreements
-from sfumato.protect.assignment import Versions
-from sfumato.protect.pattern_charts import lattice_chart, level_tree, quality_map
-from sfumato.protect.patterns import Patterns, classify
-from sfumato.protect.search import Aim
-from sfumato.report.charts import save
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Promises
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Promises
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.promises import KAnonymity
+from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
+from sfumato.protection.patterns.patterns import Patterns, classify
+from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.searches.search import Aim
+from sfumato.show.charts import save
 
 KS = (2, 5, 10, 20, 50, 100)
 TOLERANCES = (0, 1, 2, 5, 10, 20, 50)

@@ -18,19 +18,19 @@ import numpy as np
 from benchmarks.chances import upper_limit
 from numpy.typing import NDArray
 
-from sfumato.declare.promises import KAnonymity
-from sfumato.declare.recipients import RecipientRule
-from sfumato.protect.assignment import Versions
-from sfumato.protect.patterns import Patterns, classify
-from sfumato.protect.quality import quality_classes
-from sfumato.protect.search import Aim
-from sfumato.terms.cut import Cut
-from sfumato.terms.fingerprint import ReadingTree
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Promises
-from sfumato.trace.reading import Leak
-from sfumato.trace.tracing import Trace, trace_leak
-from sfumato.trace.versions import Handed, Version
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Promises
+from sfumato.core.reading_tree import ReadingTree
+from sfumato.policy.recipients import RecipientRule
+from sfumato.promises import KAnonymity
+from sfumato.protection.patterns.patterns import Patterns, classify
+from sfumato.protection.patterns.quality import quality_classes
+from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.searches.search import Aim
+from sfumato.tracing.leak import Leak
+from sfumato.tracing.trace import Trace, trace_leak
+from sfumato.tracing.versions import Handed, HeldVersion
 
 K, SUPPRESS = 5, Fraction(5, 100)
 SIZES = (1, 10, 100, 1_000)
@@ -61,7 +61,7 @@ def handed_of(table: Microdata, held: Mapping[str, Levels]) -> Handed:
     for number, (who, levels) in enumerate(held.items(), 1):
         cuts = [Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)]
         nodes = tuple(tuple(cut.nodes.tolist()) for cut in cuts)
-        versions.append(Version(who, who, "event", "main", number, False, names, digests, nodes))
+        versions.append(HeldVersion(who, who, "event", "main", number, False, names, digests, nodes))
     trees = {(c.name, c.taxonomy.digest): ReadingTree.of(c.name, c.taxonomy) for c in table.keys}
     return Handed(tuple(versions), trees)
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from experiments.fingerprint_leaks import handed_of, nodes_of, traced
-from sfumato.declare.promises import KAnonymity
-from sfumato.protect.pattern_charts import lattice_chart, level_tree, quality_map
-from sfumato.protect.patterns import Patterns, classify
-from sfumato.protect.quality import quality_classes
-from sfumato.report.charts import save
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Promises
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.terms.tracing_chart import tracing_chart
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import KAnonymity
+from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
+from sfumato.protection.patterns.patterns import Patterns, classify
+from sfumato.protection.patterns.quality import quality_classes
+from sfumato.show.charts import save
+from sfumato.tracing.levels_chart import tracing_chart
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 ZIP = Taxonomy.grow(["10XX", "100X", "1004", "101X", "1015"], [-1, 0, 1, 0, 3])

@@ -19,20 +19,20 @@ import numpy as np
 
 import sfumato as sf
 from experiments.adult_free import COLUMNS, policy
-from sfumato.attack.freeform import FreeformFinding
-from sfumato.declare.freeform.board import Board
-from sfumato.declare.freeform.guard import Guard
-from sfumato.declare.freeform.sweeping import breach, breaches, worst
-from sfumato.declare.promises import Freeform
+from experiments.freeform_cost import compare, withholding
+from experiments.threats import threat_chart
+from sfumato.attacks.table.freeform import FreeformFinding
+from sfumato.core.cut import Cut
+from sfumato.core.freeform.guard import Guard
+from sfumato.core.freeform.inference import Board
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Cuts
+from sfumato.core.taxonomy import Taxonomy
 from sfumato.engine import open_source
-from sfumato.protect.freeform import compare, withholding
-from sfumato.protect.optimum import mean_loss
-from sfumato.protect.plan import make_plan
-from sfumato.report.threats import threat_chart
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Cuts
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.kernels.freeform.breaches import breach, breaches, worst
+from sfumato.promises import Freeform
+from sfumato.protection.plan import make_plan
+from sfumato.protection.searches.optimum import mean_loss
 
 THREATS = (Fraction(1, 5), Fraction(1, 2), Fraction(4, 5))
 CLASSICAL = ("salary-class", "marital-status", "occupation")

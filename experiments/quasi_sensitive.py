@@ -28,17 +28,17 @@ from benchmarks.quasi_sensitive import knowledge as drawn_knowledge
 
 import sfumato as sf
 from experiments.lines import lines
-from sfumato.declare.knowledge import Knowledge
-from sfumato.declare.promises import QuasiSensitiveDiversity
+from sfumato.core.knowledge import Knowledge
+from sfumato.core.promise import Promises
 from sfumato.engine import open_source
-from sfumato.protect.mondrian import mondrian
-from sfumato.protect.search import Aim
-from sfumato.protect.term_class import METHODS, Limit, Terms
-from sfumato.protect.term_classes import solve_classes
-from sfumato.protect.term_cost import Tariff
-from sfumato.protect.term_rows import Sets
-from sfumato.protect.term_suppression import Part
-from sfumato.terms.promise import Promises
+from sfumato.promises import QuasiSensitiveDiversity
+from sfumato.protection.searches.mondrian import mondrian
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.term_removal.all_classes import solve_classes
+from sfumato.protection.term_removal.cost import Tariff
+from sfumato.protection.term_removal.one_class import METHODS, TermLimit, Terms
+from sfumato.protection.term_removal.phase import TermPart
+from sfumato.protection.term_removal.rows import TermRows
 
 Row = dict[str, Any]
 
@@ -201,7 +201,7 @@ def removal(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
         recoding = mondrian(table, Promises(made.promises.members[:1]), Aim()).recoding
         for l, c in product(FEW, RATIOS):  # noqa: E741  # the name in the paper
             promise = QuasiSensitiveDiversity("symptoms", known, l=l, c=c)
-            part = Part(Sets(table, "symptoms"), Limit.of(promise))
+            part = TermPart(TermRows(table, "symptoms"), TermLimit.of(promise))
             bad = np.flatnonzero(~part.judged(recoding, {}))
             rows = part.rows_of(recoding, bad[::EVERY])
             row: Row = {"figure": "removal", "k": k, "l": l, "c": str(c), "classes": recoding.count}
@@ -212,7 +212,7 @@ def removal(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
             yield row
 
 
-def costs_of(method: str, rows: dict[int, list[Terms]], limit: Limit, tariff: Tariff, each: float) -> Row:
+def costs_of(method: str, rows: dict[int, list[Terms]], limit: TermLimit, tariff: Tariff, each: float) -> Row:
     """The mean cost, and how many answers are proved, with so many seconds for each class."""
     began = time.process_time()
     answers = solve_classes(rows, limit, tariff, method=method, each=each) if rows else {}

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
 
 
 @st.composite

@@ -14,34 +14,28 @@ Importing the package loads nothing heavy; each name below is loaded when it is 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato import demo
-    from sfumato.attack.audit import Audit
-    from sfumato.declare.policy import Policy
-    from sfumato.discover.discovery import Discovery
-    from sfumato.journey import (
-        attack,
-        audit,
-        capacity,
-        declare,
-        discover,
-        draw,
-        patterns,
-        protect,
-        release,
-        trace,
-    )
-    from sfumato.protect.patterns import Patterns
-    from sfumato.protect.plan import Plan
-    from sfumato.release.event import Event
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.receipt import Receipt
-    from sfumato.trace.tracing import Trace
+    from sfumato.attacks.audit import Audit
+    from sfumato.discovery.discovery import Discovery
+    from sfumato.journey.attack import attack
+    from sfumato.journey.audit import audit
+    from sfumato.journey.declare import declare
+    from sfumato.journey.discover import discover, draw
+    from sfumato.journey.patterns import patterns
+    from sfumato.journey.protect import protect
+    from sfumato.journey.release import capacity, release
+    from sfumato.journey.trace import trace
+    from sfumato.policy.policy import Policy
+    from sfumato.protection.patterns.patterns import Patterns
+    from sfumato.protection.plan import Plan
+    from sfumato.releases.event import Event
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.receipt import Receipt
+    from sfumato.tracing.trace import Trace
 
 __version__ = "0.1.0"
 __all__ = [
@@ -68,54 +62,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Audit": "sfumato.attack.audit",
-    "Discovery": "sfumato.discover.discovery",
-    "Event": "sfumato.release.event",
-    "Ledger": "sfumato.release.ledger.ledger",
-    "Patterns": "sfumato.protect.patterns",
-    "Plan": "sfumato.protect.plan",
-    "Policy": "sfumato.declare.policy",
-    "Receipt": "sfumato.release.receipt",
-    "Trace": "sfumato.trace.tracing",
-    "audit": "sfumato.journey",
-    "capacity": "sfumato.journey",
-    "draw": "sfumato.journey",
+    "Audit": "sfumato.attacks.audit",
+    "Discovery": "sfumato.discovery.discovery",
+    "Event": "sfumato.releases.event",
+    "Ledger": "sfumato.releases.ledger.ledger",
+    "Patterns": "sfumato.protection.patterns.patterns",
+    "Plan": "sfumato.protection.plan",
+    "Policy": "sfumato.policy.policy",
+    "Receipt": "sfumato.releases.receipt",
+    "Trace": "sfumato.tracing.trace",
+    "attack": "sfumato.journey.attack",
+    "audit": "sfumato.journey.audit",
+    "capacity": "sfumato.journey.release",
+    "declare": "sfumato.journey.declare",
+    "discover": "sfumato.journey.discover",
+    "draw": "sfumato.journey.discover",
     "patterns": "sfumato.journey.patterns",
+    "protect": "sfumato.journey.protect",
+    "release": "sfumato.journey.release",
+    "trace": "sfumato.journey.trace",
 }
-_FOLDERS = ("attack", "declare", "demo", "discover", "protect", "release", "trace")
-_VERBS = ("attack", "declare", "discover", "protect", "release", "trace")
 
 
-class _Verb(ModuleType):
-    """A folder that can be called like the verb it is named after: `sf.protect(...)`."""
-
-    @property
-    def __wrapped__(self) -> Any:
-        return getattr(import_module("sfumato.journey"), self.__name__.rpartition(".")[2])
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__wrapped__(*args, **kwargs)
-
-
-class _Package(ModuleType):
-    """Folders and verbs share names; whichever is imported first, both keep working."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in _VERBS and isinstance(value, ModuleType):
-            value.__class__ = _Verb
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FOLDERS:
-        return import_module(f"sfumato.{name}")
+def __getattr__(name: str) -> object:
+    if name == "demo":
+        return import_module("sfumato.demo")
     if name in _HOMES:
-        found = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = found
-        return found
+        loaded = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = loaded
+        return loaded
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 

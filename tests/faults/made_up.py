@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from sfumato.release.certificate import examine, read
-from sfumato.release.issue import Prepared, issue, issue_all
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.recovery import recover
-from sfumato.release.steps import nothing
-from sfumato.terms.errors import RefusedByHistory
-from sfumato.terms.verdict import Verdict
+from sfumato.core.errors import RefusedByHistory
+from sfumato.core.verdict import Verdict
+from sfumato.releases.certificate import examine, read
+from sfumato.releases.issue import Prepared, issue, issue_all
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.recovery import recover
+from sfumato.releases.steps import nothing
 
 CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""

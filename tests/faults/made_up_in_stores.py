@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults.made_up import NAMES
-from sfumato.release.certificate import examine, read
-from sfumato.release.fetching import at_hand
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.recovery import recover
-from sfumato.release.store import Store
-from sfumato.terms.address import Address
+from sfumato.releases.certificate import examine, read
+from sfumato.releases.download import at_hand
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.recovery import recover
+from sfumato.releases.targets.store import Store
+from sfumato.system.address import Address
 
 FILES = ("certificate.json", "data.csv", "manifest.json")
 

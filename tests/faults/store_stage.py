@@ -16,11 +16,11 @@ from pathlib import Path
 from faults.made_up import release, release_to_three
 from faults.made_up_in_stores import check_store, objects
 from faults.stage import child, ended, harm
-from sfumato.release import store
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.recovery import recover
-from sfumato.release.steps import IN_A_STORE, STEPS
-from sfumato.terms.errors import LedgerConflict, WrongCall
+from sfumato.core.errors import LedgerConflict, WrongCall
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.recovery import recover
+from sfumato.releases.steps import IN_A_STORE, STEPS
+from sfumato.releases.targets import store
 
 store.RETRIES = 0
 

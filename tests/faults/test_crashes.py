@@ -9,9 +9,9 @@ import os
 import pytest
 
 from faults.made_up import CANARY, check_all, release, visible
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.steps import STEPS
-from sfumato.terms.errors import SfumatoError
+from sfumato.core.errors import SfumatoError
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.steps import STEPS
 
 COMMIT = STEPS.index("committed")
 

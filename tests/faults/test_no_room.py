@@ -10,8 +10,8 @@ import pytest
 
 from faults.conftest import report
 from faults.made_up import check_all, release
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.terms.errors import LedgerConflict, Unfinished, WrongCall
+from sfumato.core.errors import LedgerConflict, Unfinished, WrongCall
+from sfumato.releases.ledger.ledger import Ledger
 
 
 def test_files_must_not_grow(stage):

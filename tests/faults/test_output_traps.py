@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, SfumatoError, WrongCall
+from sfumato.core.recoding import Recoding
 from sfumato.engine import open_source
-from sfumato.engine.delimited import CsvOptions
-from sfumato.engine.write import placed
-from sfumato.terms.cut import Cut
-from sfumato.terms.errors import BadData, SfumatoError, WrongCall
-from sfumato.terms.recoding import Recoding
+from sfumato.engine.csv.reader import CsvOptions
+from sfumato.engine.files.writer import placed
 from sfumato.testing.engines import codings
 
 ROW = "canary-row-0001"
@@ -267,7 +267,12 @@ def test_the_target_is_never_overwritten_unasked(tmp_path):
 def test_failures_leave_no_file_behind(step, tmp_path, monkeypatch):
     """A fault at each step of placing a file: neither a target nor a draft stays."""
     source, recoding = publish(pa.table(cells(5)))
-    faults = ["sfumato.engine.write._write_csv", "os.fsync", "sfumato.engine.write._place_new", "os.fdopen"]
+    faults = [
+        "sfumato.engine.files.writer._write_csv",
+        "os.fsync",
+        "sfumato.engine.files.writer._place_new",
+        "os.fdopen",
+    ]
 
     def fail(*_args, **_kwargs):
         raise OSError(28, "No space left on device")

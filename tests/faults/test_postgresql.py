@@ -13,12 +13,12 @@ from faults.conftest import report
 from faults.made_up import check_all, release, release_to_three
 from faults.postgresql import Wire
 from sfumato.cli.main import run
-from sfumato.release.ledger import ledger as ledgers
-from sfumato.release.ledger.copies import backup, restore
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.recovery import recover
-from sfumato.release.steps import STEPS
-from sfumato.terms.errors import BadLedger, Unfinished, WrongCall
+from sfumato.core.errors import BadLedger, Unfinished, WrongCall
+from sfumato.releases.ledger import ledger as ledgers
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.recovery import recover
+from sfumato.releases.steps import STEPS
 
 
 @pytest.fixture

@@ -15,15 +15,15 @@ import pytest
 from faults.conftest import report
 from faults.made_up import check_all, visible
 from sfumato import demo
-from sfumato.release.steps import STEPS
+from sfumato.releases.steps import STEPS
 
 COMMIT = STEPS.index("committed")
 
 TOUCHED = """
 import os, resource, signal, sys
 from sfumato.cli.main import main
-from sfumato.release import issue
-from sfumato.release.ledger.database import Database
+from sfumato.releases import issue
+from sfumato.releases.ledger.database import Database
 word, limit = sys.argv[1], int(sys.argv[2])
 sys.argv[1:3] = []
 honest = issue.issue_all

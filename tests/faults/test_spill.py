@@ -16,8 +16,8 @@ import pytest
 PROGRAM = """
 import os, signal, sys
 from sfumato.engine import publish
-from sfumato.engine.spill import Spill
-from sfumato.terms.memory import Memory
+from sfumato.engine.spill.folder import Spill
+from sfumato.system.memory import Memory
 from sfumato.cli.main import run
 
 room, die, limit = (int(word) for word in sys.argv[1:4])

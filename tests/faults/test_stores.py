@@ -11,13 +11,14 @@ from buckets import SECRET
 from faults.made_up import NAMES, prepared, release, release_to_three
 from faults.made_up_in_stores import FILES, certificates, check_store, objects
 from sfumato.cli.main import app, run
-from sfumato.release import staging, store
-from sfumato.release.issue import issue
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.recovery import recover
-from sfumato.release.store import Store
-from sfumato.terms.address import Address
-from sfumato.terms.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, WrongCall
+from sfumato.core.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, WrongCall
+from sfumato.releases import staging
+from sfumato.releases.issue import issue
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.recovery import recover
+from sfumato.releases.targets import store
+from sfumato.releases.targets.store import Store
+from sfumato.system.address import Address
 
 
 class Place:

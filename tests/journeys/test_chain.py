@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.journey import handing
-from sfumato.terms.errors import BadData, RefusedByHistory
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.journey import delivery
 
 POLICY = {
     "columns": {
@@ -75,7 +75,7 @@ def test_comparing_and_entering_are_phases_of_their_own(go, tmp_path):
 def test_a_plan_that_forgets_the_first_release_is_refused(go, tmp_path, monkeypatch):
     go(FIRST, POLICY, "one")
     forgetful = sf.protect(PEOPLE, POLICY)
-    monkeypatch.setattr(handing, "protect", lambda *_, **__: forgetful)
+    monkeypatch.setattr(delivery, "protect", lambda *_, **__: forgetful)
     with pytest.raises(RefusedByHistory, match="fewer than 5 people are possible"):
         go(PEOPLE, POLICY, "two")
     assert not (tmp_path / "two").exists()
@@ -106,7 +106,7 @@ def test_people_who_vanish_are_refused(go, tmp_path):
 
 
 def test_bytes_that_differ_from_what_is_remembered_are_refused(go, tmp_path, monkeypatch):
-    honest = handing.open_source
+    honest = delivery.open_source
 
     class Careless:
         def __init__(self, data):
@@ -120,7 +120,7 @@ def test_bytes_that_differ_from_what_is_remembered_are_refused(go, tmp_path, mon
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             path.write_text("".join([lines[0], lines[1], *lines[1:-1]]), encoding="utf-8")
 
-    monkeypatch.setattr(handing, "open_source", Careless)
+    monkeypatch.setattr(delivery, "open_source", Careless)
     with pytest.raises(BadData, match="later releases would be checked against"):
         go(FIRST, POLICY, "one")
     assert not (tmp_path / "one").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.declare.policy import Policy
+from sfumato.policy.policy import Policy
 
 ECHOED = {"rows", "columns", "k", "t", "reading", "null_rule", "max_size"}
 ANSWERS = {

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sfumato.declare.policy import Policy
+from sfumato.policy.policy import Policy
 
 
 @pytest.fixture

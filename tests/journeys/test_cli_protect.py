@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from sfumato import journey
-from sfumato.journey import publishing
-from sfumato.terms.errors import BrokenPromise
+from sfumato.core.errors import BrokenPromise
+from sfumato.journey import release
+from sfumato.journey.protect import protect
+from sfumato.journey.release import protect_file
 
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
@@ -221,11 +222,11 @@ def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, mon
     rows = "".join(f"P{i // 4},01{i // 4},flu\n" for i in range(12))
     folder = clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
     wrong = clinic("name,zip,disease\n" + rows, promises=[{"k-anonymity": {"k": 3}}]) / "policy.yaml"
-    careless = journey.protect(folder / "data.csv", wrong)
+    careless = protect(folder / "data.csv", wrong)
     clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
-    monkeypatch.setattr(publishing, "protect", lambda *_, **__: careless)
+    monkeypatch.setattr(release, "protect", lambda *_, **__: careless)
     with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
-        journey.protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
+        protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
     assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import sfumato as sf
-from sfumato.terms.errors import RefusedByHistory, WrongCall
+from sfumato.core.errors import RefusedByHistory, WrongCall
 
 
 @pytest.fixture

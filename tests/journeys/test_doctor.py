@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.journey import doctor as looking
 from sfumato.journey.doctor import State, doctor
-from sfumato.release.ledger.ledger import Ledger
+from sfumato.releases.ledger.ledger import Ledger
 
 
 def part(found, name):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato import journey
 from sfumato.cli.demo import examples
-from sfumato.terms.errors import BadData
+from sfumato.core.errors import BadData
+from sfumato.journey.release import protect_file
 
 ROWS = 900
 
@@ -61,15 +61,15 @@ def test_row_order_does_not_matter(tmp_path):
     outputs = []
     for i, frame in enumerate((people, people.reverse(), people.sample(fraction=1, shuffle=True, seed=3))):
         out = tmp_path / f"{i}.csv"
-        journey.protect_file(frame, policy, out)
+        protect_file(frame, policy, out)
         outputs.append(out.read_bytes())
     assert outputs[0] == outputs[1] == outputs[2]
 
 
 def test_frames_and_files_agree(hospital, tmp_path):
     frame = sf.demo.hospital(1500)
-    journey.protect_file(frame, sf.demo.policy(), tmp_path / "frame.csv")
-    journey.protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "file.csv")
+    protect_file(frame, sf.demo.policy(), tmp_path / "frame.csv")
+    protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "file.csv")
     assert (tmp_path / "frame.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
 
 
@@ -131,7 +131,7 @@ def test_a_plan_is_for_the_table_it_was_made_for(hospital):
 
 
 def test_examples_show_what_the_file_says_or_nothing(hospital, tmp_path):
-    plan, _ = journey.protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "safe.csv")
+    plan, _ = protect_file(hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "safe.csv")
     before, after = examples(hospital / "hospital.csv", plan)
     header, *lines = (tmp_path / "safe.csv").read_text(encoding="utf-8").splitlines()
     assert len(before) == len(after) == 7

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.attack.audit import Audit
-from sfumato.attack.card import attack_card
-from sfumato.attack.objection import Objection
-from sfumato.report.card import side_by_side, values_of
-from sfumato.report.html import page
-from sfumato.terms.verdict import Finding, Verdict
+from sfumato.attacks.audit import Audit
+from sfumato.attacks.findings_card import attack_card
+from sfumato.attacks.objections import Objection
+from sfumato.core.verdict import Finding, Verdict
+from sfumato.reports.before_and_after import side_by_side, values_of
+from sfumato.show.html import page
 
 FOLDER = Path(__file__).parent.parent / "golden"
 

@@ -14,9 +14,10 @@ import time
 
 import pytest
 
-from sfumato import demo, journey
-from sfumato.journey import judging, publishing
-from sfumato.terms.errors import SfumatoError
+from sfumato import demo
+from sfumato.core.errors import SfumatoError
+from sfumato.journey import judgement, release
+from sfumato.journey.protect import protect
 
 CANARY = "canary7421"
 HEADER = "name,zip,disease\n"
@@ -73,7 +74,7 @@ def test_messages_hold_no_cell_value(sfumato, tmp_path, caplog, case):
         assert said.err.strip()
     assert sorted(tmp_path.iterdir()) == before
     with pytest.raises(SfumatoError) as caught:
-        journey.protect(data, policy)
+        protect(data, policy)
     assert CANARY not in str(caught.value) + repr(caught.value)
 
 
@@ -91,7 +92,7 @@ def test_a_bug_is_exit_70_without_its_message(sfumato, clinic, monkeypatch, erro
     def fail(*_, **__):
         raise error(CANARY)
 
-    monkeypatch.setattr(publishing, "protect", fail)
+    monkeypatch.setattr(release, "protect", fail)
     call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv", "--json")
     said = sfumato(*call)
     assert said.code == said.document["error"]["exit_code"] == 70
@@ -110,7 +111,7 @@ def test_an_interruption_is_exit_130(sfumato, clinic, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(judging, "recheck", stop)
+    monkeypatch.setattr(judgement, "recheck", stop)
     before = sorted(folder.iterdir())
     said = sfumato("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
     assert said.code == 130
@@ -122,7 +123,7 @@ def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, 
     from dataclasses import replace
 
     folder = clinic()
-    honest = judging.recheck
+    honest = judgement.recheck
     for word in (False, None):
         monkeypatch.setattr(
             judging, "recheck", lambda p, q, w=word, **_: tuple(replace(v, holds=w) for v in honest(p, q))
@@ -154,9 +155,9 @@ def test_a_stopped_program_leaves_nothing(tmp_path, number):
 SLOW = """
 import signal, time  # a shell that runs the tests in the background makes them ignore interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from sfumato.journey import judging
+from sfumato.journey import judgement
 from sfumato.cli.main import main
-judging.recheck = lambda *_, **__: time.sleep(60)
+judgement.recheck = lambda *_, **__: time.sleep(60)
 main()
 """
 

@@ -36,14 +36,14 @@ def test_an_unknown_name_is_an_attribute_error():
         sf.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("first", ["", "import sfumato.protect.plan; import sfumato.declare.policy;"])
+@pytest.mark.parametrize("first", ["", "import sfumato.protection.plan; import sfumato.policy.policy;"])
 def test_verbs_are_callable_whoever_is_imported_first(first):
     code = f"""
 {first}
 import sfumato as sf, inspect
 print(callable(sf.protect), callable(sf.declare), callable(sf.attack))
 print(list(inspect.signature(sf.protect).parameters))
-import sfumato.protect.plan as module
+import sfumato.protection.plan as module
 print(module.Plan is sf.Plan, sf.protect.plan is module)
 """
     assert python(code).splitlines() == [

@@ -10,11 +10,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import run
-from sfumato.journey import protect_file
+from sfumato.core.errors import BadData, OutOfReach, WrongCall
 from sfumato.journey.doctor import doctor
-from sfumato.release.store import Store
-from sfumato.terms.address import Address
-from sfumato.terms.errors import BadData, OutOfReach, WrongCall
+from sfumato.journey.release import protect_file
+from sfumato.releases.targets.store import Store
+from sfumato.system.address import Address
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import journey
-from sfumato.journey import judging
-from sfumato.terms.errors import BrokenPromise
-from sfumato.terms.private import PREFIX, private_folder
+from sfumato.core.errors import BrokenPromise
+from sfumato.journey import judgement
+from sfumato.journey.release import protect_file
+from sfumato.system.private_folder import PREFIX, private_folder
 
 CANARY = "canary-person-"
 POLICY = {
@@ -96,7 +96,7 @@ def all_of(data):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_no_byte_tells_who_somebody_is(watched, tmp_path, ending):
     target = tmp_path / "target" / f"safe.{ending}"
-    _, verdicts = journey.protect_file(people(), POLICY, target)
+    _, verdicts = protect_file(people(), POLICY, target)
     watched.on = False
     assert [v.measured for v in verdicts] == [6, 2], "people are counted, not rows"
     written = {**watched.seen, "safe": target.read_bytes()}
@@ -120,16 +120,16 @@ def test_nothing_stays_when_the_judge_fails(tmp_path, monkeypatch, error):
         assert witness.read_text(encoding="utf-8").startswith("zip,disease,who\n")
         raise error("no")
 
-    monkeypatch.setattr(judging, "recheck", judge)
+    monkeypatch.setattr(judgement, "recheck", judge)
     with pytest.raises(error):
-        journey.protect_file(people(), POLICY, tmp_path / "target" / "safe.csv")
+        protect_file(people(), POLICY, tmp_path / "target" / "safe.csv")
     assert list((tmp_path / "target").iterdir()) == []
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
 KILLED = """
 import os, signal
-from sfumato.terms.private import private_folder
+from sfumato.system.private_folder import private_folder
 with private_folder() as folder:
     (folder / "witness.csv").write_text("who")
     print(folder, flush=True)

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.declare.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.declare.promises.k_anonymity import KAnonymity
-from sfumato.protect.explain import SHOWN, explain
-from sfumato.protect.loss import measure
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.promise import Promises
-from sfumato.terms.recoding import Recoding, classes_under
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import Recoding, classes_under
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
+from sfumato.promises.k_anonymity import KAnonymity
+from sfumato.protection.explain.explanation import SHOWN, explain
+from sfumato.protection.loss import measure
 from strategies import all_cuts, tables
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
-from sfumato.terms.classes import Classes, histogram
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.classes import Classes, histogram
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 
 SALARY = Taxonomy.flat([f"{s}K" for s in range(3, 12)], ordered=True)
 GROUPS = ["respiratory", "digestive", "infection", "vascular", "stomach", "colon"]

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.declare.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.recoding import classes_under
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 
 ZIP = Taxonomy.grow(
     ["*", "130**", "1305*", "1306*", "1485*", "13053", "13068", "14850", "14853"],

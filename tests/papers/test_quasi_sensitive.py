@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import plain_beliefs as plain
-from sfumato.declare.knowledge import Knowledge
-from sfumato.declare.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.declare.promises.prior import Prior
-from sfumato.protect.term_class import Effort, Limit, solve_class
-from sfumato.protect.term_cost import Tariff
-from sfumato.terms.classes import Classes, histogram
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.terms.term_sets import text_of
+from sfumato.core.classes import Classes, histogram
+from sfumato.core.knowledge import Knowledge
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.term_sets import text_of
+from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.promises.quasi_sensitive.prior import Prior
+from sfumato.protection.term_removal.cost import Tariff
+from sfumato.protection.term_removal.one_class import Effort, TermLimit, solve_class
 
 F = Fraction
 E = [
@@ -66,7 +66,10 @@ def test_without_fever_in_one_row():
 )
 def test_cheapest_removals(method, c, l, least):  # noqa: E741
     assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, c, l)) == least
-    limit, tariff = Limit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=l, c=F(c))), Tariff("inverse", 3)
+    limit, tariff = (
+        TermLimit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=l, c=F(c))),
+        Tariff("inverse", 3),
+    )
     answer = solve_class(GROUP, limit, tariff, Effort(method))
     assert answer.found and answer.proved
     assert plain.cost(GROUP, answer.kept) == tariff.share(answer.cost, [2, 3]) == least
@@ -76,7 +79,7 @@ def test_cheapest_removals(method, c, l, least):  # noqa: E741
 def test_five_of_four_labels_cannot_be():
     assert not QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)).reachable
     assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, 1, 5)) is None
-    limit = Limit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)))
+    limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)))
     answer = solve_class(GROUP, limit, Tariff("inverse", 3), Effort())
     assert not answer.found and answer.proved
 
@@ -110,5 +113,5 @@ def test_closeness_out_of_reach():
     rows = [("sneeze", "rash")]
     assert plain.cheapest(rows, lambda kept: plain.squared_distance(E, kept, MEAN) <= F(1, 100)) is None
     for method in ("plain", "adaptive", "exact"):
-        answer = solve_class(rows, Limit.of(promise), Tariff("inverse", 2), Effort(method))
+        answer = solve_class(rows, TermLimit.of(promise), Tariff("inverse", 2), Effort(method))
         assert not answer.found and answer.proved

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from papers.schrittwieser_2011 import SETS_V, table_i, table_v
-from sfumato.declare.promises import KAnonymity
-from sfumato.protect.antichain import is_antichain
-from sfumato.protect.patterns import classify
-from sfumato.protect.quality import expected_capacity, expected_sizes, quality_classes
-from sfumato.terms.promise import Promises
+from sfumato.core.promise import Promises
+from sfumato.promises import KAnonymity
+from sfumato.protection.patterns.antichain import is_antichain
+from sfumato.protection.patterns.patterns import classify
+from sfumato.protection.patterns.quality import expected_capacity, expected_sizes, quality_classes
 
 TWO = Promises((KAnonymity(2),))
 

@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from freeform import definition
-from sfumato.declare.freeform.board import Board
-from sfumato.declare.freeform.guard import FreeColumn
-from sfumato.declare.freeform.observability import Belief, unless_sensitive
-from sfumato.declare.freeform.sensitivity import aggregate, guarded, particular
-from sfumato.declare.freeform.sweeping import breach, worst
-from sfumato.declare.promises import DistinctLDiversity, Freeform
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Taxonomy
+from promises.freeform import definition
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.freeform.guard import FreeColumn
+from sfumato.core.freeform.inference import Board
+from sfumato.core.freeform.observability import Belief, unless_sensitive
+from sfumato.core.freeform.sensitivity import aggregate, guarded, particular
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.kernels.freeform.breaches import breach, worst
+from sfumato.promises import DistinctLDiversity, Freeform
 
 HALF = Fraction(1, 2)
 ROWS = [

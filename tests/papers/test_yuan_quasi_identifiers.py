@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discover.plain import is_quasi_identifier, minimal_sets, paper_loop
+from discovery.quasi_identifiers.plain import is_quasi_identifier, minimal_sets, paper_loop
 from papers.yuan_quasi_identifiers import cover_table, example_4_2, example_5_2
-from sfumato.discover.coded import Coded
-from sfumato.discover.descent import descend
-from sfumato.discover.enumeration import minimal
-from sfumato.discover.measures import k_test, measure
-from sfumato.discover.minimum import minimum
-from sfumato.discover.reading import Reading
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
+from sfumato.discovery.quasi_identifiers.measures import k_test, measure
+from sfumato.discovery.quasi_identifiers.minimum import minimum
 
 DISTINCT = Reading.of(k=2, mode="distinct")
 ALL = Reading.of(k=2, mode="all")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.discover.coded import Coded
-from sfumato.discover.enumeration import minimal
-from sfumato.discover.reading import Reading
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.quasi_identifiers.enumeration import minimal
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"

@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.declare.promises import (
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.recoding import classes_under
-from sfumato.terms.taxonomy import Taxonomy
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"

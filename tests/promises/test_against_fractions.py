@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promises import plain
-from sfumato.declare.promises import (
+from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
     DistinctLDiversity,
@@ -19,7 +19,7 @@ from sfumato.declare.promises import (
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.declare.promises import t_closeness as module
+from sfumato.promises.t_closeness import definition as module
 
 DISTANCES = ("equal", "ordered", "hierarchical")
 shares = st.fractions(0, 1, max_denominator=40)

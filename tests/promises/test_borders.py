@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from promises import plain
-from sfumato.declare.promises import (
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.declare.promises.earth_movers import heights
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.promises.t_closeness.earth_movers import heights
 
 HUGE = (2**31 - 1, 2**31, 2**31 + 1, 2**53 + 1, 2**61 + 1)
 

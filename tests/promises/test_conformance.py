@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sfumato.declare.promises import (
+from sfumato.core.verdict import Evidence
+from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
     DistinctLDiversity,
@@ -20,9 +21,8 @@ from sfumato.declare.promises import (
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.declare.promises.judging import verdict
-from sfumato.declare.promises.parameters import Declared, Parameter, Whole
-from sfumato.terms.verdict import Evidence
+from sfumato.promises.parameters import Declared, Parameter, Whole
+from sfumato.promises.verdicts import verdict
 from sfumato.testing.promises import check_promise
 
 KNOWN = {"A": ["v0", "v1"], "B": ["v1", "v2", "v3"], "C": ["v3", "v4"], "D": ["v0", "v5"], "E": ["v6"]}

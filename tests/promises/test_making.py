@@ -7,7 +7,11 @@ from fractions import Fraction
 import pytest
 
 from promises import plain
-from sfumato.declare.promises import (
+from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.promise import ClassPromise
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.verdict import Evidence
+from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
@@ -17,10 +21,6 @@ from sfumato.declare.promises import (
     make,
     schema,
 )
-from sfumato.terms.errors import BadPolicy, WrongCall
-from sfumato.terms.promise import ClassPromise
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.terms.verdict import Evidence
 
 MADE = [
     ("k-anonymity", {"k": 5}, KAnonymity(5)),

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.declare.freeform.guard import FreeColumn
-from sfumato.declare.promises.continuous import Continuous
-from sfumato.declare.promises.freeform import Freeform
-from sfumato.terms.cut import Cut
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Microdata
-from sfumato.terms.promise import Answer, Promises
-from sfumato.terms.recoding import Recoding
-from sfumato.terms.verdict import Evidence, Verdict
+from sfumato.core.cut import Cut
+from sfumato.core.freeform.guard import FreeColumn
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Answer, Promises
+from sfumato.core.recoding import Recoding
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.continuous.definition import Continuous
+from sfumato.promises.freeform.definition import Freeform
 from sfumato.testing import check_table_promise
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sfumato.declare.policy import Policy
+from sfumato.core.cut import Cut
+from sfumato.core.imprint import Imprint
+from sfumato.core.reading_tree import reading_trees
+from sfumato.core.recoding import Recoding
 from sfumato.engine import open_source
-from sfumato.release.ledger.ledger import Ledger
-from sfumato.release.ledger.record import Record
-from sfumato.terms.cut import Cut
-from sfumato.terms.fingerprint import reading_trees
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.recoding import Recoding
+from sfumato.policy.policy import Policy
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record
 
 POLICY = {
     "columns": {

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.engine.records import open_records
-from sfumato.release.ledger.record import Record
-from sfumato.terms.cut import Cut
-from sfumato.terms.fingerprint import reading_trees
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.recoding import Recoding
-from sfumato.trace.tracing import trace
+from sfumato.core.cut import Cut
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.reading_tree import reading_trees
+from sfumato.core.recoding import Recoding
+from sfumato.engine.frames.records import open_records
+from sfumato.releases.ledger.record import Record
+from sfumato.tracing.trace import trace
 
 
 def table_of(trees, rows, roles=None):

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.trace.reading import Leak
-from sfumato.trace.tracing import trace_leak
-from sfumato.trace.versions import Handed
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.tracing.leak import Leak
+from sfumato.tracing.trace import trace_leak
+from sfumato.tracing.versions import Handed
 from tracing.handing import Handing, at_levels
 
 SIZES = ((60, 3), (16, 2), (8, 2), (9, 3), (4, 2), (2, 2), (27, 3))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.coalitions import DONE, FULL, TIRED, hitting_sets, without_supersets
-from sfumato.terms.cut import Cut
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.trace.coalition import Coalitions, Explanations, Smallest, _bits
+from sfumato.core.cut import Cut
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.kernels.sets.coalitions import DONE, FULL, TIRED, hitting_sets, without_supersets
+from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition, _bits
 from tracing import plain
 from tracing.handing import Handing, found, shown, table_of
 
@@ -46,12 +46,12 @@ def test_minimal_coalitions_are_all_minimal_hitting_sets(sets, most):
     assert [len(c) for c in listed] == sorted(len(c) for c in listed)
     every = brute(sets, sets.shape[1])
     least = min((len(s) for s in every), default=None)
-    assert coalitions.smallest() == Smallest(least)
+    assert coalitions.smallest() == SmallestCoalition(least)
     certain = coalitions.certain(coalitions.explanations(most), most)
     assert set(certain) == (set.intersection(*map(set, expected)) if expected else set())
     for name, small in certain.items():
         others = [s for s in every if names.index(name) not in s]
-        assert small == Smallest(min((len(s) for s in others), default=None))
+        assert small == SmallestCoalition(min((len(s) for s in others), default=None))
 
 
 @given(demands())

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.ledger.entry import Entry
-from sfumato.release.ledger.record import Record
-from sfumato.terms.cut import Cut
-from sfumato.terms.errors import BadData
-from sfumato.terms.fingerprint import UNKNOWN, ReadingTree, folded, reading_trees, trees_in
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.recoding import Recoding
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.reading_tree import UNKNOWN, ReadingTree, folded, reading_trees, trees_in
+from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.record import Record
 
 
 @st.composite

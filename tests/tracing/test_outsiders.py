@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.trace.accident import one_pattern
-from sfumato.trace.false_charge import charging_shares
-from sfumato.trace.reading import Leak
-from sfumato.trace.tracing import trace_leak
-from sfumato.trace.versions import Handed
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.tracing.chance import one_pattern
+from sfumato.tracing.false_charge import charging_shares
+from sfumato.tracing.leak import Leak
+from sfumato.tracing.trace import trace_leak
+from sfumato.tracing.versions import Handed
 from tracing.handing import Handing, at_levels
 from tracing.simulated import ladder
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sfumato.terms.classes import Classes
-from sfumato.terms.recoding import classes_under
+from sfumato.core.classes import Classes
+from sfumato.core.recoding import classes_under
 from tracing.handing import at_levels, found, shown
 from tracing.paper import SETS, TABLE_V, cluster_c1, table_v
 

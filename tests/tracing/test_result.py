@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.terms.errors import BadData, BadInput, WrongCall
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.trace.coalition import Smallest
-from sfumato.trace.versions import UNNAMED
+from sfumato.core.errors import BadData, BadInput, WrongCall
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.tracing.coalition import SmallestCoalition
+from sfumato.tracing.versions import UNNAMED
 from tracing.handing import Handing, at_levels, found, shown, table_of
 from tracing.paper import SETS, TABLE_V, table_v
 
@@ -38,7 +38,7 @@ def test_a_pair_that_builds_a_thirds_version_does_not_make_the_third_certain():
     assert found(result) == {frozenset({"P0"}), frozenset({"P1", "P2"})}
     assert result.certain == ()
     assert result.false_charge is None
-    assert result.suspects[0].framed_by == Smallest(2)
+    assert result.suspects[0].framed_by == SmallestCoalition(2)
     assert "2 other recipients together could build the whole version of P0" in str(result)
 
 
@@ -66,16 +66,16 @@ def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_bu
     smallest = min(sizes, default=None)
     assert (result.certain == ("P0",)) == (smallest is None or smallest > c_max)
     first = next(s for s in result.suspects if s.recipient == "P0")
-    assert first.framed_by in (None, Smallest(smallest))
+    assert first.framed_by in (None, SmallestCoalition(smallest))
     if result.certain:
-        assert first.without == first.framed_by == Smallest(smallest)
+        assert first.without == first.framed_by == SmallestCoalition(smallest)
 
 
 def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
     handing = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
     result = handing.trace(version((0, 0, 1)), c_max=1)
     assert result.certain == ("P0",)
-    assert result.suspects[0].without == Smallest(2)
+    assert result.suspects[0].without == SmallestCoalition(2)
     assert "unless more than 1 worked together" in str(result)
     assert "Without P0 a coalition of 2 explains it." in str(result)
 
@@ -85,8 +85,8 @@ def test_a_frame_proof_version_is_certain_against_all():
     handing = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
     result = handing.trace(version((0, 1, 1)), c_max=3)
     assert result.certain == ("P0",)
-    assert result.suspects[0].without == Smallest(None)
-    assert result.suspects[0].framed_by == Smallest(None)
+    assert result.suspects[0].without == SmallestCoalition(None)
+    assert result.suspects[0].framed_by == SmallestCoalition(None)
     assert str(result).startswith("traced to P0\n")
     assert "Without P0 no coalition at all explains it." in str(result)
 
@@ -96,7 +96,7 @@ def test_more_than_were_looked_for_had_to_work_together():
     result = handing.trace(version((0, 0, 0)), c_max=2)
     assert result.ours
     assert len(result.explanations) == 0
-    assert result.needed == Smallest(3)
+    assert result.needed == SmallestCoalition(3)
     assert "it would take 3" in str(result)
 
 

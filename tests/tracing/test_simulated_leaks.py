@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.trace.accident import details
-from sfumato.trace.false_charge import Outside, at_least
+from sfumato.tracing.chance import details
+from sfumato.tracing.false_charge import Outside, at_least
 from tracing.simulated import antichain, as_leak, handed, shown_nodes, traced
 
 PATTERNS = antichain()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
@@ -29,12 +29,12 @@ def attack(
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
     """
-    from sfumato import journey
-    from sfumato.attack.card import attack_card
-    from sfumato.report.card import values_of
+    from sfumato.attacks.findings_card import attack_card
+    from sfumato.journey.attack import attack as attack_
+    from sfumato.reports.before_and_after import values_of
 
     with progress_bar() as progress:
-        found = journey.attack(
+        found = attack_(
             name,
             read_by(engine, data),
             policy,

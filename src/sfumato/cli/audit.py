@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     SpillFolder,
 )
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
-from sfumato.cli.warning import warn
+from sfumato.cli.warnings import warn
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
@@ -47,14 +47,14 @@ def audit(
 
     Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
     """
-    from sfumato import journey
-    from sfumato.report.card import values_of
-    from sfumato.terms.memory import Memory
+    from sfumato.journey.audit import audit as audit_
+    from sfumato.reports.before_and_after import values_of
+    from sfumato.system.memory import Memory
 
     warn(policy)
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
-        found = journey.audit(
+        found = audit_(
             read_by(engine, data),
             policy,
             reference=reference,

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.interruptions import through
 from sfumato.cli.options import AsJson, PublicKey
 from sfumato.cli.terminal import document, say
-from sfumato.cli.through import through
 
 certificate = typer.Typer(help="Check the certificate of a release.", rich_markup_mode=None)
 
@@ -33,9 +33,9 @@ def verify(
 
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.release.certificate import examine
-    from sfumato.release.fetching import at_hand
-    from sfumato.release.ledger.keys import public_key
+    from sfumato.releases.certificate import examine
+    from sfumato.releases.download import at_hand
+    from sfumato.releases.ledger.keys import public_key
 
     with at_hand(file, whole=False) as path:
         found = examine(path, key=None if key is None else public_key(key))

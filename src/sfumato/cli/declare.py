@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import AsJson, Data, Overwrite
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -33,13 +33,13 @@ def declare(
 
     Example:  sfumato declare patients.csv -o policy.yaml
     """
-    from sfumato import journey
-    from sfumato.release.publish import check_target
+    from sfumato.journey.declare import declare as declare_
+    from sfumato.releases.file import check_target
 
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
-        policy = journey.declare(read_by(engine, data), preset=preset, progress=progress)
+        policy = declare_(read_by(engine, data), preset=preset, progress=progress)
     text = policy.to_yaml()
     if out is not None:
         out.write_text(text, encoding="utf-8")

@@ -15,8 +15,8 @@ import typer
 from sfumato.cli.terminal import progress_bar, say, talk
 
 if TYPE_CHECKING:
-    from sfumato.protect.plan import Plan
-    from sfumato.terms.card import Card
+    from sfumato.protection.plan import Plan
+    from sfumato.show.card import Card
 
 SHOWN = 6
 COLUMNS = ("name", "born", "zip", "job", "income", "disease")
@@ -31,18 +31,19 @@ def demo(
 
     Example:  sfumato demo demo-out --rows 20000
     """
-    from sfumato import journey
     from sfumato.demo import write
-    from sfumato.report.card import side_by_side
-    from sfumato.report.html import page
+    from sfumato.journey.audit import audit as audit_
+    from sfumato.journey.release import protect_file as protect_file_
+    from sfumato.reports.before_and_after import side_by_side
+    from sfumato.show.html import page
 
     talk(f"making up {rows:,} patients in {folder}")
     raw, policy, *_ = write(folder, rows, seed)
     safe, report = folder / "safe.csv", folder / "report.html"
     with progress_bar() as progress:
-        before = journey.audit(raw, policy, progress=progress)
-        plan, _ = journey.protect_file(raw, policy, safe, overwrite=True, progress=progress)
-        after = journey.audit(safe, policy, progress=progress)
+        before = audit_(raw, policy, progress=progress)
+        plan, _ = protect_file_(raw, policy, safe, overwrite=True, progress=progress)
+        after = audit_(safe, policy, progress=progress)
     cards = (
         titled("before, hospital.csv as it is", before.card()),
         plan.card(),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import AsJson, Charts, Data, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -71,11 +71,12 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato discover patients.csv --k 2 --mode any --max-size 3
     """
-    from sfumato import journey
-    from sfumato.declare.presets import preset as preset_of
-    from sfumato.release.publish import check_target
-    from sfumato.terms.errors import WrongCall
-    from sfumato.terms.memory import Memory
+    from sfumato.core.errors import WrongCall
+    from sfumato.journey.discover import discover as discover_
+    from sfumato.journey.discover import draw as draw_
+    from sfumato.policy.presets import preset as preset_of
+    from sfumato.releases.file import check_target
+    from sfumato.system.memory import Memory
 
     if preset is not None:
         preset_of(preset)
@@ -85,7 +86,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         check_target(suggest, source=Path(data), overwrite=overwrite)
     allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
-        found = journey.discover(
+        found = discover_(
             read_by(engine, data),
             k=k,
             mode=mode,
@@ -100,7 +101,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             memory=allowed,
             progress=progress,
         )
-        drawn = journey.draw(found, charts) if charts is not None else ()
+        drawn = draw_(found, charts) if charts is not None else ()
     if suggest is not None:
         suggest.write_text(found.suggest(preset).to_yaml(), encoding="utf-8")
     if as_json:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.interruptions import through
 from sfumato.cli.options import AsJson, KeyFile, LedgerUrl, PublicKey
 from sfumato.cli.terminal import document, say, talk
-from sfumato.cli.through import through
 
 ledger = typer.Typer(help="Verify, back up and recover the ledger of releases.", rich_markup_mode=None)
 
@@ -37,9 +37,9 @@ def verify(
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
-    from sfumato.release.fetching import certificate_at
-    from sfumato.release.ledger.keys import public_key
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.download import certificate_at
+    from sfumato.releases.ledger.keys import public_key
+    from sfumato.releases.ledger.ledger import Ledger
 
     opened = Ledger(url, readonly=True)
     known = None if key is None else public_key(key)
@@ -68,8 +68,8 @@ def recover(
 
     Example:  sfumato ledger recover
     """
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.recovery import recover as put_right
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.recovery import recover as put_right
 
     found = put_right(Ledger(url, key=key), host=host)
     if as_json:
@@ -93,8 +93,8 @@ def backup(
 
     Example:  sfumato ledger backup ledger-2026-11.db
     """
-    from sfumato.release.ledger.copies import backup as copy
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.backup import backup as copy
+    from sfumato.releases.ledger.ledger import Ledger
 
     copy(Ledger(url, readonly=True), file)
     talk(f"wrote {file}; keep the key somewhere else")
@@ -114,8 +114,8 @@ def restore(
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
-    from sfumato.release.fetching import certificate_at
-    from sfumato.release.ledger.copies import restore as fill
+    from sfumato.releases.download import certificate_at
+    from sfumato.releases.ledger.backup import restore as fill
 
     fill(file, url, key=key, certificates=[certificate_at(place) for place in certificate or []])
     talk("restored")
@@ -130,6 +130,6 @@ def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
 
     Example:  sfumato ledger rotate
     """
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
     say(Ledger(url, key=key).rotate())

@@ -21,15 +21,15 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
+from sfumato.cli.interruptions import Through, through
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.terminal import document, say, talk
-from sfumato.cli.through import Through, through
 from sfumato.cli.trace import trace
-from sfumato.terms.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
+from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
 
 app = typer.Typer(
     name="sfumato",

@@ -35,10 +35,10 @@ def override(
     Example:  sfumato override -p policy.yaml --to rescue --k 2 --reason flood --by "A. Berg"
     --until 2026-12-31 --key berg.key -o rescue.json
     """
-    from sfumato.declare.policy import Policy
-    from sfumato.release.ledger.keys import Key
-    from sfumato.release.override import Override
-    from sfumato.terms.errors import WrongCall
+    from sfumato.core.errors import WrongCall
+    from sfumato.policy.policy import Policy
+    from sfumato.releases.ledger.keys import Key
+    from sfumato.releases.override import Override
 
     if out.exists():
         raise WrongCall("the output exists already", where=out.name, remedy="Name another file.")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.interruptions import through
 from sfumato.cli.options import AsJson, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
-from sfumato.cli.through import through
 
 policy = typer.Typer(help="Check a policy, or print the shape of policies.", rich_markup_mode=None)
 
@@ -22,7 +22,7 @@ def schema() -> None:
 
     Example:  sfumato policy schema > sfumato.schema.json
     """
-    from sfumato.declare.schema import schema as shape
+    from sfumato.policy.schema import schema as shape
 
     document(shape())
 
@@ -44,12 +44,12 @@ def check(
 
     Example:  sfumato policy check policy.yaml patients.csv
     """
-    from sfumato import journey
-    from sfumato.terms.card import several
-    from sfumato.terms.document import plain
+    from sfumato.journey.declare import check as check_
+    from sfumato.show.card import several
+    from sfumato.show.document import plain
 
     with progress_bar() as progress:
-        found = journey.check(file, data, preset=preset, progress=progress)
+        found = check_(file, data, preset=preset, progress=progress)
     errors = sum(ailment.gravity == "error" for ailment in found)
     if as_json:
         document({"sound": not errors, "ailments": [plain(ailment) for ailment in found]})
@@ -88,11 +88,12 @@ def patterns(
 
     Example:  sfumato policy patterns policy.yaml patients.csv --quality precision
     """
-    from sfumato import journey
+    from sfumato.journey.discover import draw as draw_
+    from sfumato.journey.patterns import patterns as patterns_
 
     with progress_bar() as progress:
-        found = journey.patterns(data, file, quality=quality, tolerance=tolerance, progress=progress)
-        drawn = journey.draw(found, charts) if charts is not None else ()
+        found = patterns_(data, file, quality=quality, tolerance=tolerance, progress=progress)
+        drawn = draw_(found, charts) if charts is not None else ()
     if as_json:
         document(found.as_dict())
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -21,7 +21,7 @@ from sfumato.cli.options import (
     SpillFolder,
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk
-from sfumato.cli.warning import warn
+from sfumato.cli.warnings import warn
 
 
 def protect(  # noqa: PLR0917  # Typer reads the options from here
@@ -49,10 +49,11 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato protect patients.csv --policy policy.yaml -o safe.csv
     """
-    from sfumato import journey
-    from sfumato.declare.reference import kept_at
-    from sfumato.terms.errors import WrongCall
-    from sfumato.terms.memory import Memory
+    from sfumato.core.errors import WrongCall
+    from sfumato.journey.protect import protect as protect_
+    from sfumato.journey.release import protect_file as protect_file_
+    from sfumato.policy.reference import kept_at
+    from sfumato.system.memory import Memory
 
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
@@ -61,11 +62,9 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     with progress_bar() as progress:
         warn(policy, table, progress=progress)
         if out is None or dry_run:
-            plan = journey.protect(
-                table, policy, against=against, chain=chain, memory=allowed, progress=progress
-            )
+            plan = protect_(table, policy, against=against, chain=chain, memory=allowed, progress=progress)
         else:
-            plan, _ = journey.protect_file(
+            plan, _ = protect_file_(
                 table,
                 policy,
                 out,

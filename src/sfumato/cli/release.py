@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import (
     AsJson,
     Chain,
@@ -21,10 +21,10 @@ from sfumato.cli.options import (
     SpillFolder,
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk
-from sfumato.cli.warning import warn
+from sfumato.cli.warnings import warn
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
+    from sfumato.releases.ledger.ledger import Ledger
 
 
 def release(  # noqa: PLR0917  # Typer reads the options from here
@@ -62,12 +62,12 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
-    from sfumato import journey
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.recipients import places_of, recipients_of
-    from sfumato.release.target import check_first
-    from sfumato.terms.errors import WrongCall
-    from sfumato.terms.memory import Memory
+    from sfumato.core.errors import WrongCall
+    from sfumato.journey.release import release as release_
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.recipients import places_of, recipients_of
+    from sfumato.releases.targets.target import check_first
+    from sfumato.system.memory import Memory
 
     if into is None and not dry_run:
         raise WrongCall(
@@ -79,7 +79,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     table = read_by(engine, data)
     with progress_bar() as progress:
         warn(policy, table, progress=progress)
-        receipt = journey.release(
+        receipt = release_(
             table,
             policy,
             ledger=ledger if dry_run else _writable(Ledger(ledger, key=key)),
@@ -114,8 +114,8 @@ def history(
 
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.receipt import Receipt, history_card
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.receipt import Receipt, history_card
 
     records = Ledger(ledger, readonly=True).history(chain)
     if as_json:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sfumato.terms.progress import Progress, silent
+from sfumato.core.progress import Progress, silent
 
 FAILED = 70
 """The exit code where code of ours, or of a package that adds to it, broke down."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine import Engine, read_by
+from sfumato.cli.engine_option import Engine, read_by
 from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -48,14 +48,15 @@ def trace(
 
     Example:  sfumato trace leak.csv --ledger sqlite:///ledger.db
     """
-    from sfumato import journey
-    from sfumato.terms.errors import WrongCall
+    from sfumato.core.errors import WrongCall
+    from sfumato.journey.discover import draw as draw_
+    from sfumato.journey.trace import trace as trace_
 
     pairs = [name.partition("=") for name in column or ()]
     if any(not mark for _, mark, _ in pairs):
         raise WrongCall("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
     with progress_bar() as progress:
-        found = journey.trace(
+        found = trace_(
             read_by(engine, leak),
             ledger=ledger,
             original=None if original is None else read_by(engine, original),
@@ -65,7 +66,7 @@ def trace(
             columns={theirs: ours for theirs, _, ours in pairs},
             progress=progress,
         )
-        drawn = journey.draw(found, charts) if charts is not None else ()
+        drawn = draw_(found, charts) if charts is not None else ()
     if as_json:
         document(found.as_dict())
     else:

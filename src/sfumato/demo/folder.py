@@ -8,10 +8,10 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from sfumato.declare.policy import Policy
+from sfumato.core.errors import WrongCall
 from sfumato.demo.catalogue import DISEASES, JOBS
 from sfumato.demo.hospital import columns
-from sfumato.terms.errors import WrongCall
+from sfumato.policy.policy import Policy
 
 POLICY = """\
 # What the columns of hospital.csv are, what is promised to the patients, and how to get there.

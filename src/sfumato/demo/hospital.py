@@ -10,16 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.demo.catalogue import (
-    DISEASE_FACTS,
-    DISEASES,
-    FAMILY,
-    GIVEN,
-    JOB_FACTS,
-    JOBS,
-    SEXES,
-)
-from sfumato.terms.errors import WrongCall
+from sfumato.core.errors import WrongCall
+from sfumato.demo.catalogue import DISEASE_FACTS, DISEASES, FAMILY, GIVEN, JOB_FACTS, JOBS, SEXES
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.core.errors import BadData, BadTaxonomy, SfumatoError
+from sfumato.core.microdata import Coding, Column, Microdata, Missing
+from sfumato.core.packing import sort_and_count
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.engine.arrow_arrays import to_numpy
+from sfumato.engine.column_names import shown
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.exchange import to_numpy
-from sfumato.engine.gather import Gathered
-from sfumato.engine.names import shown
-from sfumato.engine.pile import Alike, Table, first_alike
+from sfumato.engine.row_pass import Gathered
+from sfumato.engine.spill.pile import Alike, Table, first_alike
 from sfumato.engine.text import canonical
-from sfumato.terms.errors import BadData, BadTaxonomy, SfumatoError
-from sfumato.terms.microdata import Coding, Column, Microdata, Missing
-from sfumato.terms.packing import sort_and_count
-from sfumato.terms.taxonomy import Label, Taxonomy
 
 UNKNOWN = -1
 """In a table of ranks: a value that the taxonomy lacks."""

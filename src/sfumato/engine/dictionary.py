@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.engine.exchange import to_arrow, to_numpy
-from sfumato.engine.names import shown
+from sfumato.engine.arrow_arrays import to_arrow, to_numpy
+from sfumato.engine.column_names import shown
 from sfumato.engine.text import canonical, plain, published_type
-from sfumato.terms.memory import Memory
+from sfumato.system.memory import Memory
 
 NO_VALUE = 0
 """The number of a missing cell."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.engine.survey import Survey
-from sfumato.engine.surveying import survey
+from sfumato.engine.survey_pass import survey
 
 ROWS = 10_000
 

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.packing import Packing, Words, sort_and_count, sorted_keys
+from sfumato.core.progress import Progress, silent
+from sfumato.core.recoding import SUPPRESSED, Recoding, Rewriting
+from sfumato.engine.arrow_arrays import text_array, to_numpy
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.exchange import text_array, to_numpy
-from sfumato.engine.gather import Gathered
-from sfumato.engine.pile import Alike, Table, first_alike
-from sfumato.engine.published import Published, Publishing
-from sfumato.engine.runs import Runs
-from sfumato.engine.spill import Spill
-from sfumato.terms.errors import BadData, WrongCall
-from sfumato.terms.microdata import Codes, Column, Counts, Microdata
-from sfumato.terms.packing import Packing, Words, sort_and_count, sorted_keys
-from sfumato.terms.progress import Progress, silent
-from sfumato.terms.recoding import SUPPRESSED, Recoding, Rewriting
+from sfumato.engine.published_rows import PublishedRows, Publishing
+from sfumato.engine.row_pass import Gathered
+from sfumato.engine.spill.folder import Spill
+from sfumato.engine.spill.pile import Alike, Table, first_alike
+from sfumato.engine.spill.runs import Runs
 
 BLOCK_ROWS = 1 << 21
 """Rows recoded at a time, at most."""
@@ -33,7 +33,7 @@ LEAST_ROWS = 1 << 16
 
 def publish(
     gathered: Gathered, recoding: Recoding, names: Sequence[str], *, spill: Spill, progress: Progress = silent
-) -> Published:
+) -> PublishedRows:
     """Check that these are the rows that were planned, recode them and sort them.
 
     `gathered` holds the columns of the planned table, then its person column if it has one, then the other
@@ -153,7 +153,7 @@ class _Finder:
 
     def find(self, packed: Words, counts: Counts | None) -> tuple[Words, Counts | None, Codes]:
         """The rows in order, how often each occurs, and which distinct row of the plan each is."""
-        from sfumato.kernels.locating import locate  # noqa: PLC0415  # compiled when first needed
+        from sfumato.kernels.rows.positions import locate  # noqa: PLC0415  # compiled when first needed
 
         if counts is None:
             packed = sorted_keys(packed)

@@ -11,25 +11,25 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.microdata import Coding, Microdata, Missing
+from sfumato.core.progress import Progress, silent
+from sfumato.core.recoding import Recoding
+from sfumato.core.term_sets import SetForm
+from sfumato.engine.column_names import check_names, shown
 from sfumato.engine.count import alike_by_leaf, microdata
 from sfumato.engine.dictionary import CODED, NUMBERED, PUBLISHED
-from sfumato.engine.gather import Unlike, gather
-from sfumato.engine.names import check_names, shown
-from sfumato.engine.numbering import number_last
-from sfumato.engine.pile import Alike
+from sfumato.engine.files.writer import writer
 from sfumato.engine.publish import alike_when_published, publish
-from sfumato.engine.published import Published
-from sfumato.engine.spill import Spill
+from sfumato.engine.published_rows import PublishedRows
+from sfumato.engine.row_pass import Unlike, gather
+from sfumato.engine.set_columns import SetReader
+from sfumato.engine.spill.folder import Spill
+from sfumato.engine.spill.pile import Alike
 from sfumato.engine.survey import DISTINCT, Survey
-from sfumato.engine.surveying import survey
-from sfumato.engine.term_sets import SetReader
-from sfumato.engine.write import writer
-from sfumato.terms.errors import BadData, WrongCall
-from sfumato.terms.memory import Memory
-from sfumato.terms.microdata import Coding, Microdata, Missing
-from sfumato.terms.progress import Progress, silent
-from sfumato.terms.recoding import Recoding
-from sfumato.terms.term_sets import SetForm
+from sfumato.engine.survey_pass import survey
+from sfumato.engine.value_numbers import number_last
+from sfumato.system.memory import Memory
 
 
 class Reader(Protocol):
@@ -167,7 +167,7 @@ class RowSource:
         numbered: Sequence[str],
         spill: Spill,
         progress: Progress,
-    ) -> Published:
+    ) -> PublishedRows:
         """The published rows, coded and sorted: a second pass over the source."""
         sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
         found = sets._recoded(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
@@ -181,7 +181,7 @@ class RowSource:
         numbered: Sequence[str],
         spill: Spill,
         progress: Progress,
-    ) -> Published:
+    ) -> PublishedRows:
         table = recoding.table
         person = table.person_column
         if table.has_person and person is None:

@@ -8,15 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from sfumato.terms.address import Address, is_address
-from sfumato.terms.errors import WrongCall
-from sfumato.terms.memory import Memory
-from sfumato.terms.microdata import Coding, Microdata, Missing
-from sfumato.terms.progress import Progress, silent
-from sfumato.terms.recoding import Recoding
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Coding, Microdata, Missing
+from sfumato.core.progress import Progress, silent
+from sfumato.core.recoding import Recoding
+from sfumato.system.address import Address, is_address
+from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
-    from sfumato.engine.delimited import CsvOptions
+    from sfumato.engine.csv.reader import CsvOptions
     from sfumato.engine.survey import Survey
 
 
@@ -115,7 +115,7 @@ def _opened(data: Any, csv: CsvOptions | None) -> Source:
             remedy="A released table can be audited there; copy any other first, or have Spark read it.",
         )
     if isinstance(data, str | PathLike):
-        from sfumato.engine.files import open_file  # noqa: PLC0415
+        from sfumato.engine.files.readers import open_file  # noqa: PLC0415
 
         return open_file(Path(data), csv=csv)
     if csv is not None:
@@ -123,6 +123,6 @@ def _opened(data: Any, csv: CsvOptions | None) -> Source:
     if all(callable(getattr(type(data), verb, None)) for verb in ("survey", "count", "recode", "write")):
         source: Source = data
         return source
-    from sfumato.engine.frames import open_frame  # noqa: PLC0415
+    from sfumato.engine.frames.frame import open_frame  # noqa: PLC0415
 
     return open_frame(data)

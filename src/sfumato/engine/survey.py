@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.terms.taxonomy import Label
+from sfumato.core.taxonomy import Label
 
 DISTINCT = 200_000
 """Columns with more distinct values than this are not listed value by value."""

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engine.exchange import text_array
-from sfumato.engine.names import shown
-from sfumato.terms.errors import BadData
+from sfumato.core.errors import BadData
+from sfumato.engine.arrow_arrays import text_array
+from sfumato.engine.column_names import shown
 
 EXACT = 2**53
 """Below this, every whole number is a float of its own."""

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.attack.correspondence import correspondence
-from sfumato.attack.standing import counted, is_release
-from sfumato.declare.policy import Policy
-from sfumato.declare.recipients import Coalition
-from sfumato.declare.term_rule import forms_of
+from sfumato.attacks.chain.correspondence import correspondence
+from sfumato.attacks.chain.table_imprint import counted, is_release
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.imprint import Imprint
+from sfumato.core.promise import BesideEarlier
+from sfumato.core.verdict import Verdict
 from sfumato.engine import open_source
-from sfumato.protect.plan import Plan
-from sfumato.terms.card import several
-from sfumato.terms.errors import BadData, RefusedByHistory
-from sfumato.terms.imprint import Imprint
-from sfumato.terms.promise import BesideEarlier
-from sfumato.terms.verdict import Verdict
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition
+from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.protection.plan import Plan
+from sfumato.show.card import several
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger.ledger import Ledger
-    from sfumato.release.ledger.record import Check, Compared, Record
+    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.record import Check, Compared, Record
 
 
 def looks_back(policy: Policy) -> bool:
@@ -48,7 +48,7 @@ def remembered_in(ledger: Ledger | str, chain: str) -> tuple[Imprint, ...]:
 
 def history_in(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
     """The releases of a chain in a ledger, which is only read."""
-    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415  # databases wait until one is named
+    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415  # databases wait until one is named
 
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, readonly=True)
     return opened.history(chain)
@@ -102,7 +102,7 @@ def judged_beside(
     `files` are the written ones, read again here: they must leave the imprint that is judged. Of what the
     published tables leave open, k candidates were proved on the data: whoever holds them knows a world.
     """
-    from sfumato.release.ledger.record import Compared  # noqa: PLC0415  # as above
+    from sfumato.releases.ledger.record import Compared  # noqa: PLC0415  # as above
 
     for file in files:
         _compare(file, imprint)

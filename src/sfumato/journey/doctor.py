@@ -17,11 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from sfumato.terms.address import Address
-from sfumato.terms.card import Card, Told
-from sfumato.terms.document import plain
-from sfumato.terms.errors import SfumatoError
-from sfumato.terms.memory import PROGRAM, in_words, machine_memory
+from sfumato.core.errors import SfumatoError
+from sfumato.show.card import Card, Printable
+from sfumato.show.document import plain
+from sfumato.system.address import Address
+from sfumato.system.memory import PROGRAM, in_words, machine_memory
 
 NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
@@ -49,7 +49,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class Requirement:
     """One thing that was looked at: what was found, and what to do about it."""
 
     part: str
@@ -59,10 +59,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Checkup(Told):
+class Checkup(Printable):
     """Everything that was looked at."""
 
-    findings: tuple[Part, ...]
+    findings: tuple[Requirement, ...]
 
     @property
     def sound(self) -> bool:
@@ -99,9 +99,9 @@ def doctor(
     )
 
 
-def _python() -> Part:
+def _python() -> Requirement:
     fine = sys.version_info >= (3, 11)
-    return Part(
+    return Requirement(
         "Python",
         State.FINE if fine else State.MISSING,
         platform.python_version(),
@@ -109,61 +109,61 @@ def _python() -> Part:
     )
 
 
-def _package(name: str) -> Part:
+def _package(name: str) -> Requirement:
     try:
-        return Part(name, State.FINE, version(name))
+        return Requirement(name, State.FINE, version(name))
     except PackageNotFoundError:
-        return Part(name, State.MISSING, "not installed", "pip install sfumato")
+        return Requirement(name, State.MISSING, "not installed", "pip install sfumato")
 
 
-def _extra(name: str, extra: str) -> Part:
+def _extra(name: str, extra: str) -> Requirement:
     try:
-        return Part(name, State.FINE, version(name))
+        return Requirement(name, State.FINE, version(name))
     except PackageNotFoundError:
-        return Part(name, State.NOTE, "not installed", f"pip install 'sfumato[{extra}]'")
+        return Requirement(name, State.NOTE, "not installed", f"pip install 'sfumato[{extra}]'")
 
 
-def _java() -> Part:
+def _java() -> Requirement:
     """Spark alone needs it."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     remedy = "For Spark: apt-get install openjdk-17-jre-headless"
     if java is None:
-        return Part("Java", State.NOTE, "not found", remedy)
+        return Requirement("Java", State.NOTE, "not found", remedy)
     try:
         said = subprocess.run(  # noqa: S603  # the system's own Java
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.SubprocessError):
-        return Part("Java", State.NOTE, "cannot be started", remedy)
+        return Requirement("Java", State.NOTE, "cannot be started", remedy)
     found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
     if found is None:
-        return Part("Java", State.NOTE, "does not tell its version", remedy)
+        return Requirement("Java", State.NOTE, "does not tell its version", remedy)
     number = int(found[2] or 0) if found[1] == "1" else int(found[1])
     fine = number >= OLDEST_JAVA
-    return Part("Java", State.FINE if fine else State.NOTE, str(number), "" if fine else remedy)
+    return Requirement("Java", State.FINE if fine else State.NOTE, str(number), "" if fine else remedy)
 
 
-def _compiled() -> Part:
+def _compiled() -> Requirement:
     """Compiled loops are kept beside the package, if that can be written to."""
     kernels = Path(str(importlib.import_module("sfumato.kernels").__file__)).parent
     place = Path(os.environ.get("NUMBA_CACHE_DIR") or kernels / "__pycache__")
     nearest = next(folder for folder in (place, *place.parents) if folder.exists())
     if os.access(nearest, os.W_OK):
         kept = len(list(place.rglob("*.nbi"))) if place.is_dir() else 0
-        return Part("compiled code", State.FINE, f"{kept} loops kept")
+        return Requirement("compiled code", State.FINE, f"{kept} loops kept")
     remedy = "Set NUMBA_CACHE_DIR to a folder that can be written to."
-    return Part("compiled code", State.NOTE, "cannot be kept: every run compiles again", remedy)
+    return Requirement("compiled code", State.NOTE, "cannot be kept: every run compiles again", remedy)
 
 
-def _memory() -> Part:
+def _memory() -> Requirement:
     total = machine_memory()
     fine = total >= 2 * PROGRAM
     remedy = "" if fine else f"Give it {in_words(2 * PROGRAM)} at least."
-    return Part("memory", State.FINE if fine else State.MISSING, in_words(total), remedy)
+    return Requirement("memory", State.FINE if fine else State.MISSING, in_words(total), remedy)
 
 
-def _folders(spill: str | Path | None) -> Iterator[Part]:
+def _folders(spill: str | Path | None) -> Iterator[Requirement]:
     """The folder for what must not outlive a call, and the one where results go by default."""
     try:
         place = Path(spill) if spill is not None else Path(tempfile.gettempdir())
@@ -172,39 +172,39 @@ def _folders(spill: str | Path | None) -> Iterator[Part]:
             file.flush()
     except OSError as error:
         remedy = "Name another with --spill or TMPDIR."
-        yield Part("temporary folder", State.MISSING, error.strerror or "cannot be written to", remedy)
+        yield Requirement("temporary folder", State.MISSING, error.strerror or "cannot be written to", remedy)
     else:
         yield _room("temporary folder", place)
     yield _room("this folder", Path())
 
 
-def _room(part: str, place: Path) -> Part:
+def _room(part: str, place: Path) -> Requirement:
     free = shutil.disk_usage(place).free
     fine = free >= DISK
     remedy = "" if fine else "Large tables wait there while they are sorted, or are written there: make room."
-    return Part(part, State.FINE if fine else State.NOTE, f"{in_words(free)} free", remedy)
+    return Requirement(part, State.FINE if fine else State.NOTE, f"{in_words(free)} free", remedy)
 
 
-def _ledger(url: str) -> Part:
-    from sfumato.release.ledger.database import Database  # noqa: PLC0415  # databases only when asked for
-    from sfumato.release.ledger.ledger import Ledger  # noqa: PLC0415
+def _ledger(url: str) -> Requirement:
+    from sfumato.releases.ledger.database import Database  # noqa: PLC0415  # databases only when asked for
+    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415
 
     try:
         if not Database(url).exists:
             remedy = "The first release makes it; PostgreSQL needs the database: createdb NAME."
-            return Part("ledger", State.NOTE, "reachable, and there is no ledger yet", remedy)
+            return Requirement("ledger", State.NOTE, "reachable, and there is no ledger yet", remedy)
         releases = len(Ledger(url, readonly=True).history())
     except SfumatoError as error:
-        return Part("ledger", State.MISSING, error.message, error.remedy or "Is the server running?")
-    return Part("ledger", State.FINE, f"{releases} releases")
+        return Requirement("ledger", State.MISSING, error.message, error.remedy or "Is the server running?")
+    return Requirement("ledger", State.FINE, f"{releases} releases")
 
 
-def _store(address: str) -> Part:
+def _store(address: str) -> Requirement:
     """Only looked at: whether it can be written to, a release finds out before it counts."""
-    from sfumato.release.store import Store  # noqa: PLC0415  # stores only when asked for
+    from sfumato.releases.targets.store import Store  # noqa: PLC0415  # stores only when asked for
 
     try:
         empty = not Store(Address.of(address)).glance()
     except SfumatoError as error:
-        return Part("store", State.MISSING, error.message, error.remedy)
-    return Part("store", State.FINE, f"reachable, {'nothing' if empty else 'something'} is there")
+        return Requirement("store", State.MISSING, error.message, error.remedy)
+    return Requirement("store", State.FINE, f"reachable, {'nothing' if empty else 'something'} is there")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sfumato.declare.exact import fraction
-from sfumato.journey.meaning import AnyImprint, AnyPolicy, beside, policy_of
-from sfumato.journey.protecting import counted
-from sfumato.protect.pattern_plan import patterns_of
-from sfumato.protect.patterns import Patterns
-from sfumato.terms.progress import Progress, silent
+from sfumato.core.exact_numbers import fraction
+from sfumato.core.progress import Progress, silent
+from sfumato.journey.arguments import AnyImprint, AnyPolicy, beside, policy_of
+from sfumato.journey.protect import counted
+from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.patterns.policy_patterns import patterns_of
 
 
 def patterns(

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.attack.attack import Attack
-from sfumato.attack.published import Published, flat
-from sfumato.attack.tolerance import Tolerance
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.taxonomy import Label
-from sfumato.terms.verdict import Finding
+from sfumato.attacks.attack import Attack
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable, flat
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Label
+from sfumato.core.verdict import Finding
 
 CANARY = "canary-"
 """Begins every cell of the suite's tables; no sentence may hold it."""
@@ -22,7 +22,7 @@ Rows = list[tuple[Label, ...]]
 
 def published(
     rows: Rows, keys: tuple[str, ...], sensitive: tuple[str, ...], *, person: list[int] | None = None
-) -> Published:
+) -> PublishedTable:
     """A small published table, written down row by row: key cells first, then sensitive cells.
 
     >>> published([("a", "flu"), ("a", "cold")], ("zip",), ("disease",)).classes.people.tolist()
@@ -37,7 +37,7 @@ def published(
         columns.append(Column(name, Role.QUASI if name in keys else Role.SENSITIVE, taxonomy))
         codes.append(np.array([rank[cell] for cell in cells], dtype=np.int32))
     people = None if person is None else np.array(person, dtype=np.int32)
-    return Published(Microdata.of_codes(columns, codes, person=people), names)
+    return PublishedTable(Microdata.of_codes(columns, codes, person=people), names)
 
 
 def check_attack(attack: Attack, *, seed: int = 0) -> None:
@@ -47,7 +47,7 @@ def check_attack(attack: Attack, *, seed: int = 0) -> None:
     numbers are possible; it says nothing of a cell in words; it copes with an empty table, one row, empty
     cells, no key column, no sensitive column.
 
-    >>> from sfumato.attack.homogeneity import Homogeneity
+    >>> from sfumato.attacks.table.homogeneity import Homogeneity
     >>> check_attack(Homogeneity())
     """
     _names_its_adversary(attack)
@@ -77,7 +77,7 @@ def _names_its_adversary(attack: Attack) -> None:
     _require(bool(attack.threatens), f"{attack.name}: threatens no promise")
 
 
-def _is_possible(attack: Attack, finding: Finding, seen: Published) -> None:
+def _is_possible(attack: Attack, finding: Finding, seen: PublishedTable) -> None:
     _require(finding.attack == attack.name, f"{attack.name}: a finding bears another name")
     _require(bool(finding.adversary and finding.sentence), f"{attack.name}: a finding without words")
     _require(isinstance(finding.confidence, Fraction), f"{attack.name}: confidence is not exact")

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData
+from sfumato.core.microdata import Coding, Microdata, Missing, Role
+from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.engine.source import Source, open_source
 from sfumato.engine.text import canonical
-from sfumato.terms.cut import Cut
-from sfumato.terms.errors import BadData
-from sfumato.terms.microdata import Coding, Microdata, Missing, Role
-from sfumato.terms.recoding import SUPPRESSED, Recoding
-from sfumato.terms.taxonomy import Label, Taxonomy
 
 Cells = Mapping[str, Sequence[Label]]
 """A table of text, column by column; `None` is a missing cell."""

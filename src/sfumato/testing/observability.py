@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.declare.freeform.observability import Observability, check_observability
-from sfumato.declare.freeform.sensitivity import Leaves, Sensitivity, check_sensitivity
-from sfumato.terms.errors import BadPolicy
-from sfumato.terms.taxonomy import Taxonomy
+from sfumato.core.errors import BadPolicy
+from sfumato.core.freeform.observability import Observability, check_observability
+from sfumato.core.freeform.sensitivity import Leaves, Sensitivity, check_sensitivity
+from sfumato.core.taxonomy import Taxonomy
 
 
 def check_sensitivity_model(model: Sensitivity, *, trees: int = 200, seed: int = 0) -> None:
     """Hold a sensitivity to the Sensitivity principle on random trees; raise `AssertionError` naming a node.
 
-    >>> from sfumato.declare.freeform.sensitivity import aggregate
+    >>> from sfumato.core.freeform.sensitivity import aggregate
     >>> check_sensitivity_model(aggregate, trees=20)
     """
     for tree, sensitive in _trees(np.random.default_rng(seed), trees):
@@ -32,7 +32,7 @@ def check_sensitivity_model(model: Sensitivity, *, trees: int = 200, seed: int =
 def check_observability_model(model: Observability, *, trees: int = 200, seed: int = 0) -> None:
     """Hold an observability to the Observability principle on random trees.
 
-    >>> from sfumato.declare.freeform.observability import unless_sensitive
+    >>> from sfumato.core.freeform.observability import unless_sensitive
     >>> check_observability_model(unless_sensitive, trees=20)
     """
     for tree, sensitive in _trees(np.random.default_rng(seed), trees):

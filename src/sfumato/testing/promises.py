@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.terms.classes import Classes, Histogram
-from sfumato.terms.promise import ClassPromise, Truth
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.terms.verdict import Evidence, Verdict
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.verdict import Evidence, Verdict
 
 Grid = NDArray[np.int64]
 """Classes x values: how often each value occurs in each class."""
@@ -24,7 +24,7 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
     Choose parameters that some small classes keep and others break: a claim can only be tested where both
     happen. The same `seed` gives the same tables.
 
-    >>> from sfumato.declare.promises import KAnonymity
+    >>> from sfumato.promises import KAnonymity
     >>> check_promise(KAnonymity(3), tables=20)
     """
     _check_words(promise)
@@ -44,7 +44,7 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
 
 
 def _check_words(promise: ClassPromise) -> None:
-    _say(isinstance(promise, ClassPromise), "it is no class promise: see sfumato.terms.promise.ClassPromise")
+    _say(isinstance(promise, ClassPromise), "it is no class promise: see sfumato.core.promise.ClassPromise")
     for claim in (promise.monotone, promise.hereditary):
         _say(isinstance(claim, bool), "monotone and hereditary are claims: True or False")
     _say(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")

@@ -9,18 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.declare.promises import DistinctLDiversity, KAnonymity, TCloseness
-from sfumato.declare.searches import LOSSES, Ability
-from sfumato.protect.loss import measure
-from sfumato.protect.search import Aim, Outcome, Search
-from sfumato.terms.classes import Classes
-from sfumato.terms.cut import Cut
-from sfumato.terms.errors import Infeasible
-from sfumato.terms.microdata import Codes, Column, Microdata, Role
-from sfumato.terms.promise import Answer, Cuts, Promises, Truth
-from sfumato.terms.recoding import SUPPRESSED, Recoding, classes_under
-from sfumato.terms.taxonomy import Taxonomy
-from sfumato.terms.verdict import Evidence, Verdict
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.errors import Infeasible
+from sfumato.core.microdata import Codes, Column, Microdata, Role
+from sfumato.core.promise import Answer, Cuts, Promises, Truth
+from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.policy.searches import LOSSES, Ability
+from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
+from sfumato.protection.loss import measure
+from sfumato.protection.searches.search import Aim, Outcome, Search
 
 SHARE = Fraction(1, 4)
 """The share of rows that may be suppressed, where the search makes use of one."""
@@ -35,8 +35,8 @@ def check_search(search: Search, *, ability: Ability | None = None, tables: int 
     `Infeasible` is raised where even the fully generalized table breaks a promise, and only where nothing
     keeps them all. `ability` is the search's own unless given.
 
-    >>> from sfumato.declare.searches import BUILT_IN
-    >>> from sfumato.protect.mondrian import mondrian
+    >>> from sfumato.policy.searches import BUILT_IN
+    >>> from sfumato.protection.searches.mondrian import mondrian
     >>> check_search(mondrian, ability=BUILT_IN["mondrian"], tables=3)
     """
     able = ability if ability is not None else getattr(search, "ability", None)

@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 
-from sfumato.protect.exhaustive import every_cut
-from sfumato.terms.cut import Cut
-from sfumato.terms.microdata import Column, Microdata, Role
-from sfumato.terms.promise import Answer, TablePromise
-from sfumato.terms.taxonomy import ROOT, Taxonomy
-from sfumato.terms.verdict import Evidence, Verdict
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Answer, TablePromise
+from sfumato.core.taxonomy import ROOT, Taxonomy
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.testing.exhaustive import every_cut
 
 Chosen = tuple[Cut, ...]
 """A recoding: one cut per key column."""
@@ -29,8 +29,8 @@ def check_table_promise(
     and the promise is as monotone as it claims. The same `seed` gives the same tables.
 
     >>> from fractions import Fraction
-    >>> from sfumato.declare.freeform.guard import FreeColumn
-    >>> from sfumato.declare.promises.freeform import Freeform
+    >>> from sfumato.core.freeform.guard import FreeColumn
+    >>> from sfumato.promises.freeform.definition import Freeform
     >>> secret = {"q0": FreeColumn(sensitive=("*",))}
     >>> check_table_promise(lambda table: Freeform(Fraction(1, 2), columns=secret), tables=5)
     """
@@ -55,7 +55,7 @@ def check_table_promise(
 
 
 def _check_words(promise: TablePromise) -> None:
-    _say(isinstance(promise, TablePromise), "it is no table promise: see sfumato.terms.promise.TablePromise")
+    _say(isinstance(promise, TablePromise), "it is no table promise: see sfumato.core.promise.TablePromise")
     for claim in (promise.monotone, promise.hereditary):
         _say(isinstance(claim, bool), "monotone and hereditary are claims: True or False")
     _say(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")

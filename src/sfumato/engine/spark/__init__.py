@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sfumato.engine.spark.frames import SparkSource
+from sfumato.engine.spark.source import SparkSource
 
 __all__ = ["SparkSource"]

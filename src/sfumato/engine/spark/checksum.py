@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from sfumato.terms.packing import BLOCK, Words
+from sfumato.core.packing import BLOCK, Words
 
 SLICE = 29
 _MASK = (1 << SLICE) - 1

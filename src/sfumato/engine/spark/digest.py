@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from sfumato.engine.digest import DIGITS, SLICES, table_digest
-from sfumato.engine.spark.asking import asked
-from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.errors import asked
+from sfumato.engine.spark.numbered_table import Opened
 from sfumato.engine.spark.text import text_of
 
 

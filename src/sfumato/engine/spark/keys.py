@@ -1,4 +1,4 @@
-"""Rows as packed keys, in Spark: the layout of `terms/packing.py`, word by word."""
+"""Rows as packed keys, in Spark: the layout of `core/packing.py`, word by word."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from sfumato.engine.arrow import ArrowReader
+from sfumato.core.errors import BadData
+from sfumato.core.microdata import Column
+from sfumato.core.packing import Packing
+from sfumato.core.term_sets import SetForm
+from sfumato.engine.arrow_arrays import text_array, to_arrow
+from sfumato.engine.column_names import shown
 from sfumato.engine.count import UNKNOWN, leaf_ranks
-from sfumato.engine.exchange import text_array, to_arrow
-from sfumato.engine.names import shown
-from sfumato.engine.spark.asking import another_table, asked
+from sfumato.engine.frames.arrow import ArrowReader
+from sfumato.engine.set_columns import SetReader
+from sfumato.engine.spark.errors import another_table, asked
 from sfumato.engine.spark.lookups import Lookup, either
-from sfumato.engine.spark.numbering import numbered
-from sfumato.engine.spark.opened import Opened
+from sfumato.engine.spark.numbered_table import Opened
 from sfumato.engine.spark.text import text_of
+from sfumato.engine.spark.value_numbers import numbered
 from sfumato.engine.spark.values import Occurring, occurring
-from sfumato.engine.term_sets import SetReader
 from sfumato.engine.text import canonical
-from sfumato.terms.errors import BadData
-from sfumato.terms.microdata import Column
-from sfumato.terms.packing import Packing
-from sfumato.terms.term_sets import SetForm
 
 MOST_VALUES = 1 << 22
 """A coded column with more distinct values than this is refused: its taxonomy would not fit."""
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CodedColumns:
     """The values of a planned column, and the leaf rank of each."""
 
     cell: Cell
@@ -60,7 +60,7 @@ def as_text(found: Occurring, name: str, form: SetForm | None) -> pa.Array:
     return pa.concat_arrays(batches) if batches else pa.array([], pa.large_string())
 
 
-def planned(opened: Opened, columns: Sequence[Column]) -> list[Coded]:
+def planned(opened: Opened, columns: Sequence[Column]) -> list[CodedColumns]:
     """The columns of a planned table: what each value is coded as, or a refusal of values it does not know.
 
     Text is its own label, so its table comes from the taxonomy; what Spark finds beyond it has no code.
@@ -78,7 +78,7 @@ def planned(opened: Opened, columns: Sequence[Column]) -> list[Coded]:
         else:
             known = column.taxonomy.ranks
             values, ranks = text_array(list(known), pa.string()), np.array(list(known.values()), np.int64)
-        coded.append(Coded(cells[name], values, ranks))
+        coded.append(CodedColumns(cells[name], values, ranks))
     return coded
 
 

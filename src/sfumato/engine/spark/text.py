@@ -29,10 +29,10 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from sfumato.engine.names import shown
+from sfumato.core.errors import BadData
+from sfumato.core.term_sets import UNIT
+from sfumato.engine.column_names import shown
 from sfumato.engine.text import EXACT
-from sfumato.terms.errors import BadData
-from sfumato.terms.term_sets import UNIT
 
 _AS_CAST = (ByteType, ShortType, IntegerType, LongType, BooleanType, DateType, NullType)
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sfumato.engine.spark.asking import asked
+from sfumato.engine.spark.errors import asked
 
 TEXT = pa.large_string()
 

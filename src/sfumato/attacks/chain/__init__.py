@@ -1,0 +1,1 @@
+"""Adversaries who hold several releases about the same people."""

@@ -1,0 +1,93 @@
+"""Adversaries who hold several releases of the same people: what an audit beside a history looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.attack import Attack, worst_first
+from sfumato.attacks.chain.correspondence import Correspondence, Method, asked_k, correspondence
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.core.imprint import Imprint
+from sfumato.core.verdict import Finding
+from sfumato.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Corresponding:
+    """Forward, cross and backward: records that cannot be a person's are ruled out release by release.
+
+    Without earlier releases to hold against the table there is nothing to find.
+
+    Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008.
+    Silent on: releases of other holders (see composition).
+    """
+
+    releases: tuple[Imprint, ...] = ()
+    k: int | None = None
+    method: Method = "exact"
+
+    name: ClassVar[str] = "correspondence"
+    knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
+    seeks: ClassVar[str] = "which record is theirs"
+    succeeds: ClassVar[str] = "fewer records than promised remain possible"
+    threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
+
+    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+        del published
+        if len(self.releases) < 2:
+            return []
+        found = correspondence(self.releases, method=self.method)
+        return self.told(found, self.k or int(1 / tolerance.linkage_limit[0]))
+
+    def told(self, found: Correspondence, k: int) -> list[Finding]:
+        """One finding per release that somebody may have come with."""
+        return [self._finding(found, t, k) for t in range(len(found.targets))]
+
+    def _finding(self, found: Correspondence, t: int, k: int) -> Finding:
+        target = found.targets[t]
+        last = target.per_class.get(len(self.releases) - 1, np.zeros(0, np.int64))
+        sizes = self.releases[-1].sizes[: len(last)]
+        broken = (last >= 0) & (last < k)
+        people = int(sizes[broken].sum())
+        kept = target.least
+        where = f"; {crowd(people)} in classes where that is below {k}" if people else ""
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{found.sentences[t]}{where}",
+            confidence=Fraction(1, kept) if kept else Fraction(0),
+            people=people,
+            breach=kept is not None and kept < k and (target.certain or target.seen),
+            columns=found.chain.names,
+            details={
+                "release": t + 1,
+                "candidates": -1 if kept is None else kept,
+                "asked": k,
+                "exact": str(target.certain),
+            },
+        )
+
+
+def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ...]:
+    """Everybody who holds these releases, oldest first; the newest is the one audited."""
+    from sfumato.attacks.chain.composition import Composition  # noqa: PLC0415
+    from sfumato.attacks.chain.differencing import Differencing  # noqa: PLC0415
+    from sfumato.attacks.chain.minimality import Minimality  # noqa: PLC0415
+
+    given, k = tuple(releases), asked_k(policy)
+    stopped = all(p.name in ("k-anonymity", "continuous") for p in policy.promises)
+    held = given if stopped else ()  # another promise may have stopped the search
+    return (Corresponding(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
+
+
+def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
+    """What every adversary finds who holds these releases."""
+    nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
+    tolerance = Tolerance.of(policy.promises)
+    return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, tolerance))

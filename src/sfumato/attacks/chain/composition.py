@@ -1,0 +1,76 @@
+"""Composition: sets of possible values, intersected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.core.chain import Chain, meet_of
+from sfumato.core.imprint import Imprint
+from sfumato.core.verdict import Finding
+from sfumato.kernels.chains.overlaps import NOTHING, least_overlaps
+from sfumato.show.card import several
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Somebody who is in two releases has a value that both of their classes hold.
+
+    Only the sets of values are intersected, not the counts, so the releases may come from holders who know
+    nothing of each other, as long as they use the same trees. A pair of classes with fewer common values than
+    promised is a breach; one with a single value gives it away.
+
+    Source: Ganta, Kasiviswanathan and Smith, *Composition attacks and auxiliary information*, 2008.
+    """
+
+    releases: tuple[Imprint, ...] = ()
+    values: int | None = None
+
+    name: ClassVar[str] = "composition"
+    knows: ClassVar[str] = "two releases that somebody is in, and that person's key columns"
+    seeks: ClassVar[str] = "the person's sensitive values"
+    succeeds: ClassVar[str] = "few values, or one, are possible in both"
+    threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "continuous")
+
+    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+        del published
+        asked = self.values or max(tolerance.values.values(), default=2)
+        chain = Chain.of(self.releases) if len(self.releases) > 1 else None
+        if chain is None:
+            return []
+        last = len(chain) - 1
+        return [self._between(chain, i, last, asked) for i in range(last)]
+
+    def _between(self, chain: Chain, i: int, j: int, asked: int) -> Finding:
+        one, other = chain.releases[i], chain.releases[j]
+        met = meet_of(chain.trees, one, other)
+        order = np.argsort(met.other, kind="stable")
+        begin = np.searchsorted(met.other[order], np.arange(met.count + 1)).astype(np.int64)
+        each, every = np.ones(len(one.owner), np.int64), np.ones(len(other.owner), np.int64)
+        common, _, _, _, _ = least_overlaps(
+            one.start, met.one, each, begin, other.owner[order], every, len(other)
+        )
+        there = common != NOTHING
+        least = int(common[there].min(initial=NOTHING)) if there.any() else 0
+        few, single = there & (common < asked), there & (common == 1)
+        people = int(one.sizes[few].sum())
+        told = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]
+        if single.any():
+            told.append(f"one alone for some of {crowd(int(one.sizes[single].sum()))}")
+        if (few & ~single).any():
+            told.append(f"fewer than {asked} for some of {crowd(people)}")
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"releases {i + 1} and {j + 1}: {'; '.join(told)}",
+            confidence=Fraction(1, least) if least else Fraction(0),
+            people=people,
+            breach=bool(few.any()),
+            columns=chain.names,
+            details={"fewest common values": least, "asked": asked, "classes": int(few.sum())},
+        )

@@ -1,0 +1,278 @@
+"""Correspondence attacks: what releases give away together that none gives away alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.attacks.chain.realized import Realized
+from sfumato.attacks.chain.solution import Settled, settle
+from sfumato.chains.overlap import Overlap
+from sfumato.core.chain import Chain, meet_of
+from sfumato.core.errors import WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.kernels.chains.overlaps import NOTHING
+from sfumato.policy.policy import Policy
+from sfumato.show.card import figure
+
+Scope = Literal["feasible", "literal", "realized"]
+Method = Literal["exact", "refined", "paper"]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetCandidates:
+    """The people who came with one release (`time` counts from 0), and how few candidates one of them keeps.
+
+    `least` is `None` where nobody can have come then. `per_class[j]` gives, for the classes of the first and
+    of the last release that hold them, the fewest candidates of a target in it (-1: nobody can be there).
+    `certain` says that `least` is exact; otherwise, if it is `seen`, somebody can be there who keeps no more,
+    and if not, it is what the bound leaves, perhaps where nobody can be. Of the targets, `few` are known to
+    exist with fewer candidates than asked, and of `open` ones it is not known (without k: the exact number).
+    """
+
+    time: int
+    least: int | None
+    per_class: dict[int, Counts]
+    certain: bool
+    count: int
+    few: int = 0
+    open: int = 0
+    seen: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Correspondence:
+    """What an adversary keeps as candidates who holds all releases and knows somebody's key values and time.
+
+    `FA`: the fewest candidates of somebody who is in an earlier release too, judged in the release they came
+    with (forward); `CA`: the same person, looked for in the last release (cross; always equal); `BA`: the
+    fewest candidates of somebody who is not in the first release (backward). `None` means that there is no
+    such person. Scope `literal` counts every pair of comparable classes, as the paper prints it; `feasible`
+    only those where somebody can be; `realized` only those where somebody is, which the data holder alone can
+    say.
+    """
+
+    targets: tuple[TargetCandidates, ...]
+    scope: Scope
+    method: Method
+    k: int | None = None
+    chain: Chain = field(repr=False, default=None)  # type: ignore[assignment]  # always set by `correspondence`
+
+    @property
+    def FA(self) -> int | None:  # noqa: N802  # the paper's name
+        return _fewest(t.least for t in self.targets[:-1])
+
+    @property
+    def CA(self) -> int | None:  # noqa: N802  # the paper's name
+        return self.FA
+
+    @property
+    def BA(self) -> int | None:  # noqa: N802  # the paper's name
+        return _fewest(t.least for t in self.targets[1:])
+
+    @property
+    def least(self) -> int | None:
+        """The fewest candidates that anybody keeps."""
+        return _fewest(t.least for t in self.targets)
+
+    @property
+    def certain(self) -> bool:
+        return all(t.certain for t in self.targets)
+
+    @property
+    def open(self) -> int:
+        """How many targets are neither known to keep k candidates nor known to keep fewer."""
+        return sum(t.open for t in self.targets)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether everybody keeps at least k candidates; `None` where that is not known.
+
+        A bound that is below k counts as a no, as if all targets existed that it allows; `exact` asks whether
+        they do, unless there are too many.
+        """
+        if self.k is None:
+            return None
+        if any(t.few for t in self.targets):
+            return False
+        return None if self.open else True
+
+    def cracks(self, one: int, other: int, *, earlier: int = 0) -> dict[str, dict[int, int]]:
+        """Crack sizes of the groups of two classes, by the number of their matching value.
+
+        `F`: records of class `one` of the earlier release that cannot be the target's; `C`: records of class
+        `other` of the last release that cannot be the target's, who is in both; `B`: records of class `other`
+        that cannot belong to somebody who came later.
+        """
+        last = self.chain.releases[-1]
+        first = self.chain.releases[earlier]
+        met = meet_of(self.chain.trees, first, last)
+        if met.join_one[one] != met.join_other[other]:
+            raise WrongCall("these two classes are not comparable: nobody can be in both")
+        mine, theirs = _entries(first.owner, one), _entries(last.owner, other)
+        g1 = dict(zip(first.values[mine].tolist(), first.counts[mine].tolist(), strict=True))
+        g2 = dict(zip(last.values[theirs].tolist(), last.counts[theirs].tolist(), strict=True))
+        newer = met.surplus(first, last)[met.other[theirs]]
+        spare = dict(zip(last.values[theirs].tolist(), newer.tolist(), strict=True))
+        return {
+            "F": {s: n - min(n, g2.get(s, 0)) for s, n in g1.items()},
+            "C": {s: n - min(n, g1.get(s, 0)) for s, n in g2.items()},
+            "B": {s: n - min(n, spare[s]) for s, n in g2.items()},
+        }
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in words, without a cell value."""
+        return tuple(self._sentence(t) for t in self.targets)
+
+    def _sentence(self, t: TargetCandidates) -> str:
+        who = f"somebody who came with release {t.time + 1} of {len(self.targets)}"
+        if t.least is None:
+            return f"nobody came with release {t.time + 1} of {len(self.targets)}"
+        bound = "" if t.certain else "at most "
+        kept = f"{who} keeps {bound}{figure(t.least)} candidates at worst"
+        kept += "" if t.certain or t.seen else ", if somebody can be there"
+        if self.k is None:
+            return kept
+        asked = f"{kept}; {self.k} are asked"
+        if t.few:
+            return f"{asked}: BROKEN" if t.certain or t.seen else f"{asked}: below that by the bound"
+        return f"{asked}; not known for {figure(t.open)} of {figure(t.count)} targets" if t.open else asked
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "scope": self.scope,
+            "method": self.method,
+            "k": self.k,
+            "FA": self.FA,
+            "CA": self.CA,
+            "BA": self.BA,
+            "certain": self.certain,
+            "open": self.open,
+            "sentences": list(self.sentences),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+def correspondence(
+    releases: Sequence[Any],
+    policy: Policy | None = None,
+    *,
+    scope: Scope = "feasible",
+    method: Method = "exact",
+    data: Microdata | None = None,
+    since: str | None = None,
+) -> Correspondence:
+    """Attack cumulative releases, oldest first, with everything they say together.
+
+    A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
+    enough for, or its imprint (or the JSON file of one).
+    Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
+    integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
+    the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
+    `since` where there are several batches.
+    """
+    if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
+        raise WrongCall(
+            "unknown scope or method",
+            remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
+        )
+    k = asked_k(policy)
+    known = _known(releases, policy)
+    chain = Chain.of(known)
+    settled = settle(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
+    if settled is not None:
+        found = [_exact(s, scope, k) for s in settled]
+        return Correspondence(tuple(found), scope, method, k, chain)
+    meeting = Overlap(chain, compose=method != "paper")
+    times = range(len(chain))
+    if scope != "realized":
+        found = [_bounded(meeting, t, scope, k) for t in times]
+    elif data is None:
+        raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
+    else:
+        realized = Realized.of(known, chain, data, since)
+        found = [_realized(meeting, t, realized, k) for t in times]
+    return Correspondence(tuple(found), scope, method, k, chain)
+
+
+def _known(releases: Sequence[Any], policy: Policy | None) -> list[Imprint]:
+    """The imprints of all releases: all kept, or all read from the published tables."""
+    kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
+    if all(kept):
+        return [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+    if any(kept) or policy is None:
+        raise WrongCall(
+            "published tables are compared with each other, by the taxonomies of a policy",
+            remedy="Give a policy and tables, or imprints alone.",
+        )
+    from sfumato.attacks.chain.tables import read_chain  # noqa: PLC0415  # engines load when needed
+
+    return read_chain(releases, policy)
+
+
+def asked_k(policy: Policy | None) -> int | None:
+    """The k that a policy asks for across releases, else within one."""
+    for name in ("continuous", "k-anonymity"):
+        for promise in policy.promises if policy else ():
+            if promise.name == name:
+                return int(getattr(promise, "k", 1))
+    return None
+
+
+def _exact(settled: Settled, scope: Scope, k: int | None) -> TargetCandidates:
+    """By the integer program, as far as that went."""
+    lowest, highest = settled.lowest, settled.highest
+    least, seen, certain = highest, True, lowest == highest
+    if highest is None and lowest is not None:
+        least, seen = int(settled.most[settled.possible].min()), False
+    few, left = (settled.few(k) if k else 0), settled.open(k)
+    if scope == "literal" and least is not None and (settled.phantom or not settled.possible.all()):
+        least, seen, certain, few = 0, True, True, max(few, int(k is not None))
+    count = int(settled.possible.sum())
+    return TargetCandidates(settled.time, least, settled.per_class(), certain, count, few, left, seen)
+
+
+def _bounded(meeting: Overlap, time: int, scope: Scope, k: int | None) -> TargetCandidates:
+    """By the join theorem, and for three or more releases by the refined bound."""
+    last = len(meeting.chain) - 1
+    left = meeting.left(time)
+    least, first = left.least, np.where(left.first == NOTHING, -1, left.first)
+    if scope == "literal" and least is not None and left.alone.any():
+        least = 0
+        first = np.where(left.alone, 0, first) if len(left.alone) == len(first) else first
+    per_class = {time: first}
+    if left.last is not None:
+        per_class[last] = np.where(left.last == NOTHING, -1, left.last)
+    count = int((left.first != NOTHING).sum())
+    exact = last < 2 or least is None
+    few = int(k is not None and least is not None and least < k)
+    return TargetCandidates(time, least, per_class, exact, count, few, 0 if exact else count, exact)
+
+
+def _realized(meeting: Overlap, time: int, realized: Realized, k: int | None) -> TargetCandidates:
+    """Where somebody is: one group-by of the data."""
+    left = realized.left(meeting, time)
+    least, exact = _fewest_of(left), len(meeting.chain) <= 2
+    few = int((left < k).sum()) if k else 0
+    return TargetCandidates(time, least, {}, exact, len(left), few, 0 if exact else len(left) - few)
+
+
+def _entries(owner: Codes, index: int) -> slice:
+    return slice(*np.searchsorted(owner, [index, index + 1]).tolist())
+
+
+def _fewest_of(left: Counts) -> int | None:
+    return int(left.min()) if len(left) else None
+
+
+def _fewest(numbers: Any) -> int | None:
+    return min((n for n in numbers if n is not None), default=None)

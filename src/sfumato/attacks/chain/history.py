@@ -1,0 +1,99 @@
+"""An audit beside the releases of a chain: what the table gives away together with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sfumato.attacks.attack import Attack, strike_all, worst_first
+from sfumato.attacks.audit import Audit, Beside
+from sfumato.attacks.chain.adversaries import Corresponding, adversaries
+from sfumato.attacks.chain.correspondence import Correspondence, asked_k, correspondence
+from sfumato.attacks.chain.table_imprint import counted, imprint_of, is_release
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.objections import Objection
+from sfumato.attacks.published_table import PublishedTable
+from sfumato.core.errors import SfumatoError
+from sfumato.core.imprint import Imprint
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import BesideEarlier
+from sfumato.core.verdict import Finding, Verdict
+from sfumato.engine.source import Source
+from sfumato.policy.policy import Policy
+
+NOT_COMPARED = "the table cannot be held against the earlier releases"
+
+
+def held_against(
+    found: Audit,
+    source: Source,
+    policy: Policy,
+    releases: Sequence[Imprint],
+    *,
+    chain: str,
+    only: str | None = None,
+    progress: Progress = silent,
+) -> Audit:
+    """The audit of a table, continued beside the releases of a chain, oldest first.
+
+    A table that is one of the releases is looked at where it stands; any other as the release that would
+    come next. Promises about earlier releases are decided, and everybody strikes who holds all of them, or
+    the one that `only` names.
+    """
+    beside = Beside(chain, len(releases))
+    try:
+        table = counted(source, releases[-1], progress=progress)
+        place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
+        if place is None:
+            releases = (*releases, imprint_of(table, releases[-1], policy=policy))
+        else:
+            beside = replace(beside, place=place + 1)
+        progress("beside earlier releases", 0)
+        joint = correspondence(releases, policy)
+    except SfumatoError as refused:
+        return not_compared(replace(found, beside=beside), refused)
+    findings, failed = _strike(joint, releases, policy, only)
+    verdicts = [_decided(v, joint, policy) for v in found.verdicts]
+    return replace(
+        found,
+        verdicts=tuple(verdicts),
+        findings=worst_first([*found.findings, *findings]),
+        failed=(*found.failed, *failed),
+        beside=beside,
+    )
+
+
+def not_compared(found: Audit, why: SfumatoError) -> Audit:
+    """The audit, with the question left open."""
+    objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
+    return replace(found, objections=(*found.objections, objection))
+
+
+def _strike(
+    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None
+) -> tuple[list[Finding], tuple[str, ...]]:
+    tolerance = Tolerance.of(policy.promises)
+    chosen = [a for a in adversaries(releases, policy) if only in (None, a.name)]
+    matched = [a for a in chosen if isinstance(a, Corresponding) and len(releases) > 1]
+    others: list[Attack] = [a for a in chosen if not isinstance(a, Corresponding)]
+    asked = asked_k(policy) or int(1 / tolerance.linkage_limit[0])
+    told = [finding for a in matched for finding in a.told(joint, asked)]
+    nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
+    findings, failed = strike_all(nothing, others, tolerance)
+    return [*told, *findings], failed
+
+
+def _decided(verdict: Verdict, joint: Correspondence, policy: Policy) -> Verdict:
+    """The verdict on a promise about earlier releases; any other as it is."""
+    for promise in policy.promises:
+        if isinstance(promise, BesideEarlier) and verdict.promise == str(promise):
+            bound = "" if joint.certain else "; a bound, not the exact number"
+            return Verdict(
+                verdict.promise,
+                joint.holds,
+                joint.least,
+                joint.k or 0,
+                evidence=promise.evidence,
+                reason=f"beside {len(joint.targets) - 1} other releases{bound}",
+            )
+    return verdict

@@ -1,0 +1,92 @@
+"""Where people of the data are in the releases: what only the data holder can say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.chains.overlap import Overlap, left_in
+from sfumato.core.chain import Chain, Side, place
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.marks import among, label_marks
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import Packing, sort_and_count
+
+BLOCK = 1 << 17
+"""Rows looked at together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Realized:
+    """The class of every distinct row in every release, and the release each came with."""
+
+    time: Codes
+    classes: tuple[Codes, ...]
+
+    @classmethod
+    def of(
+        cls, imprints: Sequence[Imprint], chain: Chain, table: Microdata, since: str | None = None
+    ) -> Realized:
+        newest = {key.name: key.digest for key in imprints[-1].keys}
+        if newest != {c.name: c.taxonomy.digest for c in table.keys}:
+            raise WrongCall(
+                "the data are coded by other trees than the newest release", remedy="Count them anew."
+            )
+        found = []
+        sizes = tuple(len(tree.labels) for tree in chain.trees)
+        for side in chain.releases:
+            if not sizes:
+                found.append(np.zeros(table.distinct, np.int32))
+                continue
+            found.append(_class_of(table, side, chain.names, Packing(sizes)))
+        return cls(times(imprints, table, since), tuple(found))
+
+    def left(self, meeting: Overlap, time: int) -> Counts:
+        """How many candidates remain for each cell where somebody of this time is."""
+        here = self.time == time
+        chosen = [classes[here] for classes in self.classes[time:]]
+        if any(np.any(classes < 0) for classes in chosen):
+            raise BadData("a row of the data is in a class that a release does not show")
+        packing = Packing(tuple(int(c.max(initial=0)) + 1 for c in chosen))
+        packed = packing.pack(chosen)
+        words, _ = sort_and_count(packed[:, _heads(packed)])
+        cells = {time + i: packing.unpack(words, i) for i in range(len(chosen))}
+        return left_in(meeting, time, cells)
+
+
+def _class_of(table: Microdata, side: Side, names: Sequence[str], packing: Packing) -> Codes:
+    """The class of every distinct row in a release (-1: none), block by block to stay near the processor."""
+    known = packing.pack(list(side.nodes.T))
+    order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
+    known, found = known[:, order[:-1]], np.empty(table.distinct, np.int32)
+    for start in range(0, table.distinct, BLOCK):
+        here = slice(start, start + BLOCK)
+        part = replace(table, words=table.words[:, here], counts=table.counts[here])
+        shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
+        head = _heads(shown)
+        class_of = order[place(known, shown[:, head])]
+        found[here] = np.repeat(class_of, np.diff(head, append=shown.shape[1]))
+    return found
+
+
+def _heads(packed: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where a run of equal keys begins: rows are sorted, so runs are long, and only heads need a search."""
+    change = np.any(packed[:, 1:] != packed[:, :-1], axis=0)
+    return np.flatnonzero(np.append(np.ones(min(1, packed.shape[1]), dtype=bool), change))
+
+
+def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> Codes:
+    """The first release (from 0) whose batches include each distinct row's; the last where none does."""
+    if since is None:
+        return np.zeros(table.distinct, np.int32)
+    tree = table.column(since).taxonomy
+    marks = label_marks(tree.leaf_labels)
+    first = np.full(len(marks), len(imprints) - 1, np.int32)
+    for t in reversed(range(len(imprints))):
+        first[among(marks, imprints[t].batches)] = t
+    found: Codes = first[table.codes(since)]
+    return found

@@ -1,0 +1,108 @@
+"""A published table as one release among others: its imprint, from its texts and the trees of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.attacks.objections import written_down
+from sfumato.attacks.published_table import flat
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData
+from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.marks import matching, nodes_named, tree_marks
+from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
+from sfumato.core.progress import Progress, silent
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Label, Nodes
+from sfumato.engine.source import Source
+from sfumato.policy.policy import Policy
+
+
+def counted(source: Source, like: Imprint, *, progress: Progress = silent) -> Microdata:
+    """The columns of a published table that an earlier release showed, every text as it stands."""
+    names = [*like.names, *like.unchanged]
+    absent = [name for name in names if name not in source.columns]
+    if absent:
+        raise BadData(f"{len(absent)} columns of the earlier releases are not in this table")
+    codings = [Coding(n, Role.QUASI if n in like.names else Role.SENSITIVE, flat) for n in names]
+    return source.count(codings, missing=Missing.OWN_VALUE, progress=progress)
+
+
+def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None) -> Imprint:
+    """The imprint of a published table, placed on the trees of a release of its chain.
+
+    Its texts are looked up by the marks of that release's trees; a column with texts that are new since then
+    is placed on the tree that the policy writes down. Raises `BadData` where a text has no place, or where
+    the table is no global recoding: such a table cannot be held against others.
+    """
+    class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+    keys, nodes = [], np.zeros((len(shown), len(like.keys)), np.int32)
+    for j, (key, column) in enumerate(zip(like.keys, table.keys, strict=True)):
+        placed, node = _placed(key, column.taxonomy.leaf_labels if table.rows else (), policy)
+        keys.append(placed)
+        nodes[:, j] = node[shown[:, j] - 1]
+    found = matching(table, like.unchanged)
+    owner, ids, counts = grouped(table, class_of, found.ids, len(nodes), len(found.marks))
+    return replace(like, keys=tuple(keys), nodes=nodes, owner=owner, values=found.marks[ids], counts=counts)
+
+
+def is_release(table: Microdata, release: Imprint) -> bool:
+    """Whether a published table is this release."""
+    try:
+        return same_release(imprint_of(table, release), release)
+    except BadData:
+        return False
+
+
+def same_release(one: Imprint, other: Imprint) -> bool:
+    """Whether two imprints show the same classes with the same counts.
+
+    Nodes with the same leaves below them publish the same, whichever of them is named.
+    """
+    if one.names != other.names or one.unchanged != other.unchanged or len(one.owner) != len(other.owner):
+        return False
+    if any(a.digest != b.digest for a, b in zip(one.keys, other.keys, strict=True)):
+        return False
+    return all(np.array_equal(a, b) for a, b in zip(_listed(one), _listed(other), strict=True))
+
+
+def _listed(imprint: Imprint) -> tuple[Codes, ...]:
+    """Class, value and count of every group, in an order that does not depend on numbers of classes."""
+    ends = [
+        np.stack([key.tree.low, key.tree.high])[:, column]
+        for key, column in zip(imprint.keys, imprint.nodes.T, strict=True)
+    ]
+    columns = [side[imprint.owner] for pair in ends for side in pair]
+    order = np.lexsort((imprint.values[:, 1], imprint.values[:, 0], *columns[::-1]))
+    return (*(c[order] for c in columns), imprint.values[order], imprint.counts[order])
+
+
+def _placed(key: KeyImprint, labels: tuple[Label, ...], policy: Policy | None) -> tuple[KeyImprint, Nodes]:
+    """The column's tree and cut, and the node of every label."""
+    node = _nodes(labels, key)
+    if np.any(node < 0) and policy is not None and key.name in policy.columns:
+        empty = None in labels or bool((_nodes((None,), key) >= 0).all())
+        if (tree := written_down(policy, key.name, [None] if empty else [])) is not None:
+            key = KeyImprint(key.name, tree.digest, tree.parent, tree_marks(tree), key.cut)
+            node = _nodes(labels, key)
+    if lost := int((node < 0).sum()):
+        raise BadData(
+            f"{lost} of {len(labels)} texts of {key.name} have no place in the tree of the earlier releases"
+        )
+    cut = np.unique(node)
+    if np.any(key.tree.end[cut[:-1]] > cut[1:]):
+        raise BadData(f"{key.name} shows values and groups they belong to: that is no global recoding")
+    return replace(key, cut=cut), node
+
+
+def _nodes(labels: tuple[Label, ...], key: KeyImprint) -> Nodes:
+    """The node of every label: -1 where there is none, or where two mean different things."""
+    which, nodes = nodes_named(labels, key.marks, key.parent)
+    found = np.full(len(labels), -1, np.int32)
+    found[which[::-1]] = nodes[::-1]  # the highest of several
+    tree = key.tree
+    unlike = (tree.low[nodes] != tree.low[found[which]]) | (tree.high[nodes] != tree.high[found[which]])
+    found[which[unlike]] = -1
+    return found

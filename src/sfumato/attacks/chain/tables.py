@@ -1,0 +1,103 @@
+"""Published tables, read as an adversary reads them: imprints from texts and taxonomies alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.freeform.published_nodes import has_no_groups, nodes_of, written_down
+from sfumato.core.imprint import Imprint, KeyImprint, grouped
+from sfumato.core.marks import matching
+from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.engine import open_source
+from sfumato.policy.policy import Policy
+from sfumato.promises.quasi_sensitive.set_columns import forms_of
+
+
+def read_chain(tables: Sequence[Any], policy: Policy) -> list[Imprint]:
+    """The imprint of every table (a frame, or the path of a CSV or Parquet file), in the order given.
+
+    Keys are placed in the trees that the policy writes down; a column without one shows values or `*`.
+    """
+    if forms_of(policy):
+        raise WrongCall("tables with term sets are not compared", remedy="Give the imprints of the releases.")
+    counted = [_counted(table, policy) for table in tables]
+    trees = {
+        name: _tree(name, [t.column(name).taxonomy.leaf_labels for t in counted], policy)
+        for name, rule in policy.columns.items()
+        if rule.role.is_key
+    }
+    return [_imprint(table, trees, policy) for table in counted]
+
+
+def _counted(table: Any, policy: Policy) -> Microdata:
+    source = open_source(table)
+    lacking = [name for name in policy.published if name not in source.columns]
+    if lacking:
+        raise BadData(f"{len(lacking)} columns that the policy publishes are not in the table")
+    roles = {n: Role.QUASI if policy.columns[n].role.is_key else Role.SENSITIVE for n in policy.published}
+    return source.count([Coding(n, r, Taxonomy.flat) for n, r in roles.items()], missing=Missing.OWN_VALUE)
+
+
+def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxonomy:
+    """The taxonomy that all tables are placed in."""
+    every = dict.fromkeys(text for some in texts for text in some)
+    rule = policy.columns[name].taxonomy
+    if has_no_groups(rule):
+        values = sorted((t for t in every if t != ANY), key=lambda t: (t is None, t or ""))
+        return Taxonomy.flat(values or ["any value"])
+    if rule is None or not written_down(rule):
+        raise WrongCall(
+            f"the taxonomy of {name} grows from the data, so published texts have no place in it",
+            remedy="Write the tree down in the policy, or give the imprints of the releases.",
+        )
+    return rule.build([None] if None in every else [])
+
+
+def _imprint(table: Microdata, trees: Mapping[str, Taxonomy], policy: Policy) -> Imprint:
+    class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
+    unchanged = sorted(c.name for c in table.columns if not c.role.is_key)
+    found = matching(table, unchanged)
+    owner, ids, counts = grouped(table, class_of, found.ids, len(shown), len(found.marks))
+    keys, nodes = [], np.empty_like(shown)
+    for j, column in enumerate(table.keys):
+        tree, texts = trees[column.name], column.taxonomy.leaf_labels
+        placed = nodes_of(tree, texts)
+        if placed is None:
+            raise BadData(f"texts of {column.name} are no values of its taxonomy")
+        of_node = np.zeros(len(column.taxonomy.labels), np.int32)
+        of_node[column.taxonomy.leaves] = placed
+        nodes[:, j] = of_node[shown[:, j]]
+        keys.append(KeyImprint.of(column.name, _completed(tree, placed, column.name)))
+    return Imprint(
+        tuple(keys), tuple(unchanged), nodes, owner, found.marks[ids], counts, policy=policy.digest
+    )
+
+
+def _completed(tree: Taxonomy, nodes: Codes, name: str) -> Cut:
+    """The cut that shows these nodes; where nobody is, the most general node that hides none of them."""
+    node_of = np.full(len(tree.leaves), -1, np.int32)
+    above = np.zeros(len(tree.labels), dtype=bool)
+    for v in np.unique(nodes).tolist():
+        if np.any(node_of[tree.low[v] : tree.high[v]] >= 0) or above[v]:
+            raise BadData(
+                f"{name} shows a value and one above it: the table has no single recoding",
+                remedy="Only releases with one recoding for all classes form a chain.",
+            )
+        node_of[tree.low[v] : tree.high[v]] = v
+        node = v
+        while node >= 0:
+            above[node] = True
+            node = int(tree.parent[node])
+    for rank in np.flatnonzero(node_of < 0).tolist():
+        v = int(tree.leaves[rank])
+        while not above[tree.parent[v]]:
+            v = int(tree.parent[v])
+        node_of[rank] = v
+    return Cut(tree, node_of)

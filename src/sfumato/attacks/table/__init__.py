@@ -1,0 +1,1 @@
+"""Adversaries who hold one published table."""

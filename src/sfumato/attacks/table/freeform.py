@@ -1,0 +1,190 @@
+"""Freeform attacks: inferring what cannot be observed of a person from whatever can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.freeform.inference import Board, Inference
+from sfumato.core.freeform.published_nodes import board_of_labels
+from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label
+from sfumato.core.verdict import Finding
+from sfumato.engine.source import open_source
+from sfumato.kernels.freeform.breaches import breaches, worst
+from sfumato.policy.policy import Policy
+from sfumato.promises.freeform.definition import Freeform
+from sfumato.show.card import several
+
+LIMIT = 100_000
+"""Breaches that are listed unless the caller asks for more."""
+
+AT_A_TIME = 5_000_000
+"""Breaches over the same columns that are held in memory together."""
+
+
+@dataclass(frozen=True)
+class FreeformFinding(Finding):
+    """An attack X -> a: whoever observes `given` infers `infers`, right in `confidence` of the cases.
+
+    `support` people match what is given. `threat` is the confidence times the sensitivity of what is
+    inferred. `given` and `infers` hold values, so no repr shows them.
+    """
+
+    given: Mapping[str, Label] = field(default_factory=dict, repr=False)
+    infers: tuple[str, Label] = field(default=("", None), repr=False)
+    support: int = 0
+    threat: Fraction = Fraction(0)
+
+    @property
+    def in_full(self) -> str:
+        """The sentence with the values in it."""
+        column, value = self.infers
+        seen = " and ".join(f"{name} is {shown}" for name, shown in self.given.items())
+        right = self.confidence * self.support
+        whoever = f"Whoever knows that {seen}" if seen else "Anybody"
+        return (
+            f"{whoever} infers that {column} is {value}: right for {right} of"
+            f" {several(self.support, 'person', 'people')} (threat {self.threat})."
+        )
+
+
+@dataclass(frozen=True)
+class FreeformAttack:
+    """Every column may be known and every column may be sought, value by value.
+
+    An adversary observes values of any columns, at any height of their taxonomies, and infers a value that
+    cannot be observed. What is observable and what is sensitive is declared by the promise `freeform`;
+    without it there is nothing to say.
+
+    Source: Wang, Xu, Fu and Wong, *FF-anonymity: when quasi-identifiers are missing*, 2009.
+    Silent on: recognizing a person (see linkage).
+    """
+
+    name: ClassVar[str] = "freeform"
+    knows: ClassVar[str] = "any values of a person that can be observed, exact or in general"
+    seeks: ClassVar[str] = "a value that cannot be observed"
+    succeeds: ClassVar[str] = (
+        "the chance of inferring it, times how sensitive it is, exceeds the threat allowed"
+    )
+    threatens: ClassVar[tuple[str, ...]] = ("freeform",)
+
+    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+        """The worst attack on every free column."""
+        promise = tolerance.freeform
+        if promise is None:
+            return []
+        try:
+            board, names = _board(published, promise)
+        except BadData:
+            return []
+        found: list[Finding] = []
+        attacks = worst(board)
+        for j in dict.fromkeys(one.target for one in attacks):
+            here = [one for one in attacks if one.target == j]
+            hardest = max(here, key=lambda one: (one.threat, one.support))
+            over = [one for one in here if one.threat > promise.threat]
+            found.append(_finding(board, names, hardest, promise, exposed=_exposed(board, over)))
+        return found
+
+
+def freeform(
+    frame: Any,
+    policy: Policy,
+    *,
+    every: bool = False,
+    extended: bool = True,
+    limit: int = LIMIT,
+    progress: Progress = silent,
+) -> list[FreeformFinding]:
+    """What can be inferred from a table as it stands, published or raw.
+
+    By default the worst attack on every value that is worth inferring, breach or not, the largest threat
+    first. `every` lists all breaches instead, the most general first, `limit` at most. `extended` counts
+    the inference of a value more general than those in the table too (Definition 3.4 of the paper); without
+    it only published values are inferred (Definition 3.3).
+    """
+    if every:
+        return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
+    promise, board, names = _opened(frame, policy, progress)
+    attacks = sorted(worst(board, extended=extended), key=lambda one: (-one.threat, -one.support, one))
+    return [_finding(board, names, one, promise) for one in attacks]
+
+
+def streamed(
+    frame: Any,
+    policy: Policy,
+    *,
+    extended: bool = True,
+    limit: int = AT_A_TIME,
+    progress: Progress = silent,
+) -> Iterator[FreeformFinding]:
+    """All breaches, one by one, the most general first.
+
+    Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
+    """
+    promise, board, names = _opened(frame, policy, progress)
+    for one in breaches(board, promise.threat, extended=extended, limit=limit):
+        yield _finding(board, names, one, promise)
+
+
+def _opened(frame: Any, policy: Policy, progress: Progress) -> tuple[Freeform, Board, tuple[str, ...]]:
+    promise = next((p for p in policy.promises if isinstance(p, Freeform)), None)
+    if promise is None:
+        raise WrongCall("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
+    roles = {name: rule.role for name, rule in policy.columns.items() if rule.role.is_key}
+    published = PublishedTable.read(open_source(frame), roles, progress=progress)
+    return promise, *_board(published, promise)
+
+
+def _board(published: PublishedTable, promise: Freeform) -> tuple[Board, tuple[str, ...]]:
+    board = board_of_labels(promise.columns, promise.observability, *published.texts)
+    return board, published.keys
+
+
+def _exposed(board: Board, attacks: list[Inference]) -> int:
+    """The people that some attack is right about."""
+    right = np.zeros(len(board.counts), dtype=bool)
+    for one in attacks:
+        match = np.ones(len(board.counts), dtype=bool)
+        for j, node in enumerate([*one.given[: one.target], one.node, *one.given[one.target + 1 :]]):
+            shown = board.nodes[j]
+            match &= (shown >= node) & (shown < board.guards[j].taxonomy.end[node])
+        right |= match
+    return int(board.counts[right].sum())
+
+
+def _finding(
+    board: Board, names: tuple[str, ...], one: Inference, promise: Freeform, *, exposed: int | None = None
+) -> FreeformFinding:
+    trees = [guard.taxonomy for guard in board.guards]
+    given = {names[j]: trees[j].labels[v] for j, v in enumerate(one.given) if v}
+    target, seen = names[one.target], " and ".join(given)
+    whoever = f"whoever observes {seen}" if seen else "anybody"
+    people = one.held if exposed is None else exposed
+    return FreeformFinding(
+        attack=FreeformAttack.name,
+        adversary=f"someone who knows {FreeformAttack.knows}",
+        sentence=(
+            f"{whoever} can infer {target}: right for {one.held:,} of"
+            f" {several(one.support, 'person', 'people')}, threat {one.threat}"
+        ),
+        confidence=one.confidence,
+        people=people,
+        breach=one.threat > promise.threat,
+        columns=(*given, target),
+        details={"threat": one.threat, "threat allowed": promise.threat, "people who match": one.support},
+        values={**given, target: trees[one.target].labels[one.node]},
+        given=given,
+        infers=(target, trees[one.target].labels[one.node]),
+        support=one.support,
+        threat=one.threat,
+    )

@@ -1,0 +1,152 @@
+"""Linkage: recognizing a person by what is published of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.ratios import Integers, exceeding
+from sfumato.core.taxonomy import Label
+from sfumato.core.verdict import Finding
+
+Population = Mapping[tuple[Label, ...], int]
+"""How many people of the population share each combination of published key values, in their order."""
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Prosecutor, journalist and marketer, the three adversaries of re-identification.
+
+    The prosecutor knows that a certain person is in the table, so each of f people in a class is a guess
+    with chance 1/f. The journalist wants to recognize anybody and does not know who is in: the chance is
+    1/F, with F people in the population who share the class's values; without a population F is at least
+    f, and the prosecutor's risk is the bound. The marketer wants to recognize as many as possible and
+    counts the share of right matches, the mean of 1/F over all records.
+
+    Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, 2010.
+    Silent on: what is learned about someone without recognizing their record (see homogeneity).
+    """
+
+    population: Population | None = None
+
+    name: ClassVar[str] = "linkage"
+    knows: ClassVar[str] = "the key columns of one person, or of many"
+    seeks: ClassVar[str] = "which record is theirs"
+    succeeds: ClassVar[str] = "a record is matched to its person with more than the allowed chance"
+    threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
+
+    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+        inside = published.classes.people
+        around, absent = self._around(published)
+        return [
+            _best_guess(published, inside, tolerance, "prosecutor", _PROSECUTOR, {}),
+            _best_guess(published, around, tolerance, "journalist", _JOURNALIST, absent),
+            _matches(published, around, tolerance, absent),
+        ]
+
+    def _around(self, published: PublishedTable) -> tuple[Integers, dict[str, int | str]]:
+        """F of every class, and what is known about where it comes from."""
+        inside = published.classes.people
+        if self.population is None:
+            return inside, {"population": "unknown: taken to be the table itself"}
+        found = np.array(
+            [self.population.get(tuple(published.labels_of(i).values()), 0) for i in range(len(inside))],
+            dtype=np.int64,
+        )
+        below = int((found < inside).sum())
+        return np.maximum(found, inside), {
+            "population": "given",
+            "classes beyond it": below,
+        }
+
+
+_PROSECUTOR = "someone who knows that a person is in the table, and their key columns"
+_JOURNALIST = "someone who knows the key columns of people who may or may not be in the table"
+_MARKETER = "someone who matches the whole table with a register of the key columns"
+
+
+def _best_guess(
+    published: PublishedTable,
+    sizes: Integers,
+    tolerance: Tolerance,
+    who: str,
+    adversary: str,
+    known: Mapping[str, int | str],
+) -> Finding:
+    """The highest risk, how many carry more than is allowed, and the average."""
+    limit, source = tolerance.linkage_limit
+    inside = published.classes.people
+    risky = exceeding(np.ones_like(sizes), sizes, limit)
+    people, everyone = published.people_in(risky), published.people_in(np.ones_like(risky))
+    worst = int(sizes.argmin()) if len(sizes) else -1
+    highest = Fraction(1, int(sizes[worst])) if len(sizes) else Fraction(0)
+    average = _mean_risk(inside, sizes)
+    if who == "journalist" and len(sizes):
+        average = max(average, Fraction(len(sizes), int(sizes.sum())))
+    bound = " at most" if who == "journalist" and known.get("population") != "given" else ""
+    return Finding(
+        attack=Linkage.name,
+        adversary=f"{who}: {adversary}",
+        sentence=_sentence(
+            published,
+            f"best guess right{bound} 1 time in {highest.denominator:,}; "
+            f"{crowd(people)} above {limit} ({source})",
+        ),
+        confidence=highest,
+        people=people,
+        breach=bool(risky.any()),
+        columns=published.keys,
+        details={
+            "highest risk": highest,
+            "average risk": average,
+            "threshold": limit,
+            "records over threshold": int(published.classes.rows[risky].sum()),
+            "share over threshold": Fraction(people, everyone) if everyone else Fraction(0),
+            "unique": published.people_in(sizes == 1),
+            **known,
+        },
+        values=published.labels_of(worst) if worst >= 0 else {},
+    )
+
+
+def _matches(
+    published: PublishedTable, sizes: Integers, tolerance: Tolerance, known: Mapping[str, int | str]
+) -> Finding:
+    """The share of the table that a register would match rightly."""
+    limit, source = tolerance.linkage_limit
+    rate = _mean_risk(published.classes.people, sizes)
+    hits = rate * int(published.classes.people.sum())
+    everyone = published.people_in(np.ones(len(sizes), dtype=bool))
+    return Finding(
+        attack=Linkage.name,
+        adversary=f"marketer: {_MARKETER}",
+        sentence=_sentence(published, f"{float(rate):.3%} matched rightly, against {limit} ({source})"),
+        confidence=rate,
+        people=everyone if rate > limit else 0,
+        breach=rate > limit,
+        columns=published.keys,
+        details={"success rate": rate, "expected matches": hits, "threshold": limit, **known},
+    )
+
+
+def _mean_risk(inside: Integers, sizes: Integers) -> Fraction:
+    """The mean over people of 1/F, exact: classes of equal size are added first."""
+    everyone = int(inside.sum())
+    if not everyone:
+        return Fraction(0)
+    distinct, which = np.unique(sizes, return_inverse=True)
+    held: NDArray[np.int64] = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(held, which, inside)
+    risks = (Fraction(h, s) for h, s in zip(held.tolist(), distinct.tolist(), strict=True))
+    return sum(risks, Fraction()) / everyone
+
+
+def _sentence(published: PublishedTable, what: str) -> str:
+    return what if published.rows else "nothing is published, so nobody can be recognized"

@@ -1,0 +1,110 @@
+"""Skewness: a class that makes a value more likely than the table does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.ratios import Integers, equal_to, exceeding, largest
+from sfumato.core.classes import Histogram
+from sfumato.core.verdict import Finding
+
+
+@dataclass(frozen=True)
+class Skewness:
+    """Before: the value's share in the whole table. After finding the class: its share there.
+
+    The gain is the quotient of the two beliefs; the distance of a class is half the sum of the absolute
+    differences over all values. A class further from the table than the promises allow is a breach; without
+    a promise about that distance, one further than a stated default.
+
+    Source: Li, Li, Venkatasubramanian, t-closeness, 2007 (skewness attack).
+    Silent on: values that differ in name and mean nearly the same.
+    """
+
+    name: ClassVar[str] = "skewness"
+    knows: ClassVar[str] = "that a person is in the table, their key columns, and the table's distribution"
+    seeks: ClassVar[str] = "whether a sensitive value is likelier for the person than for others"
+    succeeds: ClassVar[str] = "the belief about the person moves further from the table than allowed"
+    threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "t-closeness")
+
+    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+        return [self._seek(published, column, tolerance) for column in published.sensitive]
+
+    def _seek(self, published: PublishedTable, column: str, tolerance: Tolerance) -> Finding:
+        h = published.classes.histograms[column]
+        limit, source = tolerance.shift_limit(column)
+        above, below = shifts(h)
+        _, distance = largest(above, below)
+        far = exceeding(above, below, limit)
+        people = published.people_in(far)
+        entry, gain = largest(*gains(h))
+        owner = int(h.owner[entry]) if entry >= 0 else -1
+        after = Fraction(int(h.counts[entry]), int(h.totals[owner])) if entry >= 0 else Fraction(0)
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=_sentence(published, column, gain, distance, people, limit, source),
+            confidence=after,
+            people=people,
+            breach=bool(far.any()),
+            columns=(*published.keys, column),
+            details={
+                "largest distance": distance,
+                "distance allowed": limit,
+                "largest gain": gain,
+                "belief before": after / gain if gain else Fraction(0),
+                "belief after": after,
+                "people with the largest gain": _people_gaining(published, h, gain),
+            },
+            values={**published.labels_of(owner), column: h.taxonomy.leaf_labels[int(h.values[entry])]}
+            if entry >= 0
+            else {},
+        )
+
+
+def shifts(h: Histogram) -> tuple[Integers, Integers]:
+    """The distance of every class from the whole table, as numerators and denominators.
+
+    Half the sum of absolute differences is the sum of the positive ones, so absent values need no look.
+    """
+    totals, everyone = h.totals, int(h.overall.sum())
+    if not len(totals):
+        return totals, totals
+    surplus = h.counts * everyone - h.overall[h.values] * np.repeat(totals, np.diff(h.start))
+    return np.add.reduceat(np.maximum(surplus, 0), h.start[:-1]), totals * everyone
+
+
+def gains(h: Histogram) -> tuple[Integers, Integers]:
+    """Belief after over belief before, of every value of every class."""
+    totals = np.repeat(h.totals, np.diff(h.start))
+    return h.counts * int(h.overall.sum()), totals * h.overall[h.values]
+
+
+def _people_gaining(published: PublishedTable, h: Histogram, gain: Fraction) -> int:
+    """The people of the classes where some value gains most."""
+    chosen = np.zeros(len(published.classes), dtype=bool)
+    chosen[h.owner[equal_to(*gains(h), gain)]] = True
+    return published.people_in(chosen)
+
+
+def _sentence(
+    published: PublishedTable,
+    column: str,
+    gain: Fraction,
+    distance: Fraction,
+    people: int,
+    limit: Fraction,
+    source: str,
+) -> str:
+    if not published.rows:
+        return f"nothing is published, so no belief about {column} changes"
+    return (
+        f"belief in a value of {column} grows up to {float(gain):.3g} times; classes are up to "
+        f"{float(distance):.3g} from the table, {crowd(people)} above {limit} ({source})"
+    )

@@ -1,0 +1,1 @@
+"""What several tables about the same people say together."""

@@ -1,0 +1,59 @@
+"""Which cuts are finer than others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.chain import Chain, Side
+from sfumato.core.taxonomy import Nodes, Taxonomy
+
+
+class Detail:
+    """The different cuts of a chain, by number, and which of them are finer than others."""
+
+    def __init__(self, trees: Sequence[Taxonomy]) -> None:
+        self._trees = trees
+        self._numbers: dict[bytes, int] = {}
+        self._depths: list[NDArray[np.int32]] = []
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def number(self, node_of: Sequence[Nodes]) -> int:
+        key = _key(node_of)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._depths)
+            depths = [tree.depth[cut] for tree, cut in zip(self._trees, node_of, strict=True)]
+            self._depths.append(np.concatenate([np.zeros(0, np.int32), *depths]))
+        return self._numbers[key]
+
+    def is_finer(self, one: int, other: int) -> bool:
+        """Whether every class of one cut is within a class of the other; the same cut is."""
+        if (one, other) not in self._known:
+            self._known[one, other] = bool(np.all(self._depths[one] >= self._depths[other]))
+        return self._known[one, other]
+
+
+def told_by(chain: Chain) -> list[int]:
+    """For every release the last one before it that shows at least as much detail; -1: none does.
+
+    Whoever is in that one is counted there, and what they show in the later one follows.
+    """
+    fine = Detail(chain.trees)
+    cut = [fine.number(side.node_of) for side in chain.releases]
+    return [
+        next((i for i in reversed(range(j)) if fine.is_finer(cut[i], cut[j])), -1) for j in range(len(chain))
+    ]
+
+
+def by_cut(sides: Sequence[Side]) -> list[list[int]]:
+    """The releases with the same cuts, by the first of them."""
+    found: dict[bytes, list[int]] = {}
+    for i, side in enumerate(sides):
+        found.setdefault(_key(side.node_of), []).append(i)
+    return list(found.values())
+
+
+def _key(node_of: Sequence[Nodes]) -> bytes:
+    return b"".join(cut.tobytes() for cut in node_of)

@@ -1,0 +1,222 @@
+"""The history of a table: what was published of its people before, checked before anything is built on it.
+
+Each check refuses with its reason: rows that are old must be told by a declared column, of batches or of
+people, and reproduce what was published of them, to the last count; releases show the same columns by the
+same trees; there is one record per person; no release is missing from the list; everything was recoded
+globally (an imprint of anything else cannot be made).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.chains.detail import by_cut
+from sfumato.core.chain import Side, place
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.imprint import Imprint, grouped
+from sfumato.core.marks import label_marks, matching, numbered_together
+from sfumato.core.microdata import Codes, Microdata, Role
+from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.promise import Cuts
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
+
+NEW_CHAIN = "or start a new chain with the people who were never published"
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A table beside the releases of its earlier batches.
+
+    `sides` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
+    which of them it came with (their number, if it is new), `value` numbers its matching value as they do.
+    """
+
+    table: Microdata
+    sides: tuple[Side, ...]
+    time: Codes
+    value: Codes
+    values: int
+
+    @classmethod
+    def of(
+        cls, table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+    ) -> History:
+        """Raises where a precondition fails. `since` tells batches apart or, with `person`, people."""
+        one_record_each(table)
+        if since is not None:
+            everybody_is_told(table, since, person=person)
+        all_are_given(earlier)
+        unchanged = unchanged_columns(table)
+        for i, imprint in enumerate(earlier):
+            same_columns(table, unchanged, imprint, i)
+        if earlier and earlier[-1].since != since:
+            raise RefusedByHistory(
+                "an earlier release was told by another column which rows are new",
+                remedy=f"Keep the promise's `since`, {NEW_CHAIN}.",
+            )
+        found = matching(table, unchanged)
+        numbers, values = numbered_together([found.marks, *(i.values for i in earlier)])
+        sides = tuple(_placed(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        time = came_with(table, earlier, since, person=person)
+        history = cls(table, sides, time, numbers[0][found.ids], values)
+        for releases in by_cut(sides):
+            history._reproduces(releases)
+        return history
+
+    @property
+    def new(self) -> int:
+        """How many rows are new."""
+        return int(self.table.counts[self.time == len(self.sides)].sum())
+
+    def codes_of_values(self) -> dict[str, tuple[Taxonomy, Codes]]:
+        """For every sensitive column: its tree, and its leaf rank by the number of a matching value."""
+        found = {}
+        for column in self.table.sensitive:
+            codes = np.zeros(self.values, np.int32)
+            codes[self.value] = self.table.codes(column.name)
+            found[column.name] = (column.taxonomy, codes)
+        return found
+
+    def _reproduces(self, releases: Sequence[int]) -> None:
+        """Old rows, recoded as they were then, give every group that was published, with its count; for
+        releases with the same cuts."""
+        keys, cuts = self.table.keys, self.sides[releases[0]].node_of
+        packing = Packing((*(len(c.taxonomy.labels) for c in keys), self.values))
+        shown = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
+        packed = packing.pack([*shown, self.value])
+        known, _ = sort_and_count(packed.copy())
+        group, came = place(known, packed), np.searchsorted(releases, self.time)
+        order = np.argsort(came, kind="stable")
+        ends = np.searchsorted(came[order], np.arange(1, len(releases) + 1))
+        now, begin = np.zeros(known.shape[1], np.int64), 0
+        for i, end in zip(releases, ends.tolist(), strict=True):
+            np.add.at(now, group[order[begin:end]], self.table.counts[order[begin:end]])
+            begin, side = end, self.sides[i]
+            then = place(known, packing.pack([*side.nodes[side.owner].T, side.values]))
+            old = np.zeros(len(now) + 1, np.int64)
+            np.add.at(old, then, side.counts)
+            if old[-1] or not np.array_equal(now, old[:-1]):
+                raise RefusedByHistory(
+                    f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in"
+                    f" {len(then)} groups, the same batches now give {int(now.sum())} rows in"
+                    f" {int((now > 0).sum())} groups",
+                    remedy="Old records must not change, go, or come back after they were suppressed, and new"
+                    f" ones must be told apart by `since`. Restore them, {NEW_CHAIN}.",
+                )
+
+
+def unchanged_columns(table: Microdata) -> list[str]:
+    """The columns that are published as they are."""
+    return [c.name for c in table.columns if not c.role.is_key and c.role is not Role.IDENTIFIER]
+
+
+def one_record_each(table: Microdata) -> None:
+    """Refuse a table where somebody has several rows."""
+    if table.has_person and table.people != table.rows:
+        raise BadData(
+            f"{table.rows} rows are about {table.people} people; in a chain everybody has one record",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def everybody_is_told(table: Microdata, since: str, *, person: bool) -> None:
+    """Refuse rows that do not say when they came, or who they are; and people with several rows."""
+    codes, labels = table.codes(since), table.column(since).taxonomy.leaf_labels
+    unsaid = int(table.counts[np.array([label is None for label in labels], bool)[codes]].sum())
+    if unsaid:
+        raise BadData(
+            f"{unsaid} rows do not say {'who they are about' if person else 'which batch they came with'}",
+            where=f"column {since}",
+            remedy="Who is old is declared, never guessed: fill the column.",
+        )
+    rows = np.zeros(len(labels), np.int64)
+    np.add.at(rows, codes, table.counts)
+    if person and (several := int((rows > 1).sum())):
+        raise BadData(
+            f"{several} people have several rows; in a chain everybody has one record",
+            where=f"column {since}",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def all_are_given(earlier: Sequence[Imprint]) -> None:
+    """Refuse a history with gaps: a release counts beside every one that it was itself made beside.
+
+    Versions for several recipients are releases like any other.
+    """
+    known: set[str] = set()
+    for i, imprint in enumerate(earlier):
+        if lacking := len(set(imprint.after) - known):
+            raise RefusedByHistory(
+                f"release {i + 1} was made beside {len(imprint.after)} others, and {lacking} of them"
+                " are not given",
+                remedy="Give every earlier release, to whomever it went, oldest first.",
+            )
+        known.add(imprint.digest)
+
+
+def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
+    """Refuse an earlier release that showed other columns."""
+    keys = tuple(c.name for c in table.keys)
+    if imprint.names != keys or imprint.unchanged != tuple(sorted(unchanged)):
+        raise RefusedByHistory(
+            f"release {i + 1} showed other columns: {len(imprint.names)} key columns and "
+            f"{len(imprint.unchanged)} unchanged ones, now {len(keys)} and {len(unchanged)}, or others",
+            remedy=f"Publish the same columns in the same roles, {NEW_CHAIN}.",
+        )
+
+
+def came_with(
+    table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
+) -> Codes:
+    """The release every distinct row came with; nobody is guessed to be old, and nobody has gone."""
+    if since is None:
+        return np.zeros(table.distinct, np.int32)
+    marks = label_marks(table.column(since).taxonomy.leaf_labels)
+    (now, *then), count = numbered_together([marks, *(imprint.batches for imprint in earlier)])
+    present = np.zeros(count, dtype=bool)
+    present[now] = True
+    first = np.full(count, len(earlier), np.int32)
+    before: NDArray[np.bool_] | None = None
+    for i in reversed(range(len(earlier))):
+        if person and (gone := int((~present[then[i]]).sum())):
+            raise RefusedByHistory(
+                f"{gone} people of release {i + 1} are not in the table any more",
+                where=f"column {since}",
+                remedy=f"Somebody who was published stays: restore them, {NEW_CHAIN}.",
+            )
+        here = np.zeros(count, dtype=bool)
+        here[then[i]] = True
+        if before is not None and np.any(here & present & ~before):
+            raise RefusedByHistory(
+                f"release {i + 1} holds batches that release {i + 2} lacks: they are no chain",
+                remedy="Give the releases of one chain, oldest first.",
+            )
+        first[here] = i
+        before = here
+    found: Codes = first[now][table.codes(since)]
+    return found
+
+
+def _placed(table: Microdata, imprint: Imprint, number: Codes) -> Side:
+    """An earlier release on the table's trees."""
+    shown, cuts = np.empty_like(imprint.nodes), []
+    for j, (key, column) in enumerate(zip(imprint.keys, table.keys, strict=True)):
+        found = key.onto(column.taxonomy)
+        cuts.append(key.cut_on(column.taxonomy, found).node_of)
+        shown[:, j] = found[imprint.nodes[:, j]]
+    order = np.lexsort((number, imprint.owner))
+    return Side(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+
+
+def side_under(history: History, cuts: Cuts) -> Side:
+    """The table itself under these cuts, as a release beside the earlier ones."""
+    table = history.table
+    class_of, nodes = classes_under(table, cuts)
+    owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
+    return Side(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)

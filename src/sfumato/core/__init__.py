@@ -1,0 +1,1 @@
+"""The nouns that everything shares: tables, taxonomies, classes, promises, verdicts. numpy only."""

@@ -1,0 +1,155 @@
+"""Equivalence classes: what an outsider cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How often each value of one sensitive column occurs in each class (compressed rows).
+
+    The values of class c are `values[start[c]:start[c+1]]`, ascending leaf ranks, with `counts` beside
+    them, all positive. `overall[rank]` counts the whole published table, also where only some of its
+    classes are looked at.
+    """
+
+    taxonomy: Taxonomy
+    start: NDArray[np.int64]
+    values: Codes
+    counts: Counts
+    overall: Counts
+
+    @property
+    def totals(self) -> Counts:
+        """The sum of each class's counts."""
+        running = np.concatenate(([0], np.cumsum(self.counts)))
+        return running[self.start[1:]] - running[self.start[:-1]]
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The class of each entry."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    def of_class(self, index: int) -> dict[int, int]:
+        """Leaf rank -> count, of one class."""
+        span = slice(int(self.start[index]), int(self.start[index + 1]))
+        return dict(zip(self.values[span].tolist(), self.counts[span].tolist(), strict=True))
+
+    def pick(self, chosen: NDArray[np.integer], *, overall: Counts | None = None) -> Histogram:
+        """The histogram of some of the classes."""
+        lengths = np.diff(self.start)[chosen]
+        start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        entry = np.arange(start[-1]) - np.repeat(start[:-1] - self.start[:-1][chosen], lengths)
+        return Histogram(
+            self.taxonomy,
+            start,
+            self.values[entry],
+            self.counts[entry],
+            self.overall if overall is None else overall,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Rows that publish the same values in every key column, and what is inside.
+
+    `people` is what promises judge: rows, or persons where the policy names a person column.
+    """
+
+    people: Counts
+    rows: Counts
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+    @classmethod
+    def of(
+        cls,
+        table: Microdata,
+        class_of: NDArray[np.integer],
+        *,
+        sensitive: Sequence[str] | None = None,
+        overall: Mapping[str, Counts] | None = None,
+    ) -> Classes:
+        """Count the classes 0..c-1 that `class_of` gives to the distinct rows; -1 leaves a row out.
+
+        `sensitive` limits the histograms to these columns (default: every sensitive column).
+        """
+        kept = class_of >= 0
+        whole = bool(kept.all())
+        ids = (class_of if whole else class_of[kept]).astype(np.int64)
+        weight = table.counts if whole else table.counts[kept]
+        count = int(ids.max(initial=-1)) + 1
+        rows = _weighted(ids, weight, count)
+        person = table.person
+        if person is not None and not whole:
+            person = person[kept]
+        people = rows if person is None else _distinct_pairs(ids, person, count)
+        names = [c.name for c in table.sensitive] if sensitive is None else sensitive
+        histograms = {}
+        for name in names:
+            codes = table.codes(name) if whole else table.codes(name)[kept]
+            total = None if overall is None else overall.get(name)
+            histograms[name] = histogram(
+                table.column(name).taxonomy, ids, codes, weight, count, person=person, overall=total
+            )
+        return cls(people, rows, histograms)
+
+    def pick(self, chosen: NDArray[np.integer]) -> Classes:
+        """Some of the classes, published alone: `overall` becomes theirs."""
+        picked = {}
+        for name, h in self.histograms.items():
+            part = h.pick(chosen)
+            total = _weighted(part.values, part.counts, len(part.overall))
+            picked[name] = h.pick(chosen, overall=total)
+        return Classes(self.people[chosen], self.rows[chosen], picked)
+
+
+def histogram(
+    taxonomy: Taxonomy,
+    ids: NDArray[np.integer],
+    codes: Codes,
+    weight: Counts,
+    count: int,
+    *,
+    person: Codes | None = None,
+    overall: Counts | None = None,
+) -> Histogram:
+    """The histogram of `codes` in the classes `ids`; with `person`, each person counts once per value."""
+    leaves = max(1, len(taxonomy.leaves))
+    columns: list[NDArray[np.integer]] = [ids, codes]
+    sizes = [max(1, count), leaves]
+    if person is not None:
+        pairs = Packing((*sizes, int(person.max(initial=0)) + 1))
+        words, _ = sort_and_count(pairs.pack([ids, codes, person]))
+        columns = [pairs.unpack(words, 0), pairs.unpack(words, 1)]
+        weight = np.ones(words.shape[1], dtype=np.int64)
+    packing = Packing(tuple(sizes))
+    words, sums = sort_and_count(packing.pack(columns), weight)
+    owner, values = packing.unpack(words, 0), packing.unpack(words, 1)
+    start = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
+    total = _weighted(values, sums, leaves) if overall is None else overall
+    return Histogram(taxonomy, start, values, sums, total)
+
+
+def _weighted(ids: NDArray[np.integer], weight: Counts, count: int) -> Counts:
+    """Sums of integer weights per id, exact (np.bincount would go through floats)."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, ids, weight)
+    return sums
+
+
+def _distinct_pairs(ids: NDArray[np.integer], person: Codes, count: int) -> Counts:
+    packing = Packing((max(1, count), int(person.max(initial=0)) + 1))
+    words, _ = sort_and_count(packing.pack([ids, person]))
+    return np.bincount(packing.unpack(words, 0), minlength=count).astype(np.int64)

@@ -1,0 +1,121 @@
+"""A cut: one node on every root-to-leaf path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.core.errors import NotACut
+from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """An antichain of taxonomy nodes that covers every leaf exactly once: a global recoding of one column.
+
+    `node_of[rank]` is the node that the leaf becomes.
+
+    >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> Cut.of_labels(t, ["Viral", "TB"]).labels
+    ('Viral', 'TB')
+    >>> Cut.leaves(t) <= Cut.root(t)
+    True
+    """
+
+    taxonomy: Taxonomy
+    node_of: Nodes
+
+    def __post_init__(self) -> None:
+        t, chosen = self.taxonomy, self.node_of
+        if len(chosen) != len(t.leaves):
+            raise NotACut("a cut names one node per leaf", remedy=f"The tree has {len(t.leaves)} leaves.")
+        ranks = np.arange(len(chosen))
+        if len(chosen):
+            inside = (t.low[chosen] <= ranks) & (ranks < t.high[chosen])
+            used, size = np.unique(chosen, return_counts=True)
+            whole = np.array_equal(size, t.leaf_count[used])
+            if not (inside.all() and whole):
+                wrong = int((~inside).sum()) or int(np.abs(size - t.leaf_count[used]).sum())
+                raise NotACut(f"{wrong} leaves are not covered exactly once")
+        chosen.setflags(write=False)
+
+    @classmethod
+    def root(cls, taxonomy: Taxonomy) -> Cut:
+        """Everything becomes `*`."""
+        return cls(taxonomy, np.zeros(len(taxonomy.leaves), dtype=np.int32))
+
+    @classmethod
+    def leaves(cls, taxonomy: Taxonomy) -> Cut:
+        """Nothing is generalized."""
+        return cls(taxonomy, taxonomy.leaves.copy())
+
+    @classmethod
+    def level(cls, taxonomy: Taxonomy, level: int) -> Cut:
+        """One level of full-domain recoding."""
+        return cls(taxonomy, taxonomy.levels[level].copy())
+
+    @classmethod
+    def of_nodes(cls, taxonomy: Taxonomy, nodes: list[int] | Nodes) -> Cut:
+        """The cut that holds exactly these nodes."""
+        node_of = np.full(len(taxonomy.leaves), -1, dtype=np.int32)
+        for v in nodes:
+            node_of[taxonomy.low[v] : taxonomy.high[v]] = v
+        if (node_of < 0).any():
+            raise NotACut(f"{int((node_of < 0).sum())} leaves are not covered")
+        return cls(taxonomy, node_of)
+
+    @classmethod
+    def of_labels(cls, taxonomy: Taxonomy, labels: list[Label]) -> Cut:
+        return cls.of_nodes(taxonomy, [taxonomy.node(label) for label in labels])
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes of the cut, left to right."""
+        return np.unique(self.node_of)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        return tuple(self.taxonomy.labels[v] for v in self.nodes.tolist())
+
+    @property
+    def specializations(self) -> Nodes:
+        """The nodes of the cut that have children."""
+        return self.nodes[self.taxonomy.end[self.nodes] > self.nodes + 1]
+
+    def specialize(self, node: int) -> Cut:
+        """Replace `node` by all its children."""
+        t = self.taxonomy
+        finer = self.node_of.copy()
+        finer[t.low[node] : t.high[node]] = t.child_above(node)
+        return Cut(t, finer)
+
+    def join(self, other: Cut) -> Cut:
+        """On every path the more general of the two nodes."""
+        return Cut(self.taxonomy, np.where(self._above(other), self.node_of, other.node_of))
+
+    def meet(self, other: Cut) -> Cut:
+        """On every path the more specific of the two nodes."""
+        return Cut(self.taxonomy, np.where(self._above(other), other.node_of, self.node_of))
+
+    def _above(self, other: Cut) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        depth = self.taxonomy.depth
+        return depth[self.node_of] <= depth[other.node_of]
+
+    def __le__(self, other: Cut) -> bool:
+        """Whether this cut is at most as general as `other` on every path."""
+        return bool(np.all(other._above(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cut) and np.array_equal(self.node_of, other.node_of)
+
+    def __hash__(self) -> int:
+        return hash(self.node_of.tobytes())
+
+    @property
+    def is_root(self) -> bool:
+        return bool(np.all(self.node_of == ROOT))
+
+    def __repr__(self) -> str:
+        return f"Cut({len(self.nodes)} of {len(self.taxonomy.labels)} nodes)"

@@ -1,0 +1,107 @@
+"""From published texts back to the nodes of a column's taxonomy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.core.errors import BadData, BadTaxonomy
+from sfumato.core.freeform.guard import FreeColumn, Guard
+from sfumato.core.freeform.inference import Board, Ints, Small
+from sfumato.core.freeform.observability import Belief
+from sfumato.core.taxonomy import ANY, ROOT, Label, Taxonomy
+from sfumato.core.taxonomy_rule import TaxonomyRule
+
+
+def board_of_labels(
+    free: Mapping[str, FreeColumn],
+    threshold: Fraction,
+    labels: Mapping[str, Sequence[Label]],
+    codes: Mapping[str, Small],
+    counts: Ints,
+) -> Board:
+    """A published table as it stands: column -> its texts, and for every row which of them it shows.
+
+    The texts of a free column are nodes of its taxonomy, which the policy writes down; without a taxonomy
+    they are values or `*`. Raises `BadData` where a text has no place. What is observable altogether needs no
+    tree: only the texts themselves matter.
+    """
+    guards, nodes = [], []
+    for name, texts in labels.items():
+        declared = free.get(name)
+        if declared is None or declared == FreeColumn():
+            tree, places = _flat(texts)
+            guards.append(Guard.open(tree))
+        else:
+            tree, places = place(texts, declared, column=name)
+            guards.append(declared.guard(tree, threshold, column=name))
+        nodes.append(places[codes[name]])
+    shape = np.stack(nodes).astype(np.int32) if nodes else np.zeros((0, len(counts)), np.int32)
+    return Board(shape, counts, tuple(guards))
+
+
+def place(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Small]:
+    """The taxonomy of a free column, and the node of every text."""
+    if has_no_groups(free.rule):
+        return _flat([*texts, *_spoken(free)], len(texts))
+    tree = free.rule.build([None] if None in texts else [])
+    found = nodes_of(tree, texts)
+    if found is None:
+        raise BadData(f"texts of {column} are no values of its taxonomy")
+    return tree, found
+
+
+def written_down(rule: TaxonomyRule | None) -> bool:
+    """Whether the policy says what the taxonomy is, whatever values occur."""
+    if has_no_groups(rule):
+        return True
+    try:
+        return len(rule.build([]).labels) > 1
+    except BadTaxonomy:
+        return False
+
+
+def grows(rule: TaxonomyRule | None) -> bool:
+    """Whether the values of the taxonomy are cells of the data, not words of the policy."""
+    return has_no_groups(rule) or not written_down(rule)
+
+
+def has_no_groups(rule: TaxonomyRule | None) -> bool:
+    """The value itself or `*`: which values there are says nothing of how sensitive one is."""
+    return rule is None or rule.spec.get("flat") is True
+
+
+def _spoken(free: FreeColumn) -> list[Label]:
+    """The labels that the declaration names."""
+    beliefs = free.observability
+    more = list(beliefs.leaf) if isinstance(beliefs, Belief) and isinstance(beliefs.leaf, Mapping) else []
+    return [*free.sensitive, *more]
+
+
+def _flat(texts: Sequence[Label], wanted: int | None = None) -> tuple[Taxonomy, Small]:
+    values = sorted({t for t in texts if t != ANY}, key=lambda t: (t is None, t or ""))
+    tree = Taxonomy.flat(values)
+    some = texts if wanted is None else texts[:wanted]
+    return tree, np.array([ROOT if t == ANY else tree.node(t) for t in some], dtype=np.int32)
+
+
+def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
+    """The node of every text: leaves if all of them are raw values, else the topmost of that name.
+
+    `None` where a text has no place, or two: the same name in different branches.
+    """
+    ranks = [tree.rank(text) for text in texts]
+    if all(rank is not None for rank in ranks):
+        return tree.leaves[np.array(ranks, dtype=np.int64)]
+    found = []
+    for text, rank in zip(texts, ranks, strict=True):
+        named = [ROOT] if text == ANY else [v for v, label in enumerate(tree.labels) if label == text]
+        if not named and rank is None:
+            return None
+        node = named[0] if named else int(tree.leaves[rank or 0])
+        if any(not tree.covers(node, other) for other in named):
+            return None
+        found.append(node)
+    return np.array(found, dtype=np.int32)

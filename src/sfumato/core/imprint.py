@@ -1,0 +1,285 @@
+"""An imprint: everything that later checks need of a release, and not one row of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.arrays import packed, unpacked
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.core.marks import Marks, label_marks, matching, tree_marks
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Nodes, Taxonomy
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KeyImprint:
+    """How one key column was recoded: the nodes of its cut, and marks by which its tree is known again."""
+
+    name: str
+    digest: str
+    parent: Nodes
+    marks: NDArray[np.uint64]
+    cut: Nodes
+
+    @classmethod
+    def of(cls, name: str, cut: Cut) -> KeyImprint:
+        tree = cut.taxonomy
+        return cls(name, tree.digest, tree.parent, tree_marks(tree), cut.nodes)
+
+    @cached_property
+    def tree(self) -> Taxonomy:
+        """The shape of the tree; labels are marks."""
+        return Taxonomy.grow([f"{mark:016x}" for mark in self.marks.tolist()], self.parent)
+
+    def onto(self, taxonomy: Taxonomy, marks: NDArray[np.uint64] | None = None) -> Nodes:
+        """The node of `taxonomy` that each node of the old tree is now.
+
+        A tree may have grown below existing nodes; anything else makes old and new values incomparable.
+        `marks` are those of the taxonomy's nodes, where its labels are not at hand.
+        """
+        if marks is None and self.digest == taxonomy.digest:
+            return np.arange(len(self.parent), dtype=np.int32)
+        marks = tree_marks(taxonomy) if marks is None else marks
+        order = np.argsort(marks, kind="stable")
+        place = np.minimum(np.searchsorted(marks[order], self.marks), len(marks) - 1)
+        found = order[place].astype(np.int32)
+        lost = int((marks[found] != self.marks).sum()) + len(self.marks) - len(np.unique(self.marks))
+        if lost:
+            raise self._changed(f"{lost} of its nodes are gone, renamed, moved or ambiguous")
+        was_leaf = np.ones(len(self.parent), dtype=bool)
+        was_leaf[self.parent[1:]] = False
+        split = int((taxonomy.end[found[was_leaf]] > found[was_leaf] + 1).sum())
+        if split:
+            raise self._changed(f"{split} of its values have become groups")
+        return found
+
+    def cut_on(self, taxonomy: Taxonomy, found: Nodes) -> Cut:
+        """The cut on today's tree, by `onto`: what has grown beside its nodes is shown as it stands."""
+        node_of = np.full(len(taxonomy.leaves), -1, np.int32)
+        for v in found[self.cut].tolist():
+            node_of[taxonomy.low[v] : taxonomy.high[v]] = v
+        old = np.zeros(len(taxonomy.labels), dtype=bool)
+        old[found] = True
+        for rank in np.flatnonzero(node_of < 0).tolist():
+            v = int(taxonomy.leaves[rank])
+            while not old[taxonomy.parent[v]]:
+                v = int(taxonomy.parent[v])
+            node_of[rank] = v
+        return Cut(taxonomy, node_of)
+
+    def _changed(self, how: str) -> RefusedByHistory:
+        return RefusedByHistory(
+            f"the taxonomy of {self.name} has changed since an earlier release: {how}",
+            remedy="Keep the tree (it may only grow below existing nodes), or start a new chain.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Imprint:
+    """What is remembered of a release: its cuts, and how many rows each class holds of each matching value.
+
+    Class c showed node `nodes[c, j]` in key column j. Group g belongs to class `owner[g]`, `counts[g]` of its
+    rows have the same matching value, the tuple of every column in `unchanged`; of that tuple only a mark is
+    kept. `batches` marks the batches of data, or the people, that were in it, where the column `since` tells
+    them apart. `after` holds the digests of the releases that it was made beside. A ledger can store it; a
+    published table and its taxonomies are enough to compute it.
+    """
+
+    keys: tuple[KeyImprint, ...]
+    unchanged: tuple[str, ...]
+    nodes: Codes
+    owner: Codes
+    values: Marks
+    counts: Counts
+    batches: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
+    since: str | None = None
+    policy: str = ""
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        recoding: Recoding,
+        unchanged: Sequence[str],
+        *,
+        since: str | None = None,
+        policy: str = "",
+        after: Sequence[str] = (),
+    ) -> Imprint:
+        """Of a release that was made by global recoding."""
+        table = recoding.table
+        if recoding.cuts is None:
+            raise WrongCall(
+                "only a release with one recoding for all classes can be part of a chain",
+                remedy="Use search: top-down or lattice.",
+            )
+        absent = [name for name in unchanged if name not in {c.name for c in table.columns}]
+        if absent:
+            raise WrongCall(
+                f"{len(absent)} columns that are published unchanged were not counted",
+                remedy="Make the release under a policy with the promise continuous.",
+            )
+        found = matching(table, unchanged)
+        owner, ids, counts = grouped(table, recoding.class_of, found.ids, recoding.count, len(found.marks))
+        shown = np.empty_like(recoding.low)
+        for j, column in enumerate(table.keys):
+            shown[:, j] = recoding.cuts[column.name].node_of[recoding.low[:, j]]
+        keys = tuple(KeyImprint.of(c.name, recoding.cuts[c.name]) for c in table.keys)
+        batches = np.zeros((0, 2), np.uint64)
+        if since is not None:
+            kept = np.unique(table.codes(since)[recoding.class_of >= 0])
+            batches = label_marks([table.column(since).taxonomy.leaf_labels[i] for i in kept.tolist()])
+        names, values = tuple(sorted(unchanged)), found.marks[ids]
+        return cls(keys, names, shown, owner, values, counts, batches, since, policy, tuple(after))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of everything in it."""
+        words = [
+            *(k.name for k in self.keys),
+            "",
+            *self.unchanged,
+            "",
+            str(self.since),
+            self.policy,
+            *self.after,
+        ]
+        found = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
+        for k in self.keys:
+            found.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
+        for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
+            found.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The key columns."""
+        return tuple(key.name for key in self.keys)
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """The rows of every class."""
+        sums = np.zeros(len(self.nodes), np.int64)
+        np.add.at(sums, self.owner, self.counts)
+        return sums
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready; arrays are packed as text."""
+        return {
+            "sfumato-imprint": VERSION,
+            "policy": self.policy,
+            "rows": self.rows,
+            "unchanged": list(self.unchanged),
+            "since": self.since,
+            "after": list(self.after),
+            "keys": [
+                {
+                    "name": k.name,
+                    "taxonomy": k.digest,
+                    "parent": packed(k.parent),
+                    "marks": packed(k.marks),
+                    "cut": packed(k.cut),
+                }
+                for k in self.keys
+            ],
+            "nodes": packed(self.nodes),
+            "owner": packed(self.owner),
+            "values": packed(self.values),
+            "counts": packed(self.counts),
+            "batches": packed(self.batches),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Imprint:
+        """From its JSON form; raises `BadData` where that is not whole."""
+        try:
+            if words["sfumato-imprint"] != VERSION:
+                raise BadData("the imprint is of another version", remedy="Use the version that wrote it.")
+            keys = tuple(
+                KeyImprint(
+                    str(k["name"]),
+                    str(k["taxonomy"]),
+                    unpacked(k["parent"], np.int32),
+                    unpacked(k["marks"], np.uint64),
+                    unpacked(k["cut"], np.int32),
+                )
+                for k in words["keys"]
+            )
+            nodes = unpacked(words["nodes"], np.int32)
+            made = cls(
+                keys,
+                tuple(map(str, words["unchanged"])),
+                nodes.reshape(-1, len(keys)) if keys else nodes.reshape(min(1, words["rows"]), 0),
+                unpacked(words["owner"], np.int32),
+                unpacked(words["values"], np.uint64).reshape(-1, 2),
+                unpacked(words["counts"], np.int64),
+                unpacked(words["batches"], np.uint64).reshape(-1, 2),
+                words["since"],
+                str(words["policy"]),
+                tuple(map(str, words.get("after", ()))),
+            )
+            if not made._is_whole() or made.rows != words["rows"]:
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.") from None
+        return made
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Imprint:
+        try:
+            words = json.loads(text)
+        except ValueError:
+            words = {}
+        return cls.from_dict(words if isinstance(words, Mapping) else {})
+
+    def _is_whole(self) -> bool:
+        groups = len(self.owner) == len(self.values) == len(self.counts)
+        if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):
+            return False
+        return all(
+            len(k.parent) == len(k.marks) > 0
+            and _within(k.cut, len(k.parent))
+            and bool(np.isin(self.nodes[:, j], k.cut).all())
+            for j, k in enumerate(self.keys)
+        )
+
+    def __repr__(self) -> str:
+        return f"Imprint({self.rows} rows, {len(self.nodes)} classes, {len(self.owner)} groups)"
+
+
+def grouped(
+    table: Microdata, class_of: NDArray[np.integer], ids: Codes, classes: int, values: int
+) -> tuple[Codes, Codes, Counts]:
+    """Class, matching value and rows of every group; distinct rows of class -1 are left out."""
+    packing = Packing((max(1, classes), max(1, values)))
+    kept = class_of >= 0
+    whole = bool(kept.all())
+    columns = [class_of, ids] if whole else [class_of[kept], ids[kept]]
+    weight = table.counts if whole else table.counts[kept]
+    unit = None if bool(np.all(weight == 1)) else weight
+    words, counts = sort_and_count(packing.pack(columns), unit)
+    return packing.unpack(words, 0), packing.unpack(words, 1), counts
+
+
+def _within(numbers: NDArray[np.integer], size: int) -> bool:
+    return bool(np.all((numbers >= 0) & (numbers < size)))

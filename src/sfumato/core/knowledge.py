@@ -1,0 +1,120 @@
+"""Knowledge: what outsiders know about terms and the sensitive labels behind them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.taxonomy import Label
+from sfumato.core.term_sets import terms_of
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Rows of a label and its terms; a label may have several.
+
+    A term set links to a label if one of the label's rows holds all of its terms; no terms link to every
+    label. `file` is where it was read, relative to the policy.
+
+    >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
+    >>> known.linked(["cough"]), known.linked(["cough", "fever"]), known.linked(["rash"])
+    (('Cold', 'Flu'), ('Flu',), ())
+    """
+
+    rows: tuple[tuple[str, frozenset[str]], ...]
+    file: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise BadPolicy(
+                "the knowledge table is empty",
+                where="knowledge",
+                remedy="Without a label nothing can be linked, and nothing would be protected.",
+            )
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, Iterable[str]]], *, file: str | None = None) -> Knowledge:
+        """Rows in any order; equal ones count once."""
+        found = {(label, frozenset(terms)) for label, terms in rows}
+        return cls(tuple(sorted(found, key=lambda row: (row[0], sorted(row[1])))), file)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Each label once, in alphabetical order."""
+        return tuple(dict.fromkeys(label for label, _ in self.rows))
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """Each term once, in alphabetical order."""
+        return tuple(sorted({term for _, terms in self.rows for term in terms}))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the rows; their order and the form of the file do not count."""
+        text = json.dumps([[label, sorted(terms)] for label, terms in self.rows], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def label_of_row(self) -> Ints:
+        """The number of each row's label; rows of a label stand together."""
+        number = {label: i for i, label in enumerate(self.labels)}
+        return np.array([number[label] for label, _ in self.rows], np.int32)
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The number of every term."""
+        return {term: i for i, term in enumerate(self.terms)}
+
+    @cached_property
+    def holders(self) -> tuple[Longs, Ints]:
+        """Compressed lists: the rows that hold term t are `rows[first[t]:first[t+1]]`."""
+        pairs = [(self.number_of[term], i) for i, (_, terms) in enumerate(self.rows) for term in terms]
+        pairs.sort()
+        first = np.searchsorted([t for t, _ in pairs], np.arange(len(self.terms) + 1)).astype(np.int64)
+        return first, np.array([i for _, i in pairs], np.int32)
+
+    def coded(self, sets: Sequence[Sequence[str]]) -> tuple[Longs, Ints]:
+        """The terms of some sets as numbers, in compressed rows; -1 is a term that no label has."""
+        number = self.number_of
+        start = np.concatenate(([0], np.cumsum([len(terms) for terms in sets]))).astype(np.int64)
+        return start, np.array([number.get(term, -1) for terms in sets for term in terms], np.int32)
+
+    def linked(self, terms: Iterable[str]) -> tuple[str, ...]:
+        """The labels that a term set links to."""
+        wanted = frozenset(terms)
+        return tuple(dict.fromkeys(label for label, held in self.rows if wanted <= held))
+
+    def links(self, texts: Sequence[Label]) -> Links:
+        """The same for many sets at once, given as the texts of a coded column."""
+        from sfumato.kernels.term_sets.links import link  # noqa: PLC0415  # compiled
+
+        start, term = self.coded([terms_of(text) for text in texts])
+        first, rows = self.holders
+        return Links(*link(start, term, first, rows, self.label_of_row, len(self.labels)), len(self.labels))
+
+    def __repr__(self) -> str:
+        return f"Knowledge({len(self.labels)} labels, {len(self.rows)} rows, {len(self.terms)} terms)"
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The labels that each of some term sets links to, as bits, and how many they are."""
+
+    bits: NDArray[np.uint64]
+    number: Longs
+    labels: int
+
+    def matrix(self, sets: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """One row per set, one column per label."""
+        words = np.ascontiguousarray(self.bits[sets]).view(np.uint8)
+        return np.unpackbits(words, axis=1, bitorder="little")[:, : self.labels].astype(bool)

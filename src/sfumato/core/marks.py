@@ -1,0 +1,151 @@
+"""Marks: values and tree nodes told apart without being kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.packing import Packing, sort_and_count
+from sfumato.core.taxonomy import Label, Taxonomy
+
+Marks = NDArray[np.uint64]
+"""128 bits per value, as two columns of 64."""
+
+PAIRS = 1_000_000
+"""So many labels times nodes are looked at together."""
+
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """What each distinct row of a table shows unchanged in every release: `ids` numbers the combinations of
+    values that occur, `marks` tells them apart across tables. The values themselves are not kept."""
+
+    ids: Codes
+    marks: Marks
+
+
+def matching(table: Microdata, names: Sequence[str]) -> Matching:
+    """The matching value of every distinct row, over these columns.
+
+    >>> from sfumato.core.microdata import Column, Role
+    >>> column = Column("disease", Role.SENSITIVE, Taxonomy.flat(["flu", "TB"]))
+    >>> table = Microdata.of_codes([column], [np.array([1, 0, 1])])
+    >>> matching(table, ["disease"]).ids.tolist()
+    [0, 1]
+    """
+    ordered = sorted(names)
+    if not ordered:
+        return Matching(np.zeros(table.distinct, np.int32), np.zeros((1, 2), np.uint64))
+    packing = Packing(tuple(max(1, len(table.column(name).taxonomy.leaves)) for name in ordered))
+    packed = packing.pack([table.codes(name) for name in ordered])
+    ids, distinct = _numbered(packed)
+    marks = np.zeros((distinct.shape[1], 2), np.uint64)
+    for j, name in enumerate(ordered):
+        of_leaf = label_marks(table.column(name).taxonomy.leaf_labels)
+        marks = _mixed(marks, of_leaf[packing.unpack(distinct, j)])
+    return Matching(ids, marks)
+
+
+def label_marks(labels: Sequence[Label]) -> Marks:
+    """A mark per label; a missing cell has one of its own."""
+    texts = [b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") for label in labels]
+    joined = b"".join(blake2b(text, digest_size=16).digest() for text in texts)
+    return np.frombuffer(joined, dtype="<u8").astype(np.uint64).reshape(-1, 2)
+
+
+def tree_marks(taxonomy: Taxonomy) -> NDArray[np.uint64]:
+    """A mark per node, of the labels on its path from the root."""
+    own = label_marks(taxonomy.labels)[:, 0]
+    marks = own.copy()
+    order = np.argsort(taxonomy.depth, kind="stable")
+    depth = taxonomy.depth[order]
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        nodes = order[np.searchsorted(depth, level) : np.searchsorted(depth, level + 1)]
+        above = marks[taxonomy.parent[nodes]]
+        marks[nodes] = _mixed(np.stack([above, above], axis=1), np.stack([own[nodes]] * 2, axis=1))[:, 0]
+    return marks
+
+
+def nodes_named(
+    labels: Sequence[Label], marks: NDArray[np.uint64], parent: NDArray[np.integer]
+) -> tuple[Codes, Codes]:
+    """Every (label, node) where a node of the marked tree has this label, sorted by label, then node.
+
+    >>> tree = Taxonomy.grow(["*", "Viral", "Flu"], [-1, 0, 1])
+    >>> [found.tolist() for found in nodes_named(["Flu", "TB", "*"], tree_marks(tree), tree.parent)]
+    [[0, 2], [2, 0]]
+    """
+    own = label_marks(labels)[:, 0]
+    order = np.argsort(marks, kind="stable").astype(np.int32)
+    known, above = marks[order], np.unique(parent[1:])
+    which, nodes = [np.flatnonzero(own == marks[0])], [np.zeros(int((own == marks[0]).sum()), np.int32)]
+    step = max(1, PAIRS // max(1, len(own)))
+    for begin in range(0, len(above), step):
+        some = above[begin : begin + step]
+        held, said = (x.ravel() for x in np.meshgrid(marks[some], own, indexing="ij"))
+        made = _mixed(np.stack([held, held], axis=1), np.stack([said, said], axis=1))[:, 0]
+        place = np.minimum(np.searchsorted(known, made), len(known) - 1)
+        hit = np.flatnonzero(known[place] == made)
+        which.append(hit % len(own))
+        nodes.append(order[place[hit]])
+    label, node = np.concatenate(which).astype(np.int32), np.concatenate(nodes)
+    sort = np.lexsort((node, label))
+    return label[sort], node[sort]
+
+
+def numbered_together(marks: Sequence[Marks]) -> tuple[list[Codes], int]:
+    """One numbering for the values of several tables: equal marks get equal numbers."""
+    sizes = np.cumsum([0, *(len(m) for m in marks)])
+    every = np.concatenate([*marks, np.zeros((0, 2), np.uint64)])
+    order = np.lexsort((every[:, 1], every[:, 0]))
+    fresh = np.ones(len(every), dtype=bool)
+    fresh[1:] = np.any(every[order[1:]] != every[order[:-1]], axis=1)
+    number = np.empty(len(every), np.int32)
+    number[order] = np.cumsum(fresh) - 1
+    parts = [number[a:b] for a, b in pairwise(sizes)]
+    return parts, int(fresh.sum())
+
+
+def among(marks: Marks, known: Marks) -> NDArray[np.bool_]:
+    """Which marks are known.
+
+    >>> among(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
+    [False, True]
+    """
+    pair = np.dtype([("a", np.uint64), ("b", np.uint64)])
+    left, right = (np.ascontiguousarray(m).view(pair).ravel() for m in (marks, known))
+    return np.isin(left, right)
+
+
+def _mixed(marks: Marks, more: Marks) -> Marks:
+    """Two marks become one; their order counts."""
+    mixed = (marks + _ODD) * (more | np.uint64(1)) + more
+    mixed ^= mixed >> _SHIFT
+    mixed *= _ODD
+    result: Marks = mixed ^ (mixed >> _SHIFT)
+    return result
+
+
+def _numbered(packed: NDArray[np.int64]) -> tuple[Codes, NDArray[np.int64]]:
+    """The number of every key among the distinct keys, and these, ascending."""
+    if len(packed) == 1:
+        size = int(packed[0].max(initial=-1)) + 1
+        if size <= 4 * packed.shape[1] + 1024:
+            there = np.zeros(size, dtype=bool)
+            there[packed[0]] = True
+            number = np.cumsum(there, dtype=np.int32) - np.int32(1)
+            return number[packed[0]], np.flatnonzero(there)[None, :].astype(np.int64)
+        distinct, ids = np.unique(packed[0], return_inverse=True)
+        return ids.astype(np.int32), distinct[None, :]
+    distinct, _ = sort_and_count(packed.copy())
+    _, ids = np.unique(packed.T, axis=0, return_inverse=True)
+    return ids.astype(np.int32).ravel(), distinct

@@ -1,0 +1,181 @@
+"""Microdata: a table about persons, as integer codes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.packing import Packing, Words, sort_and_count
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.term_sets import SetForm
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+class Role(StrEnum):
+    """What a column says about a person."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    QUASI_SENSITIVE = "quasi-sensitive"
+    FREE = "free"
+    INSENSITIVE = "insensitive"
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the column is part of the class key and is generalized."""
+        return self in (Role.QUASI, Role.FREE)
+
+
+class Missing(StrEnum):
+    """What an empty cell of a key column means."""
+
+    OWN_VALUE = "own-value"
+    """A value like any other: a leaf of its own, right below the root."""
+    SUPPRESS = "suppress"
+    """The row is not published."""
+    REFUSE = "refuse"
+    """The table is not accepted."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How a column is to be coded: `build` makes its taxonomy from the values that occur (`None`: empty).
+
+    `form` is set for a column of term sets; it may stand for several columns of the source.
+    """
+
+    name: str
+    role: Role
+    build: Callable[[Sequence[Label]], Taxonomy]
+    form: SetForm | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A coded column; its codes are leaf ranks of its taxonomy."""
+
+    name: str
+    role: Role
+    taxonomy: Taxonomy
+    form: SetForm | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """The columns that promises look at, coded; equal rows are one row with a count.
+
+    Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays,
+    whatever order the source had. `person`, if the policy names such a column, numbers people within
+    the table; classes then count people, not rows, and promises about a sensitive column ask that nobody has
+    two values of it (`torn`). `dropped` counts the rows left out beforehand because
+    a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
+    `person_column` is the source's name of the person column, where the table came from a source.
+    """
+
+    columns: tuple[Column, ...]
+    packing: Packing
+    words: Words
+    counts: Counts
+    has_person: bool = False
+    dropped: int = 0
+    person_column: str | None = None
+
+    @classmethod
+    def of_codes(
+        cls,
+        columns: Sequence[Column],
+        codes: Sequence[NDArray[np.integer]],
+        *,
+        counts: Counts | None = None,
+        person: NDArray[np.integer] | None = None,
+        dropped: int = 0,
+    ) -> Microdata:
+        """From one array of leaf ranks per column, row by row."""
+        sizes = [max(1, len(c.taxonomy.leaves)) for c in columns]
+        arrays = list(codes)
+        if person is not None:
+            sizes.append(int(person.max(initial=0)) + 1)
+            arrays.append(person)
+        packing = Packing(tuple(sizes))
+        if not arrays:
+            rows = 0 if counts is None else int(counts.sum())
+            some = min(rows, 1)
+            return cls((), packing, np.zeros((1, some), np.int64), np.array([rows] * some, np.int64))
+        words, sums = sort_and_count(packing.pack(arrays), counts)
+        return cls(tuple(columns), packing, words, sums, person is not None, dropped)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are coded."""
+        return int(self.counts.sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many of them differ."""
+        return len(self.words[0])
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """The columns of the class key."""
+        return tuple(c for c in self.columns if c.role.is_key)
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.role is Role.SENSITIVE)
+
+    def column(self, name: str) -> Column:
+        return self.columns[self._index(name)]
+
+    def codes(self, name: str) -> Codes:
+        """The leaf rank of every distinct row in this column."""
+        return self.packing.unpack(self.words, self._index(name))
+
+    @property
+    def person(self) -> Codes | None:
+        """The number of the person each distinct row is about, if rows and people differ."""
+        return self.packing.unpack(self.words, len(self.columns)) if self.has_person else None
+
+    @property
+    def people(self) -> int:
+        """How many people the table is about."""
+        person = self.person
+        return self.rows if person is None else len(np.unique(person))
+
+    def torn(self, name: str) -> int:
+        """How many people have several different values in this column.
+
+        Of such a person no class says what the value is, so a promise about the column means nothing to them.
+        """
+        person = self.person
+        if person is None:
+            return 0
+        pairs = np.unique(np.stack((person, self.codes(name))), axis=1)
+        _, values = np.unique(pairs[0], return_counts=True)
+        return int((values > 1).sum())
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of the coded table; equal for equal multisets of rows."""
+        h = hashlib.sha256()
+        for c in self.columns:
+            h.update(f"{c.name}\0{c.role}\0{c.taxonomy.digest}\0".encode())
+        h.update(self.words.tobytes())
+        h.update(self.counts.tobytes())
+        return h.hexdigest()
+
+    def _index(self, name: str) -> int:
+        for i, c in enumerate(self.columns):
+            if c.name == name:
+                return i
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        return f"Microdata({self.rows} rows, {self.distinct} distinct, {len(self.columns)} columns)"

@@ -1,0 +1,97 @@
+"""What is wrong with a policy: all of it, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from sfumato.core.errors import BadPolicy
+
+Place = tuple[str | int, ...]
+"""Keys and list positions from the top of the policy."""
+
+Lines = Mapping[Place, int]
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a policy was written: the name of the file, and the line of every place in it."""
+
+    name: str = "policy"
+    lines: Lines = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where, what, and what to do about it."""
+
+    place: Place
+    message: str
+    remedy: str = ""
+
+    def under(self, *above: str | int) -> Problem:
+        """The same, seen from further up."""
+        return Problem((*above, *self.place), self.message, self.remedy)
+
+    def document(self, lines: Lines) -> dict[str, str | int | None]:
+        """As one entry of a JSON list; the line is `None` where no file was read."""
+        line = _line(self.place, lines) or None
+        return {"line": line, "key": path_of(self.place), "message": self.message, "remedy": self.remedy}
+
+    def located(self, lines: Lines) -> str:
+        """With line and key path."""
+        where = ", ".join(part for part in (line_of(self.place, lines), path_of(self.place)) if part)
+        return str(BadPolicy(self.message, remedy=self.remedy, where=where))
+
+
+def refuse(problems: Sequence[Problem], origin: Origin) -> None:
+    """Raise one `BadPolicy` that lists every problem, in the order of the file."""
+    if not problems:
+        return
+    name, lines = origin.name, origin.lines
+    ordered = sorted(dict.fromkeys(problems), key=lambda p: _line(p.place, lines))
+    documents = [problem.document(lines) for problem in ordered]
+    if len(ordered) == 1:
+        (only,) = ordered
+        spots = (name, line_of(only.place, lines), path_of(only.place))
+        where = ", ".join(s for s in spots if s)
+        raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents)
+    listed = "".join(f"\n  {problem.located(lines)}" for problem in ordered)
+    raise BadPolicy(f"{len(ordered)} problems{listed}", where=name, problems=documents)
+
+
+def did_you_mean(word: object, choices: Sequence[str], *, otherwise: str = "") -> str:
+    """The nearest choice, as a question."""
+    near = get_close_matches(str(word)[:_LONGEST], list(choices), n=1)
+    return f"Did you mean {near[0]}?" if near else otherwise
+
+
+def path_of(place: Place) -> str:
+    """`columns.age.taxonomy`, `promises[1].l-diversity.l`."""
+    text = ""
+    for step in place:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{short(step)}" if text else short(step)
+    return text
+
+
+def short(name: str) -> str:
+    """A name fit for a message: printable and not endless."""
+    clean = "".join(c if c.isprintable() else "?" for c in name[:_LONGEST])
+    return clean + ("…" if len(name) > _LONGEST else "")
+
+
+def line_of(place: Place, lines: Lines) -> str:
+    """`line 7`, or nothing where no file was read."""
+    line = _line(place, lines)
+    return f"line {line}" if line else ""
+
+
+def _line(place: Place, lines: Lines) -> int:
+    while place and place not in lines:
+        place = place[:-1]
+    return lines.get(place, 0)

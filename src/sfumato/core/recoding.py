@@ -1,0 +1,131 @@
+"""A recoding: what every row of a table becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes, histogram
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import BLOCK, Packing, sort_and_count
+from sfumato.core.taxonomy import Label, Taxonomy
+
+SUPPRESSED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Rewriting:
+    """What the rows of a table publish in a column that is no key, where it is not what they hold.
+
+    `codes` has one leaf rank of `taxonomy` for every row, not every distinct row: rows are taken in the order
+    of the distinct rows, and copies of a distinct row one after the other.
+    """
+
+    taxonomy: Taxonomy
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """What each class publishes in each key column, and which rows are in it.
+
+    `class_of[i]` is the class of distinct row i of `table`, or SUPPRESSED: that row is not published.
+    Class c publishes in key column j the leaf ranks `low[c, j] .. high[c, j]-1`. `cuts` is set when every
+    value of a column becomes the same thing in all classes (global recoding): the engine may then recode
+    column by column. `rewritten` holds the columns, other than keys, that do not publish what they hold.
+    """
+
+    table: Microdata
+    class_of: Codes
+    low: Codes
+    high: Codes
+    cuts: Mapping[str, Cut] | None = None
+    rewritten: Mapping[str, Rewriting] = field(default_factory=dict)
+
+    @classmethod
+    def of_cuts(
+        cls, table: Microdata, cuts: Mapping[str, Cut], *, keep: NDArray[np.bool_] | None = None
+    ) -> Recoding:
+        """Global recoding; `keep` says which of its classes (in ascending order of nodes) are published."""
+        class_of, nodes = classes_under(table, cuts)
+        if keep is not None:
+            renumber = np.where(keep, np.cumsum(keep) - 1, SUPPRESSED).astype(np.int32)
+            class_of, nodes = renumber[class_of], nodes[keep]
+        low, high = np.empty_like(nodes), np.empty_like(nodes)
+        for j, column in enumerate(table.keys):
+            low[:, j] = column.taxonomy.low[nodes[:, j]]
+            high[:, j] = column.taxonomy.high[nodes[:, j]]
+        return cls(table, class_of, low, high, dict(cuts))
+
+    @property
+    def count(self) -> int:
+        """How many classes are published."""
+        return len(self.low)
+
+    def texts(self, key: int) -> tuple[list[Label], NDArray[np.intp]]:
+        """The texts that a key column publishes, and which of them each class has.
+
+        A global recoding publishes the nodes of its cut, also where only one leaf is below such a node.
+        """
+        column = self.table.keys[key]
+        tree, low, high = column.taxonomy, self.low[:, key], self.high[:, key]
+        if self.cuts is not None:
+            nodes, which = np.unique(self.cuts[column.name].node_of[low], return_inverse=True)
+            return [tree.labels[v] for v in nodes.tolist()], which
+        spans, which = np.unique((low.astype(np.int64) << 32) | high, return_inverse=True)
+        return [tree.describe(span >> 32, span & 0xFFFFFFFF) for span in spans.tolist()], which
+
+    @cached_property
+    def suppressed(self) -> int:
+        """How many rows are not published."""
+        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + self.table.dropped
+
+    @cached_property
+    def rows(self) -> Counts:
+        """Published rows per class."""
+        kept = self.class_of != SUPPRESSED
+        sums = np.zeros(self.count, dtype=np.int64)
+        np.add.at(sums, self.class_of[kept], self.table.counts[kept])
+        return sums
+
+    def classes(self, class_of: NDArray[np.integer], sensitive: Sequence[str]) -> Classes:
+        """What is published, counted in the classes that `class_of` gives to the distinct rows."""
+        plain = [name for name in sensitive if name not in self.rewritten]
+        found = Classes.of(self.table, class_of, sensitive=plain)
+        if len(plain) == len(sensitive):
+            return found
+        owner = np.repeat(class_of, self.table.counts)
+        kept = owner >= 0
+        ones = np.ones(int(kept.sum()), np.int64)
+        histograms = dict(found.histograms)
+        for name in sensitive:
+            if name in self.rewritten:
+                new = self.rewritten[name]
+                histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(found))
+        return Classes(found.people, found.rows, histograms)
+
+
+def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Codes]:
+    """The class of every distinct row under these cuts, and the node of every class in every key column."""
+    keys = table.keys
+    if not keys:
+        return np.zeros(table.distinct, np.int32), np.zeros((min(table.distinct, 1), 0), np.int32)
+    packing = Packing(tuple(len(c.taxonomy.labels) for c in keys))
+    packed = np.zeros((packing.words, table.distinct), np.int64)
+    for column, (word, shift, _) in zip(keys, packing.places, strict=True):
+        moved = cuts[column.name].node_of.astype(np.int64) << shift
+        packed[word] |= moved[table.codes(column.name)]
+    distinct, _ = sort_and_count(packed.copy())
+    class_of = np.empty(table.distinct, np.int32)
+    if len(packed) == 1:
+        for start in range(0, table.distinct, BLOCK):
+            class_of[start : start + BLOCK] = np.searchsorted(distinct[0], packed[0, start : start + BLOCK])
+    else:
+        class_of[:] = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
+    columns = [packing.unpack(distinct, j) for j in range(len(keys))]
+    return class_of, np.stack(columns, axis=1)

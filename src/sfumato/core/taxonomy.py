@@ -1,0 +1,311 @@
+"""A taxonomy: the value tree of one column, in arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadTaxonomy
+
+Nodes = NDArray[np.int32]
+Label = str | None
+"""A published text; `None` is a missing cell."""
+
+ANY = "*"
+"""The label of a root: the value says nothing."""
+
+ROOT = 0
+RANGE = "–"
+"""Joins the two ends of a range that is no node of the tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A rooted tree over the values of a column; its leaves are the raw values.
+
+    Nodes are numbered in preorder (the root is 0), so the nodes below `v` are `v .. end[v]-1` and an
+    ancestor test is two comparisons. Leaves are numbered once more, left to right: a leaf's *rank* is
+    the code that tables store, and the leaves below `v` are the ranks `low[v] .. high[v]-1`. Every
+    generalization of a value, a node as well as a numeric range, is such an interval of ranks.
+
+    `levels[i]` says which node a leaf becomes at level i of full-domain recoding: level 0 is the leaf,
+    the last level the root. `ordered` says that the order of the leaves means something. `aliases` gives
+    the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`).
+
+    >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    >>> t.leaf_labels, t.height
+    (('Flu', 'AIDS', 'TB'), 2)
+    >>> t.covers(t.node("Viral"), t.node("AIDS")), t.covers(t.node("Viral"), t.node("TB"))
+    (True, False)
+    """
+
+    labels: tuple[Label, ...]
+    parent: Nodes
+    levels: Nodes
+    ordered: bool = False
+    aliases: Mapping[Label, int] = field(default_factory=dict)
+    depth: Nodes = field(init=False)
+    end: Nodes = field(init=False)
+    low: Nodes = field(init=False)
+    high: Nodes = field(init=False)
+    leaves: Nodes = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.labels)
+        parent = self.parent
+        depth = _depths(parent)
+        end = (np.arange(count) + _subtree_sizes(parent, depth)).astype(np.int32)
+        if count > 1 and not _is_preorder(parent, end):
+            raise BadTaxonomy("nodes are not numbered in preorder", remedy="Build with Taxonomy.grow.")
+        is_leaf = end == np.arange(count) + 1
+        leaves = np.flatnonzero(is_leaf).astype(np.int32)
+        before = np.concatenate(([0], np.cumsum(is_leaf))).astype(np.int32)
+        for name, value in (
+            ("depth", depth),
+            ("end", end),
+            ("low", before[:-1]),
+            ("high", before[end]),
+            ("leaves", leaves),
+        ):
+            object.__setattr__(self, name, _frozen(value))
+        _frozen(parent)
+        _frozen(self.levels)
+        self._check_levels()
+        if (named := len(set(self.leaf_labels))) != len(leaves):
+            raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
+        if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
+            raise BadTaxonomy("an alias stands for a leaf that does not exist")
+
+    @classmethod
+    def grow(
+        cls,
+        labels: Sequence[Label],
+        parent: Sequence[int] | Nodes,
+        *,
+        levels: NDArray[np.integer] | None = None,
+        ordered: bool = False,
+        aliases: Mapping[Label, int] | None = None,
+    ) -> Taxonomy:
+        """Build from nodes in any order; `parent[root]` is -1. Siblings keep their order.
+
+        `levels`, if given, uses the caller's node numbers, one row per level, one column per leaf in the
+        caller's order of leaves; otherwise level i lifts every leaf to depth `height - i`. `aliases` maps
+        further raw values to the node number of their leaf.
+        """
+        given = np.asarray(parent, dtype=np.int32)
+        if len(given) != len(labels) or len(given) == 0:
+            raise BadTaxonomy("a taxonomy needs at least a root, and one parent per node")
+        roots = np.flatnonzero(given < 0)
+        if len(roots) != 1:
+            raise BadTaxonomy(f"a taxonomy has one root; this one has {len(roots)}")
+        depth = _depths(given)
+        position = _preorder(given, depth)
+        order = np.argsort(position).astype(np.int32)
+        parents = np.where(given[order] < 0, -1, position[given[order]]).astype(np.int32)
+        has_child = np.zeros(len(given), dtype=bool)
+        has_child[given[given >= 0]] = True
+        if levels is None:
+            ladder = _levels_by_depth(parents, depth[order], np.flatnonzero(~has_child[order]))
+        else:
+            leaves = np.flatnonzero(~has_child)
+            by_rank = np.argsort(position[leaves])
+            ladder = position[np.asarray(levels)][:, by_rank].astype(np.int32)
+        at = {int(v): rank for rank, v in enumerate(ladder[0])}
+        ranks = {name: at[int(position[leaf])] for name, leaf in (aliases or {}).items()}
+        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks)
+
+    @classmethod
+    def flat(cls, values: Sequence[Label], *, ordered: bool = False) -> Taxonomy:
+        """The value itself or `*`."""
+        if not values:
+            return cls.grow([ANY], [-1])
+        return cls.grow([ANY, *values], np.r_[-1, np.zeros(len(values), np.int32)], ordered=ordered)
+
+    @property
+    def height(self) -> int:
+        """The number of generalization steps from a leaf to the root."""
+        return len(self.levels) - 1
+
+    @property
+    def leaf_count(self) -> Nodes:
+        """How many leaves each node covers."""
+        return self.high - self.low
+
+    @cached_property
+    def leaf_labels(self) -> tuple[Label, ...]:
+        return tuple(self.labels[v] for v in self.leaves.tolist())
+
+    @cached_property
+    def ranks(self) -> Mapping[Label, int]:
+        """Every raw value that the tree knows, aliases included, and the rank of the leaf it is coded as."""
+        return {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
+
+    @cached_property
+    def _nodes(self) -> dict[Label, int]:
+        return {label: v for v, label in reversed(list(enumerate(self.labels)))}
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the labels, the tree and the levels."""
+        h = hashlib.sha256()
+        for label in self.labels:
+            h.update(b"\0" if label is None else b"\1" + label.encode("utf-8", "surrogatepass") + b"\0")
+        h.update(self.parent.tobytes() + self.levels.tobytes() + bytes([self.ordered]))
+        for name, rank in sorted(self.aliases.items(), key=repr):
+            h.update(f"{name!r}\0{rank}\0".encode("utf-8", "surrogatepass"))
+        return h.hexdigest()
+
+    def node(self, label: Label) -> int:
+        """The node with this label (the topmost, where a chain repeats it); `KeyError` if there is none."""
+        return self._nodes[label]
+
+    def rank(self, label: Label) -> int | None:
+        """The rank of the leaf that this raw value is coded as, `None` if the tree lacks it."""
+        return self.ranks.get(label)
+
+    def covers(self, above: int, below: int) -> bool:
+        """Whether `above` is `below` or one of its ancestors."""
+        return bool(above <= below < self.end[above])
+
+    def children(self, node: int) -> list[int]:
+        """The children of a node, left to right."""
+        found, child = [], node + 1
+        while child < self.end[node]:
+            found.append(child)
+            child = int(self.end[child])
+        return found
+
+    def child_above(self, node: int) -> Nodes:
+        """For every leaf below `node`, left to right, the child of `node` that covers it."""
+        children = np.array(self.children(node), dtype=np.int32)
+        return np.repeat(children, self.leaf_count[children])
+
+    def lowest_cover(self, low: int, high: int) -> int:
+        """The lowest node that covers the leaf ranks low .. high-1."""
+        node = int(self.leaves[low])
+        while self.high[node] < high:
+            node = int(self.parent[node])
+        return node
+
+    def describe(self, low: int, high: int) -> Label:
+        """The published text of the leaf ranks low .. high-1: a node's label, or a range if ordered."""
+        node = self.lowest_cover(low, high)
+        if self.low[node] == low and self.high[node] == high:
+            return self.labels[node]
+        if not self.ordered:
+            raise BadTaxonomy("a range of unordered values is no node of the tree")
+        return f"{self.leaf_labels[low]}{RANGE}{self.leaf_labels[high - 1]}"
+
+    def from_level(self, level: int) -> Taxonomy:
+        """The tree above a level: its nodes are the leaves, and every value below is coded as one of them.
+
+        >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0]).from_level(1)
+        >>> t.leaf_labels, t.rank("AIDS"), t.rank("TB")
+        (('Viral', 'TB'), 0, 1)
+        """
+        if not 0 <= level <= self.height:
+            raise BadTaxonomy(f"there is no level {level}: the levels are 0 to {self.height}")
+        bottom = np.unique(self.levels[level])
+        kept = np.zeros(len(self.labels), dtype=bool)
+        above = bottom
+        while len(above):
+            kept[above] = True
+            above = np.unique(self.parent[above])
+            above = above[above >= 0]
+        number = (np.cumsum(kept) - 1).astype(np.int32)
+        parents = self.parent[kept]
+        ladder = number[self.levels[level:]][:, self.low[bottom]]
+        leaf_of = np.searchsorted(bottom, self.levels[level])
+        labels = {self.labels[node] for node in bottom.tolist()}
+        known = {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
+        return Taxonomy(
+            tuple(self.labels[node] for node in np.flatnonzero(kept).tolist()),
+            np.where(parents < 0, -1, number[parents]).astype(np.int32),
+            ladder,
+            self.ordered,
+            {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
+        )
+
+    def _check_levels(self) -> None:
+        levels, leaves = self.levels, self.leaves
+        if levels.ndim != 2 or levels.shape[1] != len(leaves):
+            raise BadTaxonomy("levels need one row per level and one entry per leaf")
+        if not (np.array_equal(levels[0], leaves) and np.all(levels[-1] == ROOT)):
+            raise BadTaxonomy("level 0 must be the leaves and the last level the root")
+        lower, upper = levels[:-1], levels[1:]
+        if not np.all((upper <= lower) & (lower < self.end[upper])):
+            raise BadTaxonomy("a level must generalize the level below it")
+        for level in levels:
+            used = np.unique(level)
+            if int(self.leaf_count[used].sum()) != len(leaves):
+                raise BadTaxonomy("a level must cover every leaf exactly once")
+
+    def __repr__(self) -> str:
+        return f"Taxonomy({len(self.leaves)} leaves, {len(self.labels)} nodes, height {self.height})"
+
+
+def _frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    array.setflags(write=False)
+    return array
+
+
+def _depths(parent: Nodes) -> Nodes:
+    """Distance from the root; raises where parents run in a circle."""
+    depth = np.zeros(len(parent), dtype=np.int32)
+    above = parent.copy()
+    for _ in range(len(parent) + 1):
+        alive = above >= 0
+        if not alive.any():
+            return depth
+        depth[alive] += 1
+        above[alive] = parent[above[alive]]
+    raise BadTaxonomy("the parents run in a circle")
+
+
+def _subtree_sizes(parent: Nodes, depth: Nodes) -> NDArray[np.int64]:
+    size = np.ones(len(parent), dtype=np.int64)
+    order = np.argsort(-depth, kind="stable")
+    bounds = np.flatnonzero(np.diff(depth[order])) + 1
+    for nodes in np.split(order, bounds):
+        if depth[nodes[0]] > 0:
+            np.add.at(size, parent[nodes], size[nodes])
+    return size
+
+
+def _preorder(parent: Nodes, depth: Nodes) -> Nodes:
+    """The preorder position of every node; siblings keep the order of their numbers."""
+    size = _subtree_sizes(parent, depth)
+    position = np.zeros(len(parent), dtype=np.int64)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero(depth == level)
+        nodes = nodes[np.argsort(parent[nodes], kind="stable")]
+        running = np.cumsum(size[nodes]) - size[nodes]
+        first = np.r_[True, np.diff(parent[nodes]) != 0]
+        start = running[np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))]
+        position[nodes] = position[parent[nodes]] + 1 + running - start
+    return position.astype(np.int32)
+
+
+def _is_preorder(parent: Nodes, end: Nodes) -> bool:
+    index = np.arange(1, len(parent))
+    above = parent[1:]
+    if parent[0] != -1 or np.any(above < 0) or np.any(above >= index):
+        return False
+    previous = index - 1
+    return bool(np.all((above <= previous) & (previous < end[above]) & (end[1:] <= end[above])))
+
+
+def _levels_by_depth(parent: Nodes, depth: Nodes, leaves: NDArray[np.intp]) -> Nodes:
+    height = int(depth.max(initial=0))
+    rows = [leaves.astype(np.int32)]
+    for level in range(1, height + 1):
+        current = rows[-1].copy()
+        too_deep = depth[current] > height - level
+        current[too_deep] = parent[current[too_deep]]
+        rows.append(current)
+    return np.array(rows, dtype=np.int32).reshape(height + 1, len(leaves))

@@ -1,1 +1,0 @@
-"""Declare: the policy, its taxonomies and its promises."""

@@ -1,1 +1,0 @@
-"""Which columns single people out, and which people."""

@@ -1,0 +1,1 @@
+"""Discovery: which columns single people out, and which people."""

@@ -1,0 +1,94 @@
+"""All minimal quasi-identifiers, within bounds, and whether those are all."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.core.errors import WrongCall
+from sfumato.core.progress import Progress, silent
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
+from sfumato.discovery.quasi_identifiers.level_search import LARGEST, LevelSearch
+from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
+from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.reduced import Reduced
+from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
+
+Engine = Literal["auto", "tree", "levels"]
+
+
+@dataclass(frozen=True)
+class MinimalSets:
+    """Minimal quasi-identifiers, smallest first.
+
+    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing.
+    `reason` tells why there is none, or why the empty set is the only one; `duplicates` counts the rows
+    that repeat another one, where that is the reason.
+    """
+
+    terms: Terms
+    sets: tuple[tuple[str, ...], ...]
+    complete: bool
+    max_size: int | None = None
+    reason: str = ""
+    duplicates: int = 0
+
+
+def minimal(
+    table: Coded,
+    reading: Reading,
+    *,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    engine: Engine = "auto",
+    progress: Progress = silent,
+    clock: Clock = time.monotonic,
+) -> MinimalSets:
+    """Find all minimal quasi-identifiers, or those found within the bounds.
+
+    Which ones are found within a number of results or a deadline may depend on the order of the rows; a
+    complete answer never does.
+
+    >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
+    >>> minimal(table, Reading.of(k=2, mode="all")).sets
+    (('c',), ('a', 'b'))
+    """
+    if max_size is not None and max_size < 0:
+        raise WrongCall("max_size must be at least 0")
+    limits = Limits(max_results, deadline, clock)
+    question = Question.of(table, reading)
+    terms = question.terms
+    if question.settled:
+        sets = ((),) if question.empty_set else ()
+        return MinimalSets(terms, sets, True, max_size, question.reason, question.duplicates)
+    if max_size == 0:
+        return MinimalSets(terms, (), True, max_size, duplicates=question.duplicates)
+    reduced = Reduced.of(question.table, terms.k)
+    bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
+    search = searcher(reduced, terms, bound, engine)
+
+    def keep_going(found: int) -> bool:
+        best = search.smallest
+        progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
+        return limits.allow(found)
+
+    complete = search.run(keep_going)
+    keep_going(search.found)
+    most = None if max_results is None else max_results + 1
+    found = reduced.expand(search.sets(), width=len(table.names), most=most)
+    cut = max_results is not None and len(found) > max_results
+    names = question.named(found[:max_results])
+    return MinimalSets(terms, names, complete and not cut, max_size, duplicates=question.duplicates)
+
+
+def searcher(reduced: Reduced, terms: Terms, bound: int, engine: Engine = "auto") -> TreeSearch | LevelSearch:
+    """The search that suits: level by level for a few columns and some records, else the tree."""
+    if engine == "levels" and bound > LARGEST:
+        raise WrongCall(f"the search by levels goes up to {LARGEST} columns")
+    every = terms.t == terms.rows
+    if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST):
+        return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
+    return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)

@@ -1,0 +1,147 @@
+"""The smallest quasi-identifiers: proved, or bounded from both sides."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.core.progress import Progress, silent
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
+from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.discovery.quasi_identifiers.level_search import LARGEST, LevelSearch
+from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
+from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.reduced import Bits, Reduced
+from sfumato.discovery.quasi_identifiers.tree_search import Sets, TreeSearch
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The smallest quasi-identifiers found, and what is known about smaller ones.
+
+    No quasi-identifier has fewer than `lower_bound` columns. `proved` says that the sets found have just
+    that many, `complete` that every minimum is listed. Several minima may exist; the first in the order
+    of the columns comes first.
+    """
+
+    terms: Terms
+    sets: tuple[tuple[str, ...], ...]
+    lower_bound: int
+    proved: bool
+    complete: bool
+    reason: str = ""
+    duplicates: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The first of the smallest sets found, `None` if there is no quasi-identifier."""
+        return self.sets[0] if self.sets else None
+
+    @property
+    def size(self) -> int | None:
+        return len(self.sets[0]) if self.sets else None
+
+
+def minimum(
+    table: Coded,
+    reading: Reading,
+    *,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    progress: Progress = silent,
+    clock: Clock = time.monotonic,
+) -> Minimum:
+    """Prove sizes impossible, one after the other, until one is possible.
+
+    >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
+    >>> found = minimum(table, Reading.of(k=2, mode="all"))
+    >>> found.columns, found.proved
+    (('c',), True)
+    """
+    limits = Limits(max_results, deadline, clock)
+    question = Question.of(table, reading)
+    sets: tuple[tuple[str, ...], ...]
+    if question.settled:
+        sets = ((),) if question.empty_set else ()
+        return Minimum(question.terms, sets, 0, bool(sets), True, question.reason, question.duplicates)
+    reduced = Reduced.of(question.table, question.terms.k)
+    hunt = _Hunt(reduced, question.terms, limits, progress)
+    finished = hunt.run()
+    if len(hunt.found):
+        found = reduced.expand(hunt.found, width=len(table.names))
+        cut = max_results is not None and len(found) > max_results
+        sets = question.named(found[:max_results])
+        return Minimum(question.terms, sets, hunt.bound, True, finished and not cut, "", question.duplicates)
+    best = _incumbent(table, reading)
+    proved = len(best) == hunt.bound
+    return Minimum(question.terms, (best,), hunt.bound, proved, False, "", question.duplicates)
+
+
+class _Hunt:
+    """Searches with growing size; `bound` is the least size not ruled out."""
+
+    def __init__(self, reduced: Reduced, terms: Terms, limits: Limits, progress: Progress) -> None:
+        self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
+        self.bound = 1
+        self.found: Bits = np.zeros((0, reduced.columns), bool)
+
+    def run(self) -> bool:
+        """Whether the search of the last size came to its end."""
+        if self.terms.t < self.terms.rows:
+            finished = self._by_levels()
+            if len(self.found) or not finished:
+                return finished
+        return self._by_tree()
+
+    def _keep_going(self, found: int) -> bool:
+        known = f"{self.bound} proved" if found else f"none below {self.bound} columns"
+        self.progress(f"smallest set: {known}", found)
+        return self.limits.allow(found)
+
+    def _by_levels(self) -> bool:
+        """Sizes up to three, all at once: the search goes by size anyway."""
+        search = LevelSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=1)
+        for size in range(1, min(LARGEST, self.reduced.columns) + 1):
+            self.bound = search.max_size = size
+            finished = search.run(self._keep_going)
+            self.found = search.sets()
+            if len(self.found) or not finished:
+                return finished
+        self.bound = LARGEST + 1
+        return True
+
+    def _by_tree(self) -> bool:
+        """Bounded tree searches that share what they learn about the rows."""
+        search = TreeSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=self.bound)
+        while True:
+            finished = search.run(self._keep_going)
+            self.found = search.sets()
+            if len(self.found) or not finished:
+                return finished
+            self.bound = max(self.bound + 1, packing(search.edges))
+            search.restart(self.bound)
+
+
+def _incumbent(table: Coded, reading: Reading) -> tuple[str, ...]:
+    """A minimal set at hand: as the columns come, or dropping those with few values first."""
+    strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
+    found = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
+    best = min(found, key=len)
+    return tuple(sorted(best, key=table.names.index))
+
+
+def packing(edges: Sets) -> int:
+    """How many edges can be picked that share no column: a set that meets all needs as many columns."""
+    if len(edges) == 0:
+        return 0
+    sizes = np.bitwise_count(edges).sum(axis=1)
+    taken = np.zeros(edges.shape[1], np.uint64)
+    picked = 0
+    for edge in edges[np.argsort(sizes, kind="stable")]:
+        if not np.any(edge & taken):
+            taken |= edge
+            picked += 1
+    return picked

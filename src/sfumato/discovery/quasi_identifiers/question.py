@@ -1,0 +1,77 @@
+"""A question about a table, with everything that one look at all its columns already settles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
+from sfumato.discovery.quasi_identifiers.partition import Partition, partition
+from sfumato.discovery.quasi_identifiers.reduced import Bits, without_duplicates
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Which sets of columns are quasi-identifiers of this table, under these terms?
+
+    `table` holds the rows that count (equal rows once, for the reading `distinct`). `exposed` counts the
+    records exposed under all columns, `duplicates` the rows that repeat another row in every column.
+    """
+
+    table: Coded
+    terms: Terms
+    exposed: int
+    duplicates: int
+
+    @classmethod
+    def of(cls, table: Coded, reading: Reading) -> Question:
+        """Group by all columns once; by Lemma 1 of the paper no other set can expose more."""
+        duplicates = 0
+        if reading.name == "distinct":
+            table, duplicates = without_duplicates(table)
+        terms = reading.terms(table.rows)
+        groups = partition(table, range(len(table.names)), terms.k)
+        exposed = table.rows if groups is None else groups.exposed
+        if reading.name == "all" and exposed < table.rows:
+            pairs = groups if terms.k == 2 else partition(table, range(len(table.names)), 2)
+            duplicates = _surplus(pairs)
+        return cls(table, terms, exposed, duplicates)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the answer is known: no set at all, or the empty one."""
+        return bool(self.reason)
+
+    @property
+    def empty_set(self) -> bool:
+        """Whether even the empty set of columns is a quasi-identifier."""
+        return bool(self.terms.vacuous)
+
+    @property
+    def reason(self) -> str:
+        """Why the answer is what it is, where no search was needed."""
+        terms = self.terms
+        if terms.hopeless or terms.vacuous:
+            return terms.hopeless or terms.vacuous
+        if self.exposed >= terms.t:
+            return ""
+        if terms.reading == "all":
+            return (
+                f"all columns together leave {terms.rows - self.exposed} of {terms.rows} records in groups "
+                f"of at least {terms.k}; {self.duplicates} rows repeat another row"
+            )
+        return f"all columns together expose {self.exposed} records, {terms.t} are asked for"
+
+    def named(self, sets: Bits) -> tuple[tuple[str, ...], ...]:
+        """Sets of columns by name."""
+        which, column = np.nonzero(sets)
+        ends = np.searchsorted(which, np.arange(len(sets) + 1)).tolist()
+        flat = [self.table.names[j] for j in column.tolist()]
+        return tuple(tuple(flat[start:end]) for start, end in pairwise(ends))
+
+
+def _surplus(pairs: Partition | None) -> int:
+    return 0 if pairs is None else len(pairs.rows) - (len(pairs.bounds) - 1)

@@ -1,0 +1,117 @@
+"""A table made ready for a search: constants gone, look-alike columns joined, rare values marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.discovery.quasi_identifiers.coded import Coded, Codes
+from sfumato.discovery.quasi_identifiers.partition import partition
+
+Bits = NDArray[np.bool_]
+"""A set of columns per row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """Columns that differ in how they group rows, for one k; those that group most weakly come first.
+
+    Codes of values held by fewer than k rows are -1: whoever has one is exposed already. `members[j]`
+    lists the columns of the table that column j stands for. Constant columns stand for nothing: they are
+    in no minimal set.
+    """
+
+    codes: Codes
+    size: int
+    members: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, table: Coded, k: int) -> Reduced:
+        """Reduce a table; answers about it come back through `expand`."""
+        from sfumato.kernels.sets.partitions import mark_rare  # noqa: PLC0415
+
+        marked = np.empty(table.codes.shape, np.int32)
+        members: list[list[int]] = []
+        weights: list[tuple[int, int]] = []
+        size = 1
+        alike: dict[tuple[int, int, int], list[int]] = {}
+        for j in range(len(table.names)):
+            here = len(members)
+            used, *shape = mark_rare(table.codes[j], table.sizes[j], k, marked[here])
+            if used <= 1:
+                continue
+            groups, rows, pairs = shape
+            rivals = alike.setdefault((groups, rows, pairs), [])
+            twin = _twin(marked[here], groups, (marked[i] for i in rivals))
+            if twin is not None:
+                members[rivals[twin]].append(j)
+                continue
+            rivals.append(here)
+            members.append([j])
+            weights.append((-pairs, j))
+            size = max(size, groups)
+        order = sorted(range(len(members)), key=weights.__getitem__)
+        return cls(marked[order], size, tuple(tuple(members[j]) for j in order))
+
+    @property
+    def rows(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def columns(self) -> int:
+        return int(self.codes.shape[0])
+
+    def expand(self, sets: Bits, *, width: int, most: int | None = None) -> Bits:
+        """Sets of reduced columns as sets of the table's `width` columns: every choice among look-alikes.
+
+        Smallest sets come first, then by position; no more than `most`, and then the smallest.
+        """
+        chosen = sets[np.argsort(sets.sum(axis=1), kind="stable")]
+        if most is not None:
+            choices = np.cumsum(np.where(chosen, [len(m) for m in self.members], 1).prod(axis=1, dtype=float))
+            chosen = chosen[: 1 + np.searchsorted(choices, most)]
+        found = np.zeros((len(chosen), width), bool)
+        for j, members in enumerate(self.members):
+            found[:, members[0]] = chosen[:, j]
+        for first, *others in self.members:
+            swapped = [found]
+            for other in others:
+                twin = found[found[:, first]]
+                twin[:, first], twin[:, other] = False, True
+                swapped.append(twin)
+            found = np.concatenate(swapped) if others else found
+        return ordered(found)[:most]
+
+
+def ordered(sets: Bits) -> Bits:
+    """Sort sets of columns by size, then by the positions of their columns."""
+    words = -(-sets.shape[1] // 64)
+    padded = np.zeros((len(sets), 64 * words), bool)
+    padded[:, : sets.shape[1]] = sets
+    keys = ~np.packbits(padded, axis=1).view(">u8").astype(np.uint64)
+    return sets[np.lexsort((*keys.T[::-1], sets.sum(axis=1)))]
+
+
+def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:
+    """Which of the others groups the rows in the same way."""
+    from sfumato.kernels.sets.partitions import same_partition  # noqa: PLC0415
+
+    for i, other in enumerate(others):
+        if same_partition(codes, other, np.full(max(groups, 1), -1, np.int32)):
+            return i
+    return None
+
+
+def without_duplicates(table: Coded) -> tuple[Coded, int]:
+    """Equal rows once, and how many rows that leaves out."""
+    alike = partition(table, range(len(table.names)), 2)
+    if alike is None or len(alike.rows) == 0:
+        return table, 0
+    surplus = np.ones(len(alike.rows), bool)
+    surplus[alike.bounds[:-1]] = False
+    keep = np.ones(table.rows, bool)
+    keep[alike.rows[surplus]] = False
+    return table.take(np.flatnonzero(keep)), int(np.count_nonzero(surplus))

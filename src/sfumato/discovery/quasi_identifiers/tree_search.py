@@ -1,0 +1,166 @@
+"""The tree search over edges, from outside: room for its arrays, its clock, and what it has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.discovery.quasi_identifiers.reduced import Bits, Reduced
+
+if TYPE_CHECKING:
+    from sfumato.kernels.sets.edges import EdgeTree, Stack
+
+Sets = NDArray[np.uint64]
+KeepGoing = Callable[[int], bool]
+"""Told how many sets have been found; says whether to go on."""
+
+BUDGET = 1 << 22
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+class TreeSearch:
+    """All minimal sets of at most `max_size` columns under which at least t rows are exposed.
+
+    Assumes that all columns together expose t rows and that no column at all does not.
+    """
+
+    def __init__(self, table: Reduced, *, k: int, t: int, max_size: int) -> None:
+        from sfumato.kernels.sets.edges import Goal, Stack  # noqa: PLC0415
+
+        columns, rows = table.codes.shape
+        depths = min(max_size, columns) + 4
+        self.goal = Goal(table.codes, k, t, min(max_size, columns))
+        room = 4 * rows + 64
+        stack_rows = np.empty(room, np.int32)
+        stack_rows[:rows] = np.arange(rows, dtype=np.int32)
+        bounds = np.empty(room // k + 4 * depths + 64, np.int32)
+        bounds[:2] = 0, rows
+        at, b_at, clusters, kept = (np.zeros(depths, np.int64) for _ in range(4))
+        clusters[0], kept[0] = 1, rows
+        count = np.zeros(table.size, np.int32)
+        self.stack: Stack = Stack(
+            stack_rows, bounds, at, b_at, clusters, kept, count, np.empty(max(rows, 32), np.int32)
+        )
+        self.tree = _new_tree(columns, depths)
+        self._looked_at = 0
+        self._smallest: int | None = None
+
+    def run(self, keep_going: KeepGoing, *, budget: int = BUDGET) -> bool:
+        """Search on until the end (true) or until told to stop (false)."""
+        from sfumato.kernels.sets import hitting_sets as kernel  # noqa: PLC0415
+
+        while True:
+            why = kernel.walk(self.goal, self.stack, self.tree, budget)
+            if why == kernel.DONE:
+                return True
+            if why == kernel.PAUSED:
+                if not keep_going(self.found):
+                    return False
+            elif why == kernel.SHORT_OF_EDGES:
+                self.tree = _more_edges(self.tree)
+            elif why == kernel.SHORT_OF_RESULTS:
+                if not keep_going(self.found):
+                    return False
+                self.tree = self.tree._replace(results=_longer(self.tree.results))
+            else:
+                self.stack = self.stack._replace(
+                    rows=_longer(self.stack.rows), bounds=_longer(self.stack.bounds)
+                )
+
+    def restart(self, max_size: int) -> None:
+        """Begin again with another bound, keeping the edges."""
+        from sfumato.kernels.sets import edges as kernel  # noqa: PLC0415
+
+        columns = self.goal.codes.shape[0]
+        self.goal = self.goal._replace(max_size=min(max_size, columns))
+        self._looked_at, self._smallest = 0, None
+        edges, sampled = int(self.tree.registers[kernel.EDGES]), int(self.tree.registers[kernel.SAMPLED])
+        depths = min(max_size, columns) + 4
+        known = self.tree
+        self.tree = _new_tree(columns, depths, edges=known.edges, random=known.random)
+        for column in range(columns):
+            self.tree.hits[column] = known.hits[column]
+        everything = np.arange(64 * self.tree.unhit.shape[1]) < edges
+        self.tree.unhit[0] = np.packbits(everything, bitorder="little").view(np.uint64)
+        self.tree.registers[kernel.EDGES] = edges
+        self.tree.registers[kernel.SAMPLED] = sampled
+        deeper = (np.zeros(depths, np.int64) for _ in range(4))
+        for name, longer in zip(("at", "b_at", "clusters", "kept"), deeper, strict=True):
+            longer[0] = getattr(self.stack, name)[0]
+            self.stack = self.stack._replace(**{name: longer})
+
+    @property
+    def found(self) -> int:
+        from sfumato.kernels.sets.edges import RESULTS  # noqa: PLC0415
+
+        return int(self.tree.registers[RESULTS])
+
+    @property
+    def edges(self) -> Sets:
+        """Column sets that every answer must meet."""
+        from sfumato.kernels.sets.edges import EDGES  # noqa: PLC0415
+
+        return self.tree.edges[: int(self.tree.registers[EDGES])]
+
+    @property
+    def smallest(self) -> int | None:
+        """The size of the smallest set found so far."""
+        fresh = self.tree.results[self._looked_at : self.found]
+        self._looked_at += len(fresh)
+        if len(fresh):
+            size = int(np.bitwise_count(fresh).sum(axis=1).min())
+            self._smallest = size if self._smallest is None else min(size, self._smallest)
+        return self._smallest
+
+    def sets(self) -> Bits:
+        """What has been found so far: a set of columns per row."""
+        found = np.ascontiguousarray(self.tree.results[: self.found])
+        bits = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.goal.codes.shape[0]].astype(bool)
+
+
+def _new_tree(
+    columns: int, depths: int, *, edges: Sets | None = None, random: NDArray[np.uint64] | None = None
+) -> EdgeTree:
+    from sfumato.kernels.sets.edges import REGISTERS, EdgeTree  # noqa: PLC0415
+
+    words = (columns + 63) // 64
+    if edges is None:
+        edges = np.zeros((1024, words), np.uint64)
+    edge_words = len(edges) // 64
+    candidates = np.zeros((depths, words), np.uint64)
+    everything = np.arange(64 * words) < columns
+    candidates[0] = np.packbits(everything, bitorder="little").view(np.uint64)
+    return EdgeTree(
+        registers=np.zeros(REGISTERS, np.int64),
+        random=np.array([0x9E3779B97F4A7C15], np.uint64) if random is None else random,
+        edges=edges,
+        hits=np.zeros((columns, edge_words), np.uint64),
+        unhit=np.zeros((depths, edge_words), np.uint64),
+        once=np.zeros((depths, edge_words), np.uint64),
+        candidates=candidates,
+        todo=np.zeros((depths, words), np.uint64),
+        path=np.zeros(depths, np.int32),
+        results=np.zeros((1024, words), np.uint64),
+    )
+
+
+def _more_edges(tree: EdgeTree) -> EdgeTree:
+    """Twice the room for edges."""
+
+    def wider(bits: Sets) -> Sets:
+        return np.concatenate((bits, np.zeros_like(bits)), axis=1)
+
+    return tree._replace(
+        edges=_longer(tree.edges), hits=wider(tree.hits), unhit=wider(tree.unhit), once=wider(tree.once)
+    )
+
+
+def _longer(array: NDArray[_T]) -> NDArray[_T]:
+    longer = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,61 @@
+"""One look at a source for everything a discovery tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.progress import Progress, silent
+from sfumato.discovery.discovery import Discovery
+from sfumato.discovery.identifiers.detection import identifiers
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.quasi_identifiers.measures import k_test
+from sfumato.discovery.quasi_identifiers.smallest import search
+from sfumato.discovery.record_risk import record_risk
+from sfumato.engine.glance import glance
+from sfumato.engine.source import CanSample, Source
+from sfumato.system.memory import Memory
+
+
+def scan(
+    source: Source,
+    reading: Reading,
+    *,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    risk_size: int | None = None,
+    without: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Discovery:
+    """Survey the columns, code them, search. Columns in `without` are surveyed but not searched."""
+    if not source.columns:
+        raise BadData("the table has no columns")
+    unknown = [name for name in without if name not in source.columns]
+    if unknown:
+        raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+    survey = source.survey(progress=progress)
+    names = [name for name in source.columns if name not in set(without)]
+    table = Coded.from_source(source, names, progress=progress)
+    long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
+    sizes = dict(zip(table.names, table.sizes, strict=True))
+    exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
+    memory = getattr(source, "memory", None)
+    allowed = memory if isinstance(memory, Memory) else None
+    progress("grouping", 0)
+    found, smallest = search(
+        table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
+    )
+    return Discovery(
+        k_test(table, k=reading.k),
+        found,
+        smallest,
+        identifiers(survey, distinct=exact, glance=glance(source, long) if long else None),
+        None
+        if risk_size is None
+        else record_risk(table, max_size=risk_size, memory=allowed, progress=progress),
+        table=table,
+        survey=survey,
+        sample_of=source.sample_of if isinstance(source, CanSample) else None,
+    )

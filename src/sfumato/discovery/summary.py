@@ -1,0 +1,154 @@
+"""A discovery for people and for programs: a card, and a document."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.discovery.quasi_identifiers.measures import Measures
+from sfumato.discovery.record_risk import RecordRisk
+from sfumato.show.card import Card, figure, several
+from sfumato.show.document import decimals, plain
+
+if TYPE_CHECKING:
+    from sfumato.discovery.discovery import Discovery
+
+SHOWN = 12
+"""Sets on a card."""
+Lines = list[tuple[str, ...]]
+
+
+def card(scan: Discovery) -> Card:
+    """One line for the whole table, one for the smallest set, then sets, identifiers and record risk."""
+    lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
+    asked = f"at least {figure(scan.t)} of {several(scan.found.terms.rows, 'record')} exposed"
+    return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {asked}", lines, _notes(scan))
+
+
+def _answers(scan: Discovery) -> Lines:
+    whole = scan.whole
+    state = f"{'' if scan.k_anonymous else 'not '}{scan.k}-anonymous"
+    group = f"smallest group {figure(whole.smallest)}" if whole.rows else "no rows"
+    lines: Lines = [(several(len(scan.columns), "column"), f"{figure(whole.exposed)} exposed", state, group)]
+    if scan.minimum is None:
+        return [*lines, ("smallest set", "none")]
+    size = several(len(scan.minimum), "column")
+    proof = "proved" if scan.proved else f"best found; at least {several(scan.lower_bound, 'column')} needed"
+    return [*lines, ("smallest set", _named(scan.minimum), size, proof)]
+
+
+def _sets(scan: Discovery) -> Lines:
+    lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
+    for m in scan.measured(SHOWN):
+        apart = "–" if m.separation is None else percent(m.separation)
+        lines.append((_named(m.columns), figure(m.exposed), percent(m.share), figure(m.groups), apart))
+    return lines if scan.found.sets else []
+
+
+def _identifiers(scan: Discovery) -> Lines:
+    lines = [(found.column, found.kind, found.confidence, found.reason) for found in scan.identifiers]
+    return [("column", "evidence", "confidence", "reason"), *lines] if lines else []
+
+
+def _risk(scan: Discovery) -> Lines:
+    risk = scan.risk
+    if risk is None:
+        return []
+    size = several(risk.max_size, "column")
+    head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'record')}")
+    parts = [
+        (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
+    ]
+    return [head, *parts[:SHOWN]]
+
+
+def _notes(scan: Discovery) -> list[str]:
+    count = several(len(scan.found.sets), "minimal set")
+    upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
+    notes = [f"{count}, {upto if scan.complete else 'stopped before all were found'}"]
+    if len(scan.found.sets) > SHOWN:
+        notes[0] += f"; {SHOWN} are shown"
+    if scan.reason:
+        notes.append(scan.reason)
+    if any(len(columns) == 1 for columns in scan.found.sets) and len(scan.columns) > 1:
+        notes.append("a column that suffices alone hides the sets it is in; leave it out to see the others")
+    near = [
+        name for name, size in zip(scan.columns, scan.table.sizes, strict=True) if _flood(scan, name, size)
+    ]
+    if near:
+        notes.append(f"nearly every number differs in {', '.join(near)}: round them to learn more")
+    if scan.sample_of is not None:
+        notes.append(
+            f"a sample of a table of {several(scan.sample_of, 'row')}: what k share here, k share there; "
+            "one that stands out here need not stand out there"
+        )
+    return [*notes, "missing cells count as equal to each other"]
+
+
+def _flood(scan: Discovery, name: str, size: int) -> bool:
+    return scan.survey.columns[name].kind == "decimal" and scan.rows >= 50 and size * 10 >= scan.rows * 9
+
+
+def _named(columns: tuple[str, ...]) -> str:
+    return ", ".join(columns) or "(no column at all)"
+
+
+def percent(share: Fraction) -> str:
+    """A share for people; 100% and 0% only where it is exactly so.
+
+    >>> [percent(Fraction(n, 3000)) for n in (3000, 2999, 1000, 1)]
+    ['100%', '99.9%', '33.3%', 'under 0.1%']
+    """
+    if share in (0, 1):
+        return f"{int(share * 100)}%"
+    tenths = int(share * 1000)
+    return f"{tenths // 10}.{tenths % 10}%" if tenths else "under 0.1%"
+
+
+def document(scan: Discovery) -> dict[str, Any]:
+    """Every answer under the name that the library gives it."""
+    return {
+        "rows": scan.rows,
+        "sample_of": scan.sample_of,
+        "columns": list(scan.columns),
+        "k": scan.k,
+        "t": scan.t,
+        "reading": scan.reading,
+        "null_rule": scan.null_rule,
+        "k_anonymous": scan.k_anonymous,
+        "exposed": scan.exposed,
+        "smallest_group": scan.whole.smallest,
+        "max_size": scan.max_size,
+        "minimal": [list(columns) for columns in scan.found.sets],
+        "complete": scan.complete,
+        "minimum": None if scan.minimum is None else list(scan.minimum),
+        "proved": scan.proved,
+        "lower_bound": scan.lower_bound,
+        "reason": scan.reason,
+        "duplicates": scan.duplicates,
+        "sets": [_measures(m) for m in scan.sets],
+        "identifiers": [plain(found) for found in scan.identifiers],
+        "record_risk": None if scan.risk is None else _record_risk(scan.risk),
+    }
+
+
+def _measures(m: Measures) -> dict[str, Any]:
+    shares = {"share": m.share, "distinct_ratio": m.distinct_ratio, "separation": m.separation}
+    return {
+        "columns": list(m.columns),
+        "exposed": m.exposed,
+        "groups": m.groups,
+        "smallest_group": m.smallest,
+        **plain(shares),
+        "decimals": decimals(shares),
+    }
+
+
+def _record_risk(risk: RecordRisk) -> dict[str, Any]:
+    sizes = {str(s): int((risk.smallest == s).sum()) for s in range(1, risk.max_size + 1)}
+    return {
+        "max_size": risk.max_size,
+        "at_risk": risk.at_risk,
+        "records_by_smallest_size": sizes,
+        "contribution": {name: float(share) for name, share in risk.contribution.items()},
+    }

@@ -1,0 +1,36 @@
+"""Names of columns: each its own, and harmless in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.core.errors import BadData
+
+
+def check_names(names: Sequence[object]) -> None:
+    """Refuse columns without a name of their own."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        if not isinstance(name, str) or not _is_unicode(name):
+            raise BadData(f"column {place} has a name that is no text", remedy="Name every column with text.")
+        if name == "":
+            raise BadData(f"column {place} has an empty name", remedy="Give every column a name.")
+        if name in first:
+            raise BadData(
+                f"columns {first[name]} and {place} have the same name",
+                remedy="Give every column a name of its own.",
+            )
+        first[name] = place
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(name: str, width: int = 60) -> str:
+    """A column name that is safe in a message: quoted, escaped, of bounded length."""
+    return ascii(name if len(name) <= width else name[:width] + "...")

@@ -1,0 +1,1 @@
+"""CSV files: bytes checked while they stream, cells read as text."""

@@ -1,0 +1,152 @@
+"""CSV files as sources: every cell is text, and nothing is guessed about it.
+
+An empty cell is missing; a quoted empty cell is empty text. A row with another number of cells than the
+header, a quote that is never closed, text after a closing quote, a NUL byte, or bytes that are not in the
+file's encoding are refused with the line (or byte) where they are. Empty lines hold no row, unless the table
+has a single column.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.engine.column_names import check_names
+from sfumato.engine.csv.utf8 import Utf8, first_ragged_line
+
+DELIMITERS = (",", ";", "\t", "|")
+BLOCK = 1 << 22
+HEAD = 1 << 20
+
+
+@dataclass(frozen=True)
+class CsvOptions:
+    """How to read a CSV file where its bytes do not tell.
+
+    By default the delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one
+    in a tie), and the encoding is UTF-8, or what a byte-order mark says.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
+            raise WrongCall("a delimiter is one character, no quote and no line end")
+        if self.delimiter is not None and not self.delimiter.isascii():
+            raise WrongCall("a delimiter is an ASCII character")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise WrongCall("the encoding has an unknown name", remedy="Try utf-8 or latin-1.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class CsvReader:
+    """A CSV file."""
+
+    path: Path
+    options: CsvOptions = field(default_factory=CsvOptions)
+    kind: str = "csv"
+    total: int | None = None
+
+    @cached_property
+    def _header(self) -> tuple[str, tuple[str, ...]]:
+        """The delimiter and the names of the columns."""
+        with Utf8(self.path, self.options.encoding) as stream:
+            head = stream.read(HEAD).decode("utf-8", "ignore")
+        record = _first_record(head)
+        if not record.strip("\r\n"):
+            raise BadData(
+                "the file is empty", where=self.path.name, remedy="It needs a line of column names."
+            )
+        delimiter = self.options.delimiter or _sniff(record)
+        names = tuple(next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter)))
+        check_names(names)
+        return delimiter, names
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(name, pa.string()) for name in self._header[1]])
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        delimiter, header = self._header
+        ragged: list[Any] = []
+
+        def refuse(row: Any) -> str:
+            ragged.append(row)
+            return "error"
+
+        wanted = list(names) or [header[0]]
+        text = pa.dictionary(pa.int32(), pa.string())
+        with Utf8(self.path, self.options.encoding, delimiter=delimiter) as stream:
+            try:
+                yield from arrow_csv.open_csv(
+                    pa.PythonFile(stream, mode="r"),
+                    read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK),
+                    parse_options=arrow_csv.ParseOptions(
+                        delimiter=delimiter,
+                        newlines_in_values=True,
+                        ignore_empty_lines=len(header) > 1,
+                        invalid_row_handler=refuse,
+                    ),
+                    convert_options=arrow_csv.ConvertOptions(
+                        check_utf8=False,
+                        column_types=dict.fromkeys(wanted, text),
+                        include_columns=wanted,
+                        null_values=[""],
+                        strings_can_be_null=True,
+                        quoted_strings_can_be_null=False,
+                    ),
+                )
+            except (pa.ArrowException, BadData):
+                # Never the library's message: it quotes the row.
+                if ragged:
+                    raise self._ragged(delimiter, len(header), ragged[0].actual_columns) from None
+                raise stream.problem or BadData(
+                    "the file cannot be read as CSV", where=self.path.name
+                ) from None
+
+    def _ragged(self, delimiter: str, expected: int, found: int) -> BadData:
+        line = first_ragged_line(self.path, self.options.encoding, delimiter, expected)
+        return BadData(
+            f"line {line} begins a row of {found} cells; the header has {expected}",
+            where=self.path.name,
+            remedy="Check its delimiters and quotes, or name the delimiter.",
+        )
+
+    def native(self, table: pa.Table) -> pa.Table:
+        return table
+
+
+def _first_record(text: str) -> str:
+    """The text up to the first line end outside quotes."""
+    quoted = False
+    for place, character in enumerate(text):
+        if character == '"':
+            quoted = not quoted
+        elif character in "\r\n" and not quoted:
+            return text[:place]
+    return text
+
+
+def _sniff(record: str) -> str:
+    quoted = False
+    counts = dict.fromkeys(DELIMITERS, 0)
+    for character in record:
+        if character == '"':
+            quoted = not quoted
+        elif character in counts and not quoted:
+            counts[character] += 1
+    return max(DELIMITERS, key=counts.__getitem__)

@@ -1,0 +1,150 @@
+"""The bytes of a text file, cleaned and checked while they stream."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from sfumato.core.errors import BadData
+
+BLOCK = 1 << 22
+
+
+def is_unicode(path: Path) -> bool:
+    """Whether a text file is in UTF-8, or says by a mark that it is in UTF-16."""
+    with Utf8(path, None) as stream:
+        try:
+            while stream.read(BLOCK):
+                pass
+        except BadData:
+            return False
+    return True
+
+
+class Utf8:
+    """The bytes of a file as clean UTF-8: other encodings turned, marks removed, the last line ended.
+
+    With a delimiter, quotes are checked on the way. `problem` says what was wrong, if anything was.
+    """
+
+    def __init__(self, path: Path, encoding: str | None, *, delimiter: str = "") -> None:
+        self.name = path.name
+        self.delimiter = delimiter
+        self.problem: BadData | None = None
+        self.closed = False
+        opened = gzip.open if path.suffix.lower() == ".gz" else open
+        self._raw = cast(BinaryIO, opened(path, "rb"))
+        start = self._raw.read(3)
+        marked = start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        named = encoding or ("utf-16" if marked else "utf-8")
+        self._foreign = codecs.lookup(named).name not in ("utf-8", "utf-8-sig")
+        self._decoder = codecs.getincrementaldecoder(named if self._foreign else "utf-8")("strict")
+        self._ahead = start if self._foreign else start.removeprefix(codecs.BOM_UTF8)
+        self._offset = len(start) - len(self._ahead)
+        self._ready = b""
+        self._last = b"\n"
+        self._lines = 1
+        self._state: Any = None
+        self._done = False
+
+    def __enter__(self) -> Utf8:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.closed = True
+        self._raw.close()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; none at the end."""
+        while not self._done and (size < 0 or len(self._ready) < size):
+            self._ready += self._next()
+        if size < 0 or len(self._ready) == size:
+            block, self._ready = self._ready, b""
+        else:
+            block, self._ready = self._ready[:size], self._ready[size:]
+        return block
+
+    def _next(self) -> bytes:
+        block = self._ahead or self._raw.read(BLOCK)
+        self._ahead = b""
+        text = self._decoded(block)
+        if b"\0" in text:
+            raise self._refuse("there is a NUL byte", "Is it UTF-16 without a mark, or no text at all?")
+        if self.delimiter:
+            self._check_quotes(text)
+        if not block:
+            self._done = True
+            self._check_closed()
+            text += b"" if (text or self._last)[-1:] in (b"\n", b"\r") else b"\n"
+        self._last = text[-1:] or self._last
+        return text
+
+    def _decoded(self, block: bytes) -> bytes:
+        """UTF-8 bytes of a block; half a character at its end waits for the next."""
+        waiting = self._decoder.getstate()[0]
+        if block and block.isascii() and not waiting and not self._foreign:
+            self._offset += len(block)
+            return block
+        try:
+            text = self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            place = self._offset - len(waiting) + error.start
+            raise self._refuse(
+                f"byte {place} is not {error.encoding.upper()}",
+                "Name the encoding, as in CsvOptions(encoding='latin-1').",
+            ) from None
+        self._offset += len(block)
+        return text.encode("utf-8")
+
+    def _check_quotes(self, text: bytes) -> None:
+        if self._state is None and b'"' not in text:
+            split = self._last == b"\r" and text[:1] == b"\n"
+            self._lines += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - split
+            return
+        from sfumato.kernels.rows import quotes  # noqa: PLC0415
+
+        if self._state is None:
+            self._state = quotes.fresh_state()
+            self._state[quotes.LINE] = self._lines
+            self._state[quotes.AFTER_CR] = self._last == b"\r"
+            if self._last not in (b"\n", b"\r", self.delimiter.encode()):
+                self._state[quotes.MODE] = quotes.PLAIN
+        cells = np.frombuffer(text, np.uint8)
+        if quotes.walk(cells, ord(self.delimiter), 0, self._state) != quotes.FINE:
+            line = self._state[quotes.LINE]
+            raise self._refuse(f"line {line}: text after a closing quote", "Double the quotes inside cells.")
+
+    def _check_closed(self) -> None:
+        if self._state is None:
+            return
+        from sfumato.kernels.rows import quotes  # noqa: PLC0415
+
+        if self._state[quotes.MODE] == quotes.QUOTED:
+            line = self._state[quotes.QUOTE_LINE]
+            raise self._refuse(f"line {line}: a quote is opened and never closed", "Close or double it.")
+
+    def _refuse(self, message: str, remedy: str) -> BadData:
+        self.problem = BadData(message, where=self.name, remedy=remedy)
+        return self.problem
+
+
+def first_ragged_line(path: Path, encoding: str | None, delimiter: str, expected: int) -> int:
+    """The line on which the first record with another number of cells begins."""
+    from sfumato.kernels.rows import quotes  # noqa: PLC0415
+
+    state = quotes.fresh_state()
+    with Utf8(path, encoding) as stream:
+        while block := stream.read(BLOCK):
+            if quotes.walk(np.frombuffer(block, np.uint8), ord(delimiter), expected, state):
+                break
+    return int(state[quotes.RECORD_LINE])

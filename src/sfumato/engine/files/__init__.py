@@ -1,0 +1,1 @@
+"""Table files: read as sources, and written complete or not at all."""

@@ -1,0 +1,205 @@
+"""Published rows become a file: complete or not there at all, the same bytes for the same table."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.progress import Progress
+from sfumato.engine.arrow_arrays import text_array, to_arrow
+from sfumato.engine.csv.reader import DELIMITERS
+from sfumato.engine.published_rows import PublishedRows
+from sfumato.engine.text import canonical
+
+ROW_GROUP = 1 << 20
+LINES_AT_A_TIME = 1 << 17
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet read a cell as a formula."""
+
+
+def writer(
+    path: Path,
+    *,
+    overwrite: bool = False,
+    formula_safe: bool = False,
+    delimiter: str = ",",
+    private: bool = False,
+) -> Callable[[PublishedRows, Progress], Path]:
+    """How to write a published table to this path; refuses at once what cannot work.
+
+    A `private` file can be read by its owner alone.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
+        raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
+    check_target(path, overwrite)
+
+    def write(published: PublishedRows, progress: Progress) -> Path:
+        with placed(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
+            if suffix in (".csv", ".tsv"):
+                mark = "\t" if suffix == ".tsv" else delimiter
+                _write_csv(published, file, mark, formula_safe, progress)
+            else:
+                _write_parquet(published, file, progress)
+        return path
+
+    return write
+
+
+def check_target(path: Path, overwrite: bool = False) -> None:
+    """Refuse a place where nothing can be written, or where something is."""
+    if path.is_symlink():
+        raise WrongCall("the target is a symbolic link", where=str(path), remedy="Name the file itself.")
+    if path.exists() and not (overwrite and path.is_file()):
+        raise WrongCall(
+            "the target exists already", where=str(path), remedy="Choose another name, or overwrite."
+        )
+    if not path.parent.is_dir():
+        raise WrongCall(
+            "the target's folder does not exist", where=str(path.parent), remedy="Create it first."
+        )
+
+
+@contextmanager
+def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
+    check_target(path, overwrite)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except OSError as error:
+        raise WrongCall(
+            f"the target's folder cannot be written to ({error.strerror})", where=str(path.parent)
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            draft.replace(path)
+        else:
+            _place_new(draft, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise BadData(f"the file could not be written ({error.strerror})", where=str(path)) from None
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()
+
+
+def _place_new(draft: Path, path: Path) -> None:
+    """Give the draft its name unless someone else took it meanwhile."""
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        raise WrongCall("the target exists already", where=str(path), remedy="Choose another name.") from None
+    except OSError:  # a file system without hard links
+        check_target(path, False)
+        draft.replace(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
+    """Dictionary pages come straight from the published values; the only metadata is the schema."""
+    schema = published.schema
+    text = [j for j, values in enumerate(published.values) if pa.types.is_string(values.type)]
+    coded = schema
+    for j in text:
+        coded = coded.set(j, pa.field(schema.names[j], pa.dictionary(pa.int32(), schema.types[j])))
+    with pq.ParquetWriter(
+        file, coded, compression="zstd", store_schema=False, use_dictionary=True, version="2.6"
+    ) as out:
+        out.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema.serialize()).decode()})
+        done = 0
+        for codes in published.blocks(ROW_GROUP):
+            arrays = [
+                _column(v, c, coded=j in text)
+                for j, (v, c) in enumerate(zip(published.values, codes, strict=True))
+            ]
+            out.write_batch(pa.RecordBatch.from_arrays(arrays, schema=coded), row_group_size=ROW_GROUP)
+            done += len(codes[0])
+            progress("writing", done, published.rows)
+
+
+def _column(values: pa.Array, codes: NDArray[np.int32], *, coded: bool) -> pa.Array:
+    """Some rows of a column, as codes or as values; of many values only those that these rows have."""
+    if len(values) > len(codes):
+        used = np.unique(codes[codes < len(values)])
+        values, codes = values.take(to_arrow(used)), np.searchsorted(used, codes).astype(np.int32)
+    cells = pa.DictionaryArray.from_arrays(to_arrow(codes, missing=len(values)), values)
+    return cells if coded else cells.dictionary_decode()
+
+
+def _write_csv(
+    published: PublishedRows, file: BinaryIO, delimiter: str, formula_safe: bool, progress: Progress
+) -> None:
+    """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
+    head = [_quoted(_writable(name), DELIMITERS, formula_safe) for name in published.names]
+    file.write((delimiter.join(head) + "\n").encode())
+    cells = [_cells(values, delimiter, formula_safe) for values in published.values]
+    separator = _text(delimiter)
+    done = 0
+    for codes in published.blocks(LINES_AT_A_TIME):
+        columns = [c.take(to_arrow(code)) for c, code in zip(cells, codes, strict=True)]
+        lines = pc.binary_join_element_wise(*columns, separator) if len(columns) > 1 else columns[0]
+        ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
+        _, offsets, data = ended.buffers()
+        bounds = np.frombuffer(offsets, np.int64)
+        file.write(memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])])
+        done += len(codes[0])
+        progress("writing", done, published.rows)
+
+
+def _text(text: str) -> pa.Scalar:
+    return text_array([text])[0]
+
+
+def _cells(values: pa.Array, delimiter: str, formula_safe: bool) -> pa.Array:
+    """The CSV text of every published value, and of a missing cell at the end."""
+    number = not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+    texts = canonical(values)
+    special = '^$|[\\x00"\n\r\ufeff' + re.escape(delimiter) + "]" + ("|^[=+@\t\r-]" if formula_safe else "")
+    marked = pc.match_substring_regex(texts, special)
+    if marked.true_count and not number:
+        loose = texts.filter(marked).to_pylist()
+        quoted = [_quoted(_writable(text), delimiter, formula_safe) for text in loose]
+        texts = pc.replace_with_mask(texts, marked, text_array(quoted))
+    return pa.concat_arrays([texts, text_array([""])])
+
+
+def _writable(text: str) -> str:
+    if "\0" in text:
+        raise BadData("a text holds a NUL character, which CSV cannot carry", remedy="Write Parquet.")
+    return text
+
+
+def _quoted(text: str, delimiters: Iterable[str], formula_safe: bool) -> str:
+    """Quotes only where a reader would otherwise see something else."""
+    if formula_safe and text.startswith(FORMULA):
+        text = "'" + text
+    if text == "" or any(mark in text for mark in (*delimiters, '"', "\n", "\r", "\ufeff")):
+        return '"' + text.replace('"', '""') + '"'
+    return text

@@ -1,0 +1,1 @@
+"""Tables in memory as sources: pandas, Polars, PyArrow, DuckDB, single records."""

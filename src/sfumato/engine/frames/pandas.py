@@ -1,0 +1,79 @@
+"""pandas frames as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped]
+import pyarrow as pa
+
+from sfumato.core.errors import BadData
+from sfumato.engine.column_names import check_names, shown
+from sfumato.engine.frames.arrow import batches_of, no_columns
+from sfumato.engine.text import published_type
+
+
+@dataclass(frozen=True, eq=False)
+class PandasReader:
+    """A pandas frame; its index is no column and is not read."""
+
+    frame: pd.DataFrame
+    kind: str = "pandas"
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+
+        check_names(list(self.frame.columns))
+        return pa.schema([pa.field(name, self._column(name).type) for name in self.frame.columns])
+
+    @property
+    def total(self) -> int | None:
+        return len(self.frame)
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+
+        try:
+            cells = pa.array(self.frame[name], from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            # The library's own message would quote a cell.
+            raise BadData(
+                f"column {shown(name)} holds values of several types, or of one that has no text",
+                remedy="Turn it into one type, or into text.",
+            ) from None
+        return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+
+        if not names:
+            return batches_of(no_columns(len(self.frame)))
+        return batches_of(pa.table([self._column(name) for name in names], names=list(names)))
+
+    def native(self, table: pa.Table) -> pd.DataFrame:
+        columns = {}
+        for name in table.column_names:
+            columns[name] = _to_pandas(
+                table.column(name), self.frame[name].dtype, self.schema.field(name).type
+            )
+        return pd.DataFrame(columns, columns=table.column_names)
+
+
+def _to_pandas(cells: pa.ChunkedArray, dtype: Any, source: pa.DataType) -> pd.Series[Any]:
+    """A column of the source's dtype; where the type changed (a key column), plain text."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        text = cells.to_pandas()
+        if published_type(source) != cells.type:
+            return text
+        used = set(text.dropna())
+        seen = [value for value in dtype.categories if value in used]
+        kept = pd.CategoricalDtype(seen if dtype.ordered else sorted(seen), ordered=dtype.ordered)
+        return text.astype(kept)
+    if published_type(source) != cells.type:
+        return cells.to_pandas()
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):
+        return pd.Series(dtype.__from_arrow__(cells), dtype=dtype)
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.Series(cells.to_pylist(), dtype=object)
+    return cells.to_pandas().astype(dtype)

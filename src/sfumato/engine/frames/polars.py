@@ -1,0 +1,84 @@
+"""Polars frames and queries as sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+import pyarrow as pa
+
+from sfumato.core.errors import BadData
+from sfumato.engine.column_names import shown
+from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
+
+
+@dataclass(frozen=True, eq=False)
+class PolarsReader:
+    """A Polars frame."""
+
+    frame: pl.DataFrame
+    kind: str = "polars"
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return _polars_schema(self.frame.clear())
+
+    @property
+    def total(self) -> int | None:
+        return self.frame.height
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if not names:
+            yield from batches_of(no_columns(self.frame.height))
+        for start in range(0, self.frame.height if names else 0, ROWS_AT_A_TIME):
+            yield from _polars_batches(self.frame.select(names).slice(start, ROWS_AT_A_TIME))
+
+    def native(self, table: pa.Table) -> pl.DataFrame:
+        return _to_polars(table, self.frame.schema)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyReader:
+    """A Polars query, run once per pass; what is published is a query again."""
+
+    frame: pl.LazyFrame
+    kind: str = "polars-lazy"
+    total: int | None = None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return _polars_schema(self.frame.collect_schema().to_frame())
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if not names:
+            yield from batches_of(no_columns(int(self.frame.select(pl.len()).collect().item())))
+            return
+        for frame in self.frame.select(names).collect_batches(chunk_size=ROWS_AT_A_TIME):
+            yield from _polars_batches(frame)
+
+    def native(self, table: pa.Table) -> pl.LazyFrame:
+        return _to_polars(table, self.frame.collect_schema()).lazy()
+
+
+def _polars_schema(empty: pl.DataFrame) -> pa.Schema:
+    for name, kind in empty.schema.items():
+        if kind == pl.Object:
+            raise BadData(f"column {shown(name)} holds Python objects", remedy="Turn it into text.")
+    return empty.to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+
+
+def _polars_batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    return iter(frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches(max_chunksize=ROWS_AT_A_TIME))
+
+
+def _to_polars(table: pa.Table, source: pl.Schema) -> pl.DataFrame:
+    """A frame of fresh columns in the source's types; key columns, categories and enums are plain text."""
+    frame = pl.DataFrame(pl.from_arrow(table))
+    keep = {
+        name: source[name]
+        for name, kind in frame.schema.items()
+        if kind != pl.String and source[name] not in (pl.Categorical, pl.Enum) and source[name] != kind
+    }
+    return frame.cast(keep) if keep else frame  # type: ignore[arg-type]

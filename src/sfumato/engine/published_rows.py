@@ -1,0 +1,87 @@
+"""The published table: codes in order, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Counts
+from sfumato.core.packing import Packing
+from sfumato.engine.arrow_arrays import to_arrow
+from sfumato.engine.spill.folder import Spill
+from sfumato.engine.spill.runs import Runs
+
+ROWS_AT_A_TIME = 1 << 20
+
+ColumnCodes = list[NDArray[np.int32]]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRows:
+    """Sorted packed keys; `place[j]` says which of `values[j]` a code of column j is (missing: last)."""
+
+    names: tuple[str, ...]
+    values: tuple[pa.Array, ...]
+    packing: Packing
+    place: tuple[NDArray[np.int32], ...]
+    keys: Runs
+
+    @property
+    def rows(self) -> int:
+        return self.keys.rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(n, v.type) for n, v in zip(self.names, self.values, strict=True)])
+
+    def blocks(self, rows: int = ROWS_AT_A_TIME) -> Iterator[ColumnCodes]:
+        """The rows in order, so many at a time: by column, which of its values they have (missing: last)."""
+        for words in self.keys.expanded(rows):
+            yield [place.take(self.packing.unpack(words, j)) for j, place in enumerate(self.place)]
+
+    def table(self) -> pa.Table:
+        """All rows, decoded, in fresh buffers that hold nothing else."""
+        codes = list(zip(*self.blocks(), strict=True))
+        columns = []
+        for j, values in enumerate(self.values):
+            whole = np.concatenate(codes[j]) if codes else np.zeros(0, np.int32)
+            indices = to_arrow(whole, missing=len(values))
+            columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+    def with_values(self, column: int, values: pa.Array) -> PublishedRows:
+        """The same table, its values in one column written in another way."""
+        changed = (*self.values[:column], values, *self.values[column + 1 :])
+        return replace(self, values=changed)
+
+
+class Publishing:
+    """A published table in the making: rows come in any order, as codes of sorted values (missing: last)."""
+
+    def __init__(self, names: Sequence[str], values: Sequence[pa.Array], spill: Spill) -> None:
+        self.names, self.values = tuple(names), tuple(values)
+        self.packing = Packing(tuple(len(v) + 1 for v in values))
+        self._keys = Runs(spill)
+        self._used = [np.zeros(len(v) + 1, bool) for v in values]
+
+    def add(self, rows: int, codes: Iterable[NDArray[np.integer]], counts: Counts | None = None) -> None:
+        """So many rows, column by column: no two columns need be there at a time."""
+        packed = np.zeros((self.packing.words, rows), np.int64)
+        for used, column, (word, shift, _) in zip(self._used, codes, self.packing.places, strict=True):
+            used[column] = True
+            packed[word] |= column.astype(np.int64) << shift
+        self._keys.add(packed, counts)
+
+    def finish(self) -> PublishedRows:
+        """The table; values that no row has are gone from it."""
+        kept, places = [], []
+        for values, used in zip(self.values, self._used, strict=True):
+            used[-1] = False
+            places.append((np.cumsum(used) - used).astype(np.int32))
+            kept.append(values.take(to_arrow(np.flatnonzero(used))))
+        return PublishedRows(self.names, tuple(kept), self.packing, tuple(places), self._keys)

@@ -1,0 +1,130 @@
+"""Rows become packed keys: the one pass that every source goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Counts
+from sfumato.core.packing import Packing, Words
+from sfumato.core.progress import Progress
+from sfumato.engine.dictionary import Dictionary, check_values
+from sfumato.engine.spill.folder import Spill
+from sfumato.engine.spill.pile import Alike, Chunk, Pile, Table, repacked
+from sfumato.engine.text import plain
+from sfumato.system.memory import Memory
+
+
+class Unlike(Exception):
+    """Numbers that were taken for the same while rows came in turned out to differ: read again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """All rows of some columns, as packed numbers of their dictionaries.
+
+    Dictionaries grow while rows come in, so every chunk has a packing of its own, as narrow as the
+    dictionaries were at that moment. `same` tells which numbers were not told apart.
+    """
+
+    dictionaries: tuple[Dictionary, ...]
+    chunks: list[Chunk]
+    rows: int
+    dropped: int
+    same: Sequence[Table | None] = ()
+
+    def repack(
+        self, tables: Sequence[NDArray[np.integer]], sizes: Sequence[int]
+    ) -> tuple[Packing, Words, Counts | None]:
+        """New keys: column i is what `tables[i]` has for its numbers; how often each row occurs, unless once.
+
+        Uses up the chunks.
+        """
+        for table, same in zip(tables, self.same, strict=False):
+            if same is not None and not np.array_equal(table[: len(same)], table[same]):
+                raise Unlike
+        packing = Packing(tuple(sizes))
+        return packing, *repacked(self.chunks, packing, tables)
+
+    def blocks(
+        self,
+        packing: Packing,
+        tables: Sequence[NDArray[np.integer]],
+        columns: Sequence[int],
+        rows: int,
+    ) -> Iterator[tuple[Words, Counts | None]]:
+        """The same, about `rows` at a time; column i comes from column `columns[i]`."""
+        chunks = self.chunks
+        while chunks:
+            some, length = [], 0
+            while chunks and length < rows:
+                chunk = chunks.pop()
+                if chunk.length > rows:
+                    parts = range(0, chunk.length, rows)
+                    chunks += [chunk.part(start, start + rows) for start in parts]
+                    chunk = chunks.pop()
+                some.append(chunk)
+                length += chunk.length
+            yield repacked(some, packing, tables, columns)
+
+
+def gather(
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    names: Sequence[str],
+    *,
+    whole: Sequence[str] = (),
+    each: Sequence[int],
+    phase: str,
+    progress: Progress,
+    total: int | None = None,
+    memory: Memory | None = None,
+    alike: Alike | None = None,
+    spill: Spill | None = None,
+) -> Gathered:
+    """Read all rows once. Rows with a missing cell in one of the columns `whole` are left out and counted.
+
+    `memory`, `alike` and `spill` say what happens where rows are too many to be held: see `Pile`. `each` says
+    how many bytes a value of each column takes later on: values that would be too many end the call.
+    """
+    dictionaries = tuple(Dictionary(name, schema.field(name).type) for name in names)
+    memory = memory or Memory()
+    pile = Pile(dictionaries, memory, alike, spill)
+    rows = dropped = 0
+    keep = complete_rows(whole)
+    for batch in batches:
+        kept = keep(batch)
+        dropped += len(batch) - len(kept)
+        if len(kept) == 0:
+            continue
+        codes = [d.encode(kept.column(d.name)) for d in dictionaries]
+        rows += len(kept)
+        check_values(dictionaries, each, memory, rows=rows + dropped)
+        packing = Packing(tuple(d.size for d in dictionaries))
+        words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
+        pile.add(packing, words)
+        progress(phase, rows + dropped, total)
+    pa.default_memory_pool().release_unused()
+    return Gathered(dictionaries, pile.chunks, rows, dropped, pile.same)
+
+
+def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A filter that drops the rows with a missing cell in one of these columns."""
+
+    def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
+        mask = None
+        for name in whole:
+            cells = plain(batch.column(name), name)
+            valid = cells.is_valid()
+            if hasattr(cells, "dictionary") and cells.dictionary.null_count:
+                valid = cells.dictionary_decode().is_valid()
+            if valid.false_count:
+                mask = valid if mask is None else pc.and_(mask, valid)
+        return batch if mask is None else batch.filter(mask)
+
+    return keep

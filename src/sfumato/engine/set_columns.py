@@ -1,0 +1,178 @@
+"""Set-valued columns as text: delimited text, lists, or several 0/1 columns, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadData
+from sfumato.core.term_sets import UNIT, SetForm, terms_of
+from sfumato.engine.column_names import shown
+from sfumato.engine.published_rows import PublishedRows, Publishing
+from sfumato.engine.spill.folder import Spill
+from sfumato.engine.text import canonical, published_type
+
+if TYPE_CHECKING:
+    from sfumato.engine.rows import Reader
+
+TEXT = pa.large_string()
+YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")
+
+
+@dataclass(frozen=True, eq=False)
+class SetReader:
+    """A reader that shows term sets as text; several 0/1 columns appear as one, where the first one is."""
+
+    reader: Reader
+    forms: Mapping[str, SetForm]
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+    @property
+    def total(self) -> int | None:
+        return self.reader.total
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        whose = {part: name for name, form in self.forms.items() for part in form.parts}
+        fields: dict[str, pa.Field] = {}
+        for field in self.reader.schema:
+            name = whose.get(field.name, field.name)
+            fields.setdefault(name, pa.field(name, TEXT) if name in self.forms else field)
+        return pa.schema(list(fields.values()))
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        source: list[str] = []
+        for name in names:
+            form = self.forms.get(name)
+            source += form.parts if form and form.parts else [name]
+        for batch in self.reader.batches(source):
+            columns = [self._read(batch, name) for name in names]
+            yield pa.RecordBatch.from_arrays(columns, names=list(names))
+
+    def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        form = self.forms.get(name)
+        if form is None:
+            return batch.column(name)
+        if form.parts:
+            return _joined(batch, form.parts)
+        cells = batch.column(name)
+        if pa.types.is_nested(cells.type):
+            return _from_lists(cells, name)
+        text = canonical(cells, name)
+        _refuse_mark(text, name)
+        return pc.replace_substring(text, form.separator, UNIT)
+
+    def native(self, table: pa.Table) -> Any:
+        return self.reader.native(table)
+
+    def written_back(self, published: PublishedRows, spill: Spill) -> PublishedRows:
+        """The published table in the source's own representation, its rows in the order of their values."""
+        for name, form in self.forms.items():
+            if name not in published.names:
+                continue
+            if form.parts:
+                published = self._apart(published, name, form.parts, spill)
+            else:
+                j = published.names.index(name)
+                published = published.with_values(j, self._values(published.values[j], name, form))
+        return published
+
+    def native_columns(self, texts: pa.Array, name: str) -> dict[str, pa.Array]:
+        """Texts of term sets in the source's own columns."""
+        form = self.forms[name]
+        if not form.parts:
+            return {name: self._values(texts, name, form)}
+        held = [set(terms_of(text)) for text in texts.to_pylist()]
+        return {
+            part: _zero_and_one(self.reader.schema.field(part).type, part).take(
+                pa.array([int(part in terms) for terms in held], pa.int64())
+            )
+            for part in form.parts
+        }
+
+    def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
+        kind = published_type(self.reader.schema.field(name).type)
+        if pa.types.is_nested(kind):
+            return pa.array(
+                [None if t is None else t.split(UNIT) if t else [] for t in texts.to_pylist()], kind
+            )
+        return pc.replace_substring(texts, UNIT, form.separator).cast(kind)
+
+    def _apart(
+        self, published: PublishedRows, name: str, parts: Sequence[str], spill: Spill
+    ) -> PublishedRows:
+        """One 0/1 column per part, in the place of the column of sets."""
+        j = published.names.index(name)
+        held = [set(terms_of(text)) for text in [*published.values[j].to_pylist(), None]]
+        has = [np.array([part in terms for terms in held], np.int64) for part in parts]
+        kinds = [_zero_and_one(self.reader.schema.field(part).type, part) for part in parts]
+        names = [*published.names[:j], *parts, *published.names[j + 1 :]]
+        values = [*published.values[:j], *kinds, *published.values[j + 1 :]]
+        place = {name: i for i, name in enumerate(self.reader.schema.names)}
+        order = sorted(range(len(names)), key=lambda k: place.get(names[k], place[parts[0]]))
+        made = Publishing([names[k] for k in order], [values[k] for k in order], spill)
+        for codes in published.blocks():
+            held_by = [table[codes[j]] for table in has]
+            columns: list[NDArray[np.integer]] = [*codes[:j], *held_by, *codes[j + 1 :]]
+            made.add(len(codes[0]), [columns[k] for k in order])
+        return made.finish()
+
+
+def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:
+    """What a part publishes for "not held" and "held", in its own type."""
+    kind = published_type(kind)
+    if pa.types.is_boolean(kind):
+        return pa.array([False, True], kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pa.array(["0", "1"], kind)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return pa.array([0, 1]).cast(kind)
+    raise BadData(f"column {shown(name)} is part of a set and must hold 0 and 1")
+
+
+def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
+    """The names of the parts that hold 1, joined."""
+    held: pa.Array | None = None
+    for part in parts:
+        text = canonical(batch.column(part), part)
+        yes = pc.is_in(text, value_set=pa.array(YES, TEXT))
+        if (
+            text.null_count
+            or not pc.all(pc.or_(yes, pc.is_in(text, value_set=pa.array(NO, TEXT))), min_count=0).as_py()
+        ):
+            raise BadData(
+                f"column {shown(part)} is part of a set and must hold 0 and 1",
+                remedy="Fill missing cells, and write other marks as 0 and 1.",
+            )
+        said = pc.if_else(yes, pa.scalar(part + UNIT, TEXT), pa.scalar("", TEXT))
+        held = said if held is None else pc.binary_join_element_wise(held, said, pa.scalar("", TEXT))
+    return pc.utf8_rtrim(held, UNIT)
+
+
+def _from_lists(cells: pa.Array, name: str) -> pa.Array:
+    kind = cells.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise BadData(f"column {shown(name)} holds records", remedy="Term sets are lists of texts.")
+    flat = canonical(cells.flatten(), name)
+    if flat.null_count or pc.any(pc.equal(flat, ""), min_count=0).as_py():
+        raise BadData(f"column {shown(name)} holds lists with empty terms", remedy="Leave them out.")
+    _refuse_mark(flat, name)
+    lengths = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(offsets), flat), pa.scalar(UNIT, TEXT))
+    return pc.if_else(cells.is_valid(), joined, pa.scalar(None, TEXT))
+
+
+def _refuse_mark(texts: pa.Array, name: str) -> None:
+    if pc.any(pc.match_substring(texts, UNIT), min_count=0).as_py():
+        raise BadData(f"column {shown(name)} holds the control character U+001F", remedy="Remove it.")

@@ -1,0 +1,82 @@
+"""A survey taken in Spark: every column grouped by itself, and only columns with few values listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+from pyspark.sql import Column as Cell
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label
+from sfumato.engine.arrow_arrays import to_numpy
+from sfumato.engine.spark.errors import asked
+from sfumato.engine.spark.numbered_table import NESTED, Opened
+from sfumato.engine.spark.values import Occurring, occurring
+from sfumato.engine.survey import ColumnSurvey, Survey
+from sfumato.engine.survey_pass import PATTERNS, Guess
+from sfumato.engine.text import canonical
+
+NONE = np.zeros(0, np.int64)
+
+
+def survey(opened: Opened, names: Sequence[str], *, limit: int, progress: Progress = silent) -> Survey:
+    """What these columns hold."""
+    progress("surveying", 0)
+    nested = [name for name in names if isinstance(opened.kind(name), NESTED)]
+    cells = {name: F.col(opened.at(name)) for name in names if name not in nested}
+    found = occurring(opened.frame, cells, limit=limit, what="the survey")
+    many = [name for name in cells if _distinct(found[name]) > limit]
+    asking = [F.count(F.lit(1)), *(F.count(F.when(_gap(opened, n), 1)) for n in [*nested, *many])]
+    guessed = [name for name in many if isinstance(opened.kind(name), StringType)]
+    fits = [F.min(_fits(F.col(opened.at(name)), kind)) for name in guessed for kind in PATTERNS]
+    with asked("the survey"):
+        rows, *more = opened.frame.agg(*asking, *fits).collect()[0]
+    gaps = dict(zip([*nested, *many], more, strict=False))
+    holds = more[len(gaps) :]
+    columns: dict[str, ColumnSurvey] = {}
+    for name in names:
+        if name in nested:
+            columns[name] = ColumnSurvey(name, "list", 0, gaps[name], (), NONE, False)
+        elif name in many:
+            kind = Guess(found[name].values.type).kind
+            if name in guessed:
+                at = guessed.index(name) * len(PATTERNS)
+                kind = next((k for k, yes in zip(PATTERNS, holds[at:], strict=False) if yes), "text")
+            columns[name] = ColumnSurvey(name, kind, limit + 1, gaps[name], (), NONE, False)
+        else:
+            columns[name] = _listed(name, found[name])
+    progress("surveying", rows, rows)
+    return Survey(int(rows), columns)
+
+
+def _distinct(found: Occurring) -> int:
+    return len(found.values) - int(found.values.null_count)
+
+
+def _gap(opened: Opened, name: str) -> Cell:
+    return F.col(opened.at(name)).isNull()
+
+
+def _fits(cell: Cell, kind: str) -> Cell:
+    """Whether a text is of this kind, as `Guess` would see it."""
+    said = cell.rlike(rf"\A(?:{PATTERNS[kind]})\z")
+    if kind == "date":
+        day = F.substring(cell, 1, 10)
+        return said & F.try_to_date(day, "yyyy-MM-dd").isNotNull() & ~day.startswith("0000")
+    return said
+
+
+def _listed(name: str, found: Occurring) -> ColumnSurvey:
+    texts = canonical(found.values, name)
+    counts = to_numpy(found.counts)
+    order = to_numpy(pc.sort_indices(texts)).astype(np.int64)
+    labels: list[Label] = [texts[i].as_py() for i in order.tolist()]
+    missing = int(counts[order][-1]) if labels and labels[-1] is None else 0
+    guess = Guess(found.values.type)
+    guess.look([label for label in labels if label is not None])
+    distinct = len(labels) - (missing > 0)
+    return ColumnSurvey(name, guess.kind, distinct, missing, tuple(labels), counts[order].astype(np.int64))

@@ -1,0 +1,217 @@
+"""Packed rows on a pile: as they come, then equal ones once, then on disk."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Counts
+from sfumato.core.packing import Packing, Words, sort_and_count
+from sfumato.engine.column_names import shown
+from sfumato.engine.dictionary import Dictionary
+from sfumato.engine.spill.folder import Spill, Stored
+from sfumato.system.memory import FLOOR, Memory, coarser
+
+Table = NDArray[np.int64]
+"""For every number of a dictionary, another number."""
+
+Alike = Callable[[int, Dictionary], Table | None]
+"""For every number of a column's dictionary, the first number that means the same; `None`: each its own."""
+
+JOINT = 1 << 16
+"""Neighbouring columns are looked up together where they have no more combinations than this."""
+
+AGAIN, FRESH = 2, 6
+"""Bytes that joining rows takes for each byte of those already counted, and of the new ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows under a packing of their own; where `counted`, the last line says how often each occurs."""
+
+    packing: Packing
+    lines: Words | Stored
+    counted: bool = False
+
+    @property
+    def length(self) -> int:
+        return self.lines.length if isinstance(self.lines, Stored) else self.lines.shape[1]
+
+    @property
+    def bytes(self) -> int:
+        return 0 if isinstance(self.lines, Stored) else self.lines.nbytes
+
+    def part(self, start: int, stop: int) -> Chunk:
+        """Some of the rows."""
+        lines = self.lines
+        some = lines.part(start, stop) if isinstance(lines, Stored) else lines[:, start:stop]
+        return Chunk(self.packing, some, self.counted)
+
+    def load(self) -> tuple[Words, Counts | None]:
+        lines = self.lines.read() if isinstance(self.lines, Stored) else self.lines
+        return (lines[:-1], lines[-1]) if self.counted else (lines, None)
+
+
+class Pile:
+    """Takes packed rows until the room is used up; then equal rows become one with a count.
+
+    What is still too large after that is put away in `spill`, where there is one; otherwise it stays, and
+    where a limit was set, the call ends. `alike` says which numbers of a column need not be told apart.
+    """
+
+    def __init__(
+        self, dictionaries: Sequence[Dictionary], memory: Memory, alike: Alike | None, spill: Spill | None
+    ) -> None:
+        self.chunks: list[Chunk] = []
+        self.same: list[Table | None] = [None for _ in dictionaries]
+        self._dictionaries, self._memory, self._alike, self._spill = dictionaries, memory, alike, spill
+        self._room, self._fresh = memory.room, 0
+
+    def add(self, packing: Packing, words: Words) -> None:
+        pages: Words = on_own_pages(words.shape, words.dtype)
+        pages[:] = words
+        self.chunks.append(Chunk(packing, pages))
+        self._fresh += words.nbytes
+        if self._fresh > self._room:
+            self._squeeze()
+
+    def _squeeze(self) -> None:
+        """Make equal rows one; put them away, or make sure that they may stay."""
+        here = [chunk for chunk in self.chunks if not isinstance(chunk.lines, Stored)]
+        self.chunks = [chunk for chunk in self.chunks if isinstance(chunk.lines, Stored)]
+        packing = Packing(tuple(d.size for d in self._dictionaries))
+        tables = [self._representatives(j, d) for j, d in enumerate(self._dictionaries)]
+        words, counts = sort_and_count(*repacked(here, packing, tables))
+        lines = np.concatenate((words, counts[None]))
+        del words, counts
+        held = Chunk(packing, lines, counted=True)
+        if self._spill is not None and held.bytes * 2 > self._room:
+            held = Chunk(packing, self._spill.store(lines), counted=True)
+        elif self._spill is None:
+            wide = max(self._dictionaries, key=lambda d: d.size)
+            self._memory.check(
+                held.bytes * AGAIN + FLOOR * FRESH,
+                f"counting {held.length:,} different rows",
+                coarser(shown(wide.name)),
+            )
+        self.chunks.append(held)
+        self._fresh, self._room = 0, self._room_beside(held)
+
+    def _room_beside(self, held: Chunk) -> int:
+        """How many new rows to take until the next time: as many again, if there is room to join them."""
+        wanted = max(self._memory.room, held.bytes)
+        if self._memory.limit is None:
+            return wanted
+        return min(wanted, max(FLOOR, (self._memory.left - held.bytes * AGAIN) // FRESH))
+
+    def _representatives(self, column: int, dictionary: Dictionary) -> Table:
+        found = self._alike(column, dictionary) if self._alike else None
+        table = np.arange(dictionary.size) if found is None else found
+        before = self.same[column]
+        if before is not None:
+            table[: len(before)] = table[before]
+        if found is not None or before is not None:
+            self.same[column] = table
+        return table
+
+
+def first_alike(groups: NDArray[np.integer]) -> Table | None:
+    """For every number the first one of its group; `None` if all groups differ.
+
+    >>> first_alike(np.array([7, 5, 7, 5])).tolist()
+    [0, 1, 0, 1]
+    """
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    return None if len(first) == len(groups) else first[group].astype(np.int64)
+
+
+def repacked(
+    chunks: list[Chunk],
+    packing: Packing,
+    tables: Sequence[NDArray[np.integer]],
+    columns: Sequence[int] | None = None,
+) -> tuple[Words, Counts | None]:
+    """The rows of some chunks under one packing: column i is what `tables[i]` has for column `columns[i]`.
+
+    Uses up the chunks, from the last to the first, so that never all of them are held twice.
+    """
+    columns = range(len(tables)) if columns is None else columns
+    end = sum(chunk.length for chunk in chunks)
+    packed = np.zeros((packing.words, end), np.int64)
+    counts = np.ones(end, np.int64) if any(chunk.counted for chunk in chunks) else None
+    moved = [t.astype(np.int64) << shift for t, (_, shift, _) in zip(tables, packing.places, strict=True)]
+    known: dict[Packing, list[_Lookup]] = {}
+    while chunks:
+        chunk = chunks.pop()
+        words, weights = chunk.load()
+        start = end - chunk.length
+        if chunk.packing not in known:
+            known = {chunk.packing: _lookups(chunk.packing, packing, moved, columns)}
+        for lookup in known[chunk.packing]:
+            packed[lookup.target, start:end] |= lookup.find(words)
+        if weights is not None and counts is not None:
+            counts[start:end] = weights
+        end = start
+    return packed, counts
+
+
+def _lookups(
+    before: Packing, after: Packing, moved: Sequence[Table], columns: Sequence[int]
+) -> list[_Lookup]:
+    """What to look up. Neighbours that stay neighbours share a look-up while their joint table is small."""
+    found: list[_Lookup] = []
+    for i, j in enumerate(columns):
+        word, shift, bits = before.places[j]
+        one = _Lookup(word, shift, bits, after.places[i][0], moved[i])
+        if found and found[-1].borders(one):
+            one = found.pop().joined(one)
+        found.append(one)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Lookup:
+    """The codes at `bits` bits of word `source`, and what they become in word `target`."""
+
+    source: int
+    shift: int
+    bits: int
+    target: int
+    table: Table
+
+    def borders(self, lower: _Lookup) -> bool:
+        side_by_side = (self.source, self.target, self.shift) == (
+            lower.source,
+            lower.target,
+            lower.shift + lower.bits,
+        )
+        return side_by_side and 1 << (self.bits + lower.bits) <= JOINT
+
+    def joined(self, lower: _Lookup) -> _Lookup:
+        """One table for two codes side by side."""
+        both = _filled(self.table, self.bits)[:, None] | _filled(lower.table, lower.bits)[None, :]
+        return _Lookup(self.source, lower.shift, self.bits + lower.bits, self.target, both.ravel())
+
+    def find(self, words: Words) -> Table:
+        numbers = words[self.source] >> self.shift
+        numbers &= (1 << self.bits) - 1
+        found: Table = self.table.take(numbers)
+        return found
+
+
+def _filled(table: Table, bits: int) -> Table:
+    """The table with room for every code of so many bits."""
+    full = np.zeros(1 << bits, np.int64)
+    full[: len(table)] = table[: len(full)]
+    return full
+
+
+def on_own_pages(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    """An array of zeros whose memory goes back to the system as soon as it is given up."""
+    size = int(np.prod(shape)) * kind.itemsize
+    return np.ndarray(shape, kind, buffer=mmap.mmap(-1, max(1, size)))

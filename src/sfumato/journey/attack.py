@@ -1,0 +1,110 @@
+"""The verb `attack`: one adversary alone, by name or with questions of its own."""
+# ruff: noqa: PLC0415  # each attack is loaded when it is asked for
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.progress import Progress, silent
+from sfumato.journey.arguments import AnyPolicy, policy_of
+
+if TYPE_CHECKING:
+    from sfumato.attacks.audit import Audit
+    from sfumato.attacks.chain.correspondence import Correspondence, Method, Scope
+    from sfumato.attacks.table.freeform import FreeformFinding
+    from sfumato.core.microdata import Microdata
+    from sfumato.core.verdict import Finding
+    from sfumato.journey.audit import AnyReference
+    from sfumato.releases.ledger.ledger import Ledger
+
+
+class AttackVerb:
+    """One adversary alone: `sf.attack("linkage", table, policy)`.
+
+    Three adversaries answer questions of their own: `sf.attack.correspondence(releases, policy)`,
+    `sf.attack.freeform(table, policy)` and `sf.attack.quasi_sensitive(table, policy)`.
+    """
+
+    def __call__(
+        self,
+        name: str,
+        data: Any,
+        policy: AnyPolicy,
+        *,
+        reference: AnyReference | None = None,
+        against: Ledger | str | None = None,
+        chain: str = "main",
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack a published table as the adversary `name` would, and judge it by the policy."""
+        from sfumato.journey.audit import audit_by
+
+        return audit_by(
+            name, data, policy, reference=reference, against=against, chain=chain, progress=progress
+        )
+
+    def correspondence(
+        self,
+        releases: Sequence[Any],
+        policy: AnyPolicy | None = None,
+        *,
+        scope: Scope = "feasible",
+        method: Method = "exact",
+        data: Microdata | None = None,
+        since: str | None = None,
+    ) -> Correspondence:
+        """Attack cumulative releases, oldest first, with everything they say together.
+
+        A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
+        enough for, or its imprint (or the JSON file of one). Two releases are always judged exactly. More are
+        judged by the refined bound; `exact` narrows it by the integer program, first where that decides
+        about k, and says what stays open; `paper` composes attacks as the paper does (a reference: its
+        bound may be too high). The scope `realized` needs `data`, and the column `since` where there are
+        several batches.
+        """
+        from sfumato.attacks.chain.correspondence import correspondence
+
+        meant = None if policy is None else policy_of(policy)
+        return correspondence(releases, meant, scope=scope, method=method, data=data, since=since)
+
+    def freeform(
+        self,
+        data: Any,
+        policy: AnyPolicy,
+        *,
+        every: bool = False,
+        extended: bool = True,
+        limit: int | None = None,
+        progress: Progress = silent,
+    ) -> list[FreeformFinding]:
+        """Return what can be inferred from a table as it stands, published or raw.
+
+        By default the worst attack on every value that is worth inferring, breach or not, the largest threat
+        first. `every` lists all breaches instead, the most general first, `limit` at most. `extended` counts
+        the inference of a value more general than those in the table too (Definition 3.4 of the paper);
+        without it only published values are inferred (Definition 3.3).
+        """
+        from sfumato.attacks.table.freeform import LIMIT, freeform
+
+        most = LIMIT if limit is None else limit
+        return freeform(
+            data, policy_of(policy), every=every, extended=extended, limit=most, progress=progress
+        )
+
+    def freeform_breaches(
+        self, data: Any, policy: AnyPolicy, *, extended: bool = True, progress: Progress = silent
+    ) -> Iterator[FreeformFinding]:
+        """Yield all freeform breaches one by one, the most general first."""
+        from sfumato.attacks.table.freeform import streamed
+
+        return streamed(data, policy_of(policy), extended=extended, progress=progress)
+
+    def quasi_sensitive(self, data: Any, policy: AnyPolicy) -> list[Finding]:
+        """Return what terms give away together, worst first, in a raw or a published table."""
+        from sfumato.attacks.table.quasi_sensitive import quasi_sensitive
+
+        return quasi_sensitive(data, policy_of(policy))
+
+
+attack = AttackVerb()

@@ -1,0 +1,74 @@
+"""Finding the columns that single people out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from sfumato.core.errors import WrongCall
+from sfumato.core.progress import Progress, silent
+from sfumato.discovery.discovery import Discovery
+from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.scan import scan
+from sfumato.engine import open_source
+from sfumato.engine.source import CanSample, Source
+from sfumato.journey.arguments import AnyMemory, within
+from sfumato.show.chart import Figure
+from sfumato.show.charts import save
+
+
+def discover(
+    data: Any,
+    *,
+    k: int,
+    mode: str | None = None,
+    fraction: Fraction | float | str | None = None,
+    count: int | None = None,
+    max_size: int | None = None,
+    max_results: int | None = None,
+    deadline: float | None = None,
+    record_risk: int | None = None,
+    without: Sequence[str] = (),
+    sample: int | None = None,
+    memory: AnyMemory = None,
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the columns that single people out: minimal sets, the smallest of them, and direct identifiers.
+
+    A record is exposed if fewer than `k` share its values. Say how many exposed records it takes, by exactly
+    one of `mode` ("any", "all", "distinct"), `fraction` (of all records) and `count`. The search ends at
+    sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
+    records stand out by so many columns or fewer; columns in `without` are not searched. `memory` is how much
+    may be used, such as "4GB". Of a Spark table that is too long for that, a `sample` of about so many rows
+    is looked at: who hides in it hides in the table too, but who stands out in it need not.
+    """
+    source = open_source(within(data, memory))
+    return scan(
+        source if sample is None else _sampled(source, sample),
+        Reading.of(k=k, mode=mode, fraction=fraction, count=count),
+        max_size=max_size,
+        max_results=max_results,
+        deadline=deadline,
+        risk_size=record_risk,
+        without=without,
+        progress=progress or silent,
+    )
+
+
+def _sampled(source: Source, rows: int) -> Source:
+    if not isinstance(source, CanSample):
+        raise WrongCall("samples are for Spark tables", remedy="Leave the sample out: all rows are read.")
+    return source.sampled(rows)
+
+
+class Drawable(Protocol):
+    """A result that has charts."""
+
+    def charts(self) -> Sequence[Figure]: ...
+
+
+def draw(result: Drawable, folder: str | Path) -> tuple[Path, ...]:
+    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
+    return save(result.charts(), folder)

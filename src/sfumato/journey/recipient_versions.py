@@ -1,0 +1,273 @@
+"""Versions for recipients: who gets which, beside everything that was handed out before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from sfumato.attacks.chain.table_imprint import same_release
+from sfumato.chains.pooling import CROWD
+from sfumato.core.cut import Cut
+from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress
+from sfumato.core.promise import BesideEarlier, Cuts, Promises
+from sfumato.journey.chain import imprints, looks_back
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.protection.patterns.patterns import Patterns, classify
+from sfumato.protection.plan import Plan, aim_of, check_people, plan_of_cuts
+from sfumato.protection.recipients.assignment import Held, PlannedVersion, Versions
+from sfumato.protection.recipients.capacity import ENOUGH, Capacity, capacity_of, enough_for
+from sfumato.protection.suppress import recoded
+from sfumato.protection.two_phases import bound
+from sfumato.show.card import several
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.record import Record
+    from sfumato.releases.override import Override
+
+NEW = "It is a new release for everybody: promise continuous, or start a new chain."
+
+
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """A version for somebody: its plan, under the policy that holds for them."""
+
+    recipient: str
+    policy: Policy
+    plan: Plan
+    override: Override | None = None
+
+
+def with_recipients(policy: Policy) -> Policy:
+    """The policy, with a rule for recipients; every column that colluders could match rows by is counted."""
+    return policy if policy.recipients is not None else replace(policy, recipients=RecipientRule())
+
+
+def lowered(policy: Policy, k: int) -> Policy:
+    """The policy with a smaller k."""
+    made, found = [], False
+    for promise in policy.promises:
+        asked = getattr(promise, "k", 0) if promise.name in ("k-anonymity", "continuous") else 0
+        found = found or asked > k
+        made.append(replace(promise, k=k) if asked > k else promise)  # type: ignore[type-var]  # both have a k
+    if not found:
+        raise WrongCall(
+            f"the policy promises no k above {k}: there is nothing to override",
+            remedy="Leave the override out.",
+        )
+    return replace(policy, promises=Promises(tuple(made)))
+
+
+class Handout:
+    """The versions of one table, beside those of its chain that were handed out before."""
+
+    def __init__(
+        self, table: Microdata, policy: Policy, history: Sequence[Record], *, chain: str, progress: Progress
+    ) -> None:
+        check_people(table, policy.promises)
+        self.table, self.chain, self._progress = table, chain, progress
+        self.policy = bound(with_recipients(policy), table)
+        self.history = tuple(history)
+        self._records = _told_apart(self.history)
+        if looks_back(policy):
+            self.held = self._held()
+        else:
+            try:
+                self.held = self._held()
+            except RefusedByHistory as changed:
+                raise RefusedByHistory(changed.message, remedy=NEW) from None
+            self._same_table()
+
+    @property
+    def rule(self) -> RecipientRule:
+        return self.policy.recipients or RecipientRule()
+
+    @property
+    def metric(self) -> str:
+        return self.rule.quality or self.policy.protect.loss
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        return self._classified(self.policy)
+
+    def capacity(self, *, wanted: int = ENOUGH) -> Capacity:
+        """How many recipients can be served beside those who were."""
+        before = self.held[: len(self._records)]
+        return capacity_of(Versions(self.patterns, self.rule, self.metric, held=before), wanted=wanted)
+
+    def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[Assigned]:
+        """A version for each, in the order of the names; raises where somebody cannot have one."""
+        self._first_versions(names)
+        plain = sorted((n for n in names if n not in overrides), key=self._turn)
+        chosen: dict[str, tuple[Policy, PlannedVersion, Patterns]] = {}
+        if any(h.recipient in plain for h in self.held) or (self.held and looks_back(self.policy)):
+            for name in plain:
+                chosen[name] = self._one(name, self.policy, self.patterns, within=self.rule.tolerance)
+        elif plain:
+            for name, version in zip(plain, self._several(len(plain)), strict=True):
+                chosen[name] = (self.policy, version, self.patterns)
+                self.held.append(Held(name, version.cuts))
+        for name in sorted(overrides, key=self._turn):
+            policy = lowered(self.policy, overrides[name].k)
+            chosen[name] = self._one(name, policy, self._classified(policy), within=None)
+        return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
+
+    # -- what was handed out before -----------------------------------------------------------------------
+
+    def _held(self) -> list[Held]:
+        """The earlier versions on today's trees."""
+        found = []
+        for record, imprint in self._records:
+            pairs = zip(imprint.keys, self.table.keys, strict=False)
+            cuts = {c.name: key.cut_on(c.taxonomy, key.onto(c.taxonomy)) for key, c in pairs}
+            if imprint.names != tuple(c.name for c in self.table.keys):
+                raise RefusedByHistory(
+                    f"release {record.sequence} of chain {record.chain} showed other key columns", remedy=NEW
+                )
+            found.append(Held(str(record.recipient), cuts))
+        return found
+
+    def _same_table(self) -> None:
+        """Every earlier version, made again from this table, is what is remembered of it."""
+        for (record, imprint), held in zip(self._records, self.held, strict=True):
+            policy = self.policy
+            if record.override is not None:
+                policy = lowered(policy, int(record.override["k"]))
+            now = self._imprint(policy, held.cuts)
+            if not same_release(now, imprint):
+                raise RefusedByHistory(
+                    f"the table is not the one that release {record.sequence} of chain {record.chain} was"
+                    " made from",
+                    remedy=NEW,
+                )
+
+    def _imprint(self, policy: Policy, cuts: Cuts) -> Imprint:
+        return Plan(policy, recoded(self.table, cuts, policy.promises), (), 0.0).imprint
+
+    def _first_versions(self, names: Sequence[str]) -> None:
+        """Without a promise about earlier releases, everybody gets one version of a table."""
+        served = {h.recipient for h in self.held}
+        if not looks_back(self.policy) and (again := [n for n in names if n in served]):
+            raise RefusedByHistory(
+                f"{several(len(again), 'recipient has a version', 'recipients have versions')} of this table"
+                " already, and no promise of the policy is about holding two",
+                remedy="Hand them the same folder again, or promise continuous.",
+            )
+
+    # -- choosing -----------------------------------------------------------------------------------------
+
+    def _turn(self, name: str) -> bytes:
+        """Who gets which version is settled by the policy, the chain and the name, never by the order."""
+        return sha256(f"{self.policy.digest}\0{self.chain}\0{name}".encode()).digest()
+
+    def _classified(self, policy: Policy) -> Patterns:
+        promises = Promises(tuple(p for p in policy.promises if not isinstance(p, BesideEarlier)))
+        return classify(self.table, promises, aim_of(policy), progress=self._progress)
+
+    def _versions(self, patterns: Patterns) -> Versions:
+        return Versions(patterns, self.rule, self.metric, held=self.held)
+
+    def _several(self, count: int) -> list[PlannedVersion]:
+        if not self.patterns.allowed.any():
+            raise Infeasible(
+                "no combination of levels keeps every promise"
+                + (" without removing terms" if _has_terms(self.policy) else ""),
+                remedy="All versions show the same term sets. Ask for less."
+                if _has_terms(self.policy)
+                else "Ask for less, or allow more suppressed rows.",
+            )
+        found = self._versions(self.patterns).choose(count)
+        if len(found) < count:
+            capacity = self.capacity(wanted=count)
+            raise Infeasible(
+                f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
+                remedy=_way_out(enough_for(self._versions(self.patterns), count)),
+            )
+        return found
+
+    def _one(
+        self, name: str, policy: Policy, patterns: Patterns, *, within: Fraction | None
+    ) -> tuple[Policy, PlannedVersion, Patterns]:
+        """A version for somebody who holds others, or under an override."""
+        version = self._versions(patterns).first_fit(
+            name, lambda cuts: self._keeps(name, policy, cuts), within=within
+        )
+        if version is None:
+            raise RefusedByHistory(
+                "no version for a recipient is safe beside what they and others hold",
+                remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
+            )
+        self.held.append(Held(name, version.cuts))
+        return policy, version, patterns
+
+    def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:
+        """Whether the promises about earlier releases hold beside what a recipient holds, and in a coalition
+        what others do."""
+        if not looks_back(policy):
+            return True
+        for earlier in self._beside(name):
+            promises = policy.promises.given(earlier)
+            for promise in promises.of_table:
+                if (
+                    isinstance(promise, BesideEarlier)
+                    and promise.verdict_on(self.table, cuts).holds is not True
+                ):
+                    return False
+        return True
+
+    def _beside(self, name: str) -> list[list[Imprint]]:
+        """The releases that somebody holds, alone and together with others, oldest first."""
+        new = [(h.recipient, self._imprint(self.policy, h.cuts)) for h in self.held[len(self._records) :]]
+        every = [(str(record.recipient), imprint) for record, imprint in self._records] + new
+        others = sorted({who for who, _ in every} - {name})
+        sizes = {0}
+        if self.rule.coalition is not Coalition.NONE:
+            sizes.add(min(1, len(others)))
+        if self.rule.coalition is Coalition.ANY:  # of a crowd, pairs and everybody
+            sizes |= set(range(2, len(others) + 1)) if len(others) < CROWD else {len(others)}
+        groups = [{name, *some} for size in sorted(sizes) for some in combinations(others, size)]
+        return [[imprint for who, imprint in every if who in group] for group in groups]
+
+    def _assigned(
+        self,
+        name: str,
+        policy: Policy,
+        version: PlannedVersion,
+        patterns: Patterns,
+        override: Override | None,
+    ) -> Assigned:
+        own = [imprint for record, imprint in self._records if record.recipient == name]
+        held = replace(policy, promises=policy.promises.given(own)) if looks_back(policy) else policy
+        levels = None if version.index is None else patterns.named(version.index)
+        cuts: Mapping[str, Cut] = version.cuts
+        return Assigned(name, policy, plan_of_cuts(self.table, held, cuts, levels=levels), override)
+
+
+def _told_apart(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
+    """The releases of a chain with their imprints; all went to somebody."""
+    for record in history:
+        if record.recipient is None:
+            raise RefusedByHistory(
+                f"release {record.sequence} of chain {record.chain} went to nobody in particular: whoever has"
+                " it could be anybody",
+                remedy="Start a new chain for versions.",
+            )
+    return list(zip(history, imprints(history), strict=True))
+
+
+def _has_terms(policy: Policy) -> bool:
+    return any(p.name == "quasi-sensitive" for p in policy.promises)
+
+
+def _way_out(enough: Fraction | None) -> str:
+    if enough is not None:
+        return f"Set recipients.tolerance to {enough * 100}%, or name fewer."
+    return "Name fewer, ask for less frame-proof or a smaller coalition, or give taxonomies more levels."

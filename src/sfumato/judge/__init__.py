@@ -1,0 +1,1 @@
+"""The second judge: published bytes are read and judged again, by code of its own."""

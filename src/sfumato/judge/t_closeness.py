@@ -1,0 +1,129 @@
+"""The second judge of t-closeness: three earth mover's distances, each from a formula of its own.
+
+equal          the sum of what a class has too much of
+ordered        the sum of the absolute cumulative differences, over m - 1 for the m values that occur
+hierarchical   the mean, over the levels below the root, of the equal distance between a level's values
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadData, BrokenPromise
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.verdict import Verdict
+from sfumato.judge.exact_numbers import greatest, over
+from sfumato.judge.reader import Tally, ValueCounts
+from sfumato.judge.registry import second_judge, verdict
+
+Numbers = NDArray[Any]
+"""Whole numbers: 64 bits wide, or Python's own where those might not do."""
+
+WIDE = 2**62
+AT_ONCE = 1 << 22
+"""Cells of a dense block of classes by values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heap:
+    """The counts of all classes and of what they are compared with, over numbered places."""
+
+    owner: NDArray[np.int64]
+    place: NDArray[np.int64]
+    count: Numbers
+    sizes: Numbers
+    target: Numbers
+    total: int
+
+
+@second_judge("t-closeness")
+def t_closeness(tally: Tally, promise: Any) -> Verdict:
+    """No class further than t from the published table, or from the reference."""
+    spread = tally.spreads[promise.of]
+    heap = _heap(spread, promise, len(tally.people))
+    if promise.distance == "equal":
+        above, scale = _surplus(heap), 1
+    elif promise.distance == "ordered":
+        above, scale = _in_order(heap)
+    elif promise.distance == "hierarchical":
+        above, scale = _by_level(heap, spread.tree)
+    else:
+        raise BrokenPromise(f"no second judge for the distance {promise.distance}")
+    below = heap.sizes * (scale * heap.total)
+    broken = over(above, below, promise.t)
+    return verdict(promise, tally, broken, measured=greatest(above, below), limit=Fraction(promise.t))
+
+
+def _heap(spread: ValueCounts, promise: Any, classes: int) -> Heap:
+    sizes = np.zeros(classes, dtype=np.int64)
+    np.add.at(sizes, spread.owner, spread.count)
+    target, outside = np.zeros(max(1, len(spread.tree.leaves)), dtype=np.int64), 0
+    if promise.reference is None:
+        np.add.at(target, spread.value, spread.count)
+    else:
+        for label, count in promise.reference.counts:
+            rank = spread.tree.rank(label)
+            if rank is None:
+                outside += count
+            else:
+                target[rank] += count
+    if outside and promise.distance != "equal":
+        raise BadData(f"the reference of {promise.of} holds values without a place in its taxonomy")
+    total = int(target.sum()) + outside
+    # The longest sum below has one term per value and level, each at most a class's people times all people.
+    terms = len(target) * (len(spread.tree.levels) + 1)
+    number = np.int64 if terms * int(sizes.max(initial=1)) * total < WIDE else object
+    return Heap(
+        spread.owner,
+        spread.value,
+        spread.count.astype(number),
+        sizes.astype(number),
+        target.astype(number),
+        total,
+    )
+
+
+def _surplus(heap: Heap) -> Numbers:
+    """Per class: the sum over its values of what exceeds the target, times size and total."""
+    extra = heap.count * heap.total - heap.target[heap.place] * heap.sizes[heap.owner]
+    sums = heap.sizes * 0
+    np.add.at(sums, heap.owner, np.maximum(extra, 0))
+    return sums
+
+
+def _in_order(heap: Heap) -> tuple[Numbers, int]:
+    """Walk the values that occur, in their order, and carry the difference along."""
+    present = heap.target > 0
+    present[heap.place] = True
+    walk = np.flatnonzero(present)
+    position = np.cumsum(present) - 1
+    reached = np.cumsum(heap.target[walk])
+    sums = heap.sizes * 0
+    step = max(1, AT_ONCE // max(1, len(walk)))
+    for start in range(0, len(sums), step):
+        stop = min(start + step, len(sums))
+        some = slice(*np.searchsorted(heap.owner, (start, stop)).tolist())
+        block = np.zeros((stop - start, len(walk)), dtype=heap.count.dtype)
+        block[heap.owner[some] - start, position[heap.place[some]]] = heap.count[some]
+        carried = np.cumsum(block, axis=1) * heap.total - reached * heap.sizes[start:stop, None]
+        sums[start:stop] = abs(carried).sum(axis=1)
+    return sums, max(1, len(walk) - 1)
+
+
+def _by_level(heap: Heap, tree: Taxonomy) -> tuple[Numbers, int]:
+    """Level by level, from the leaves up: values that are one at that level are counted together."""
+    nodes, sums = len(tree.labels), heap.sizes * 0
+    for level in tree.levels[:-1].astype(np.int64):
+        pair, where = np.unique(heap.owner * nodes + level[heap.place], return_inverse=True)
+        count = np.zeros(len(pair), dtype=heap.count.dtype)
+        target = np.zeros(nodes, dtype=heap.count.dtype)
+        np.add.at(count, where, heap.count)
+        np.add.at(target, level, heap.target)
+        owner, place = np.divmod(pair, nodes)
+        sums = sums + _surplus(Heap(owner, place, count, heap.sizes, target, heap.total))
+    return sums, max(1, len(tree.levels) - 1)

@@ -1,0 +1,1 @@
+"""Compiled loops over releases of a chain."""

@@ -1,0 +1,215 @@
+"""Questions to a board: is there a breach, what is the worst attack on every value, what are all breaches?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.freeform.inference import (
+    Board,
+    Inference,
+    Ints,
+    Marks,
+    Small,
+    breaking,
+    marks_of,
+    thresholds,
+)
+from sfumato.core.taxonomy import ROOT
+
+Chosen = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+
+def breach(board: Board, threat: Fraction, *, extended: bool = True) -> Inference | None:
+    """Some breach, if there is any."""
+    for j in range(len(board.guards)):
+        wanted = board.targets(j, extended=extended)
+        aims = breaking(board.guards[j], wanted, threat, sparse=extended)
+        found = _first(board, j, aims, threat, _levels(board, j))
+        if found is not None:
+            return found
+    return None
+
+
+def breach_of_step(board: Board, threat: Fraction, column: int, node: int) -> Inference | None:
+    """Some breach that a step created: `node` of `column` became its children, the rest is as before.
+
+    Supports of values that were there already are what they were, so a new breach observes or infers a
+    child. Observed, it is among the rows below the node; the other columns may be taken to be critical.
+    """
+    guard = board.guards[column]
+    children = np.zeros(len(guard.seen), dtype=bool)
+    children[guard.taxonomy.children(node)] = True
+    children &= board.observable(column) | board.targets(column)
+    aims = breaking(guard, children & ~guard.seen, threat, sparse=False)
+    if node != ROOT and not guard.seen[node]:
+        aims = aims[[guard.sensitivity[a] > guard.sensitivity[node] for a in aims.tolist()]]
+    found = _first(board, column, aims, threat, _levels(board, column))
+    if found is not None:
+        return found
+    observed = children & guard.seen
+    rows = np.flatnonzero(observed[board.nodes[column]])
+    if not len(rows):
+        return None
+    first = (column, observed)
+    for j in range(len(board.guards)):
+        if j == column:
+            continue
+        aims = breaking(board.guards[j], board.targets(j), threat, sparse=True)
+        levels = [first, *(level for level in _levels(board, j) if level[0] != column)]
+        found = _first(board, j, aims, threat, levels, rows=rows, whole=False)
+        if found is not None:
+            return found
+    return None
+
+
+def worst(board: Board, *, extended: bool = True) -> list[Inference]:
+    """The attack with the largest threat on every target; among equals the one most people match.
+
+    Targets that are not sensitive at all are left out. The order is that of columns and nodes.
+    """
+    found = []
+    for j, guard in enumerate(board.guards):
+        wanted = board.targets(j, extended=extended)
+        aims = np.array([v for v in np.flatnonzero(wanted) if guard.sensitivity[v]], dtype=np.int32)
+        if len(aims):
+            found += _sweep(board, j, aims, Fraction(0), _levels(board, j), mode=1)
+    return found
+
+
+def breaches(board: Board, threat: Fraction, *, extended: bool = True, limit: int) -> Iterator[Inference]:
+    """Every breach, the most general first: by columns used, then by the depth of their nodes.
+
+    Of two breaches, one of which observes and infers more general values than the other, it comes first.
+    Those that use the same columns are found together, `limit` at most; further ones are left out.
+    """
+    columns = len(board.guards)
+    aims = [
+        breaking(guard, board.targets(j, extended=extended), threat, sparse=False)
+        for j, guard in enumerate(board.guards)
+    ]
+    for used in range(columns):
+        for j in range(columns):
+            others = [i for i in range(columns) if i != j and len(board.guards[i].seen) > 1]
+            for some in combinations(others, used) if len(aims[j]) else ():
+                levels = [(i, _without_root(board.observable(i))) for i in some]
+                found = _sweep(board, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not some)
+                yield from sorted(found, key=lambda one: (_depth(board, one), one))
+
+
+def _depth(board: Board, one: Inference) -> int:
+    depths = [int(g.taxonomy.depth[v]) for g, v in zip(board.guards, one.given, strict=True)]
+    return sum(depths) + int(board.guards[one.target].taxonomy.depth[one.node])
+
+
+def _without_root(chosen: Chosen) -> Chosen:
+    chosen = chosen.copy()
+    chosen[ROOT] = False
+    return chosen
+
+
+def _levels(board: Board, target: int) -> list[tuple[int, Chosen]]:
+    """The other columns with their critical values; those that multiply rows come last."""
+    levels = []
+    for i in range(len(board.guards)):
+        chosen = board.critical(i)
+        if i != target and chosen[ROOT + 1 :].any():
+            doubles = int(chosen[board.occurring(i)].sum() < chosen.sum())
+            levels.append(((doubles, -int(chosen.sum()), i), (i, chosen)))
+    return [level for _, level in sorted(levels, key=lambda pair: pair[0])]
+
+
+def _first(
+    board: Board,
+    target: int,
+    aims: Small,
+    threat: Fraction,
+    levels: Sequence[tuple[int, Chosen]],
+    *,
+    rows: Rows | None = None,
+    whole: bool = True,
+) -> Inference | None:
+    if not len(aims):
+        return None
+    found = _sweep(board, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
+    return found[0] if found else None
+
+
+def _sweep(
+    board: Board,
+    target: int,
+    aims: Small,
+    threat: Fraction,
+    levels: Sequence[tuple[int, Chosen]],
+    *,
+    mode: int,
+    rows: Rows | None = None,
+    whole: bool = True,
+    capacity: int = 1,
+) -> list[Inference]:
+    """Run the kernel, and read what it found."""
+    from sfumato.kernels.freeform import slices  # noqa: PLC0415  # compiles
+
+    counts = board.counts if rows is None else board.counts[rows]
+    if not len(counts):
+        return []
+    marks = [marks_of(board, i, chosen, rows) for i, chosen in levels]
+    chosen = np.zeros(len(board.guards[target].seen), dtype=bool)
+    chosen[aims] = True
+    bins = marks_of(board, target, chosen, rows)
+    above, below = thresholds(board.guards[target], aims.tolist(), threat, int(board.counts.sum()))
+    flat = _flattened(marks)
+    room = min(capacity, 1 << 16)
+    while True:
+        count, _, held_bin, held, total, mark = slices.sweep(
+            _stacked(marks, len(counts)), counts, *flat, bins.code, bins.start, bins.chain,
+            above, below, mode, whole, room,
+        )  # fmt: skip
+        if mode != slices.EVERY or count <= room or room >= capacity:
+            break
+        room = min(capacity, room * 8)
+    node_of = np.concatenate([m.node for m in marks]) if marks else np.zeros(0, np.int32)
+    found = []
+    for i in np.flatnonzero(held_bin >= 0).tolist():
+        node = int(aims[held_bin[i]])
+        given = [ROOT] * len(board.guards)
+        for (column, _), m in zip(levels, mark[i].tolist(), strict=True):
+            given[column] = ROOT if m < 0 else int(node_of[m])
+        s = board.guards[target].sensitivity[node]
+        found.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
+    return found
+
+
+def _stacked(marks: Sequence[Marks], rows: int) -> Small:
+    return np.stack([m.code for m in marks]) if marks else np.zeros((0, rows), np.int32)
+
+
+def _flattened(marks: Sequence[Marks]) -> tuple[Ints, Ints, Small, Small, Small]:
+    """All levels in one set of arrays: codes and marks are numbered on from level to level."""
+    level_start, chain_start = [0], []
+    codes, links, numbers = 0, 0, 0
+    chain, low, high = [], [], []
+    for m in marks:
+        width = len(m.start) - 1
+        # One entry more per level: the end of its last code's chain.
+        chain_start.append(m.start + links)
+        chain.append(m.chain + numbers)
+        low.append(m.low)
+        high.append(m.high)
+        codes, links, numbers = codes + width + 1, links + len(m.chain), numbers + len(m.node)
+        level_start.append(codes)
+    if not marks:
+        nothing = np.zeros(0, np.int32)
+        return np.zeros(1, np.int64), np.zeros(1, np.int64), nothing, nothing, nothing
+    return (
+        np.array(level_start, np.int64),
+        np.concatenate(chain_start).astype(np.int64),
+        np.concatenate(chain).astype(np.int32),
+        np.concatenate(low).astype(np.int32),
+        np.concatenate(high).astype(np.int32),
+    )

@@ -1,0 +1,359 @@
+"""Cutting segments of rows at medians and along trees: compiled loops for recursive partitioning.
+
+PackedRows carry their codes packed in 64-bit words and are moved themselves, so that every segment is a
+contiguous range of `key` (words by rows) and `tag` (row number above 32 bits of weight).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.kernels.rows.layout import HEAVY, Ints, Layout, Longs, PackedRows, Truths
+
+BLOCK = 256
+"""Rows looked at between two chances to stop early."""
+
+
+@njit(cache=True)
+def cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
+    """The lowest node of column j above the leaves low .. high, and its depth."""
+    depth = layout.height[j]
+    while True:
+        at = layout.above[j] + depth * layout.leaves[j]
+        if layout.ancestor[at + low] == layout.ancestor[at + high]:
+            node = layout.ancestor[at + low]
+            while depth > 0 and layout.ancestor[at - layout.leaves[j] + low] == node:
+                depth -= 1
+                at -= layout.leaves[j]
+            return node, depth
+        depth -= 1
+
+
+@njit(cache=True)
+def covers(layout: Layout, low: Ints, high: Ints) -> None:
+    """Widen the ranges of the unordered columns to the lowest node that covers them, in place."""
+    for j in range(low.shape[1]):
+        if not layout.ordered[j]:
+            for s in range(len(low)):
+                node, _ = cover(layout, j, low[s, j], high[s, j])
+                low[s, j] = layout.low[layout.base[j] + node]
+                high[s, j] = layout.high[layout.base[j] + node] - 1
+
+
+@njit(cache=True)
+def segment_of(tag: Longs, first: Longs, last: Longs) -> Ints:
+    """The segment of every row, by row number."""
+    found = np.full(len(tag), -1, np.int32)
+    for s in range(len(first)):
+        for p in range(first[s], last[s]):
+            found[tag[p] >> 32] = s
+    return found
+
+
+@njit(cache=True)
+def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: Ints) -> None:
+    """Tighten the bounds of a segment to the codes that occur."""
+    for j in range(len(low)):
+        if low[j] == high[j]:
+            continue
+        shift = layout.shift[j]
+        field = layout.mask[j] << shift
+        floor, ceiling = np.int64(low[j]) << shift, np.int64(high[j]) << shift
+        least, most = ceiling, floor
+        line = key[layout.word[j], first:last]
+        begin = 0
+        while begin < len(line) and (least != floor or most != ceiling):
+            block = line[begin : begin + BLOCK]
+            for i in range(len(block)):
+                code = block[i] & field
+                least = min(least, code)
+                most = max(most, code)
+            begin += BLOCK
+        low[j], high[j] = least >> shift, most >> shift
+
+
+@njit(cache=True)
+def _widest(layout: Layout, low: Ints, high: Ints, tried: Truths) -> int:
+    """The column, of those not tried, with the widest span; -1 if every one is a single value."""
+    best, widest = -1, 0.0
+    for j in range(len(low)):
+        if low[j] == high[j] or tried[j]:
+            continue
+        span = np.int64(high[j] - low[j])
+        if not layout.ordered[j]:
+            node, _ = cover(layout, j, low[j], high[j])
+            span = np.int64(layout.high[layout.base[j] + node] - layout.low[layout.base[j] + node]) - 1
+        width = (span * layout.scale_by[j]) / layout.scale_to[j]
+        if best < 0 or width > widest:
+            best, widest = j, width
+    return best
+
+
+@njit(cache=True)
+def _median(
+    layout: Layout, j: int, rows: PackedRows, first: int, last: int, low: int, high: int, total: int
+) -> tuple[int, int, int]:
+    """The weighted median code of a segment, and the weight before it and up to it.
+
+    Weights are added up in as many buckets as there are rows, then within the bucket of the median.
+    """
+    line, tag = rows.key[layout.word[j], first:last], rows.tag[first:last]
+    shift, mask = layout.shift[j], layout.mask[j]
+    room = max(64, 2 * len(line))
+    before = np.int64(0)
+    least, width = np.int64(low), np.int64(high) - low + 1
+    while True:
+        step = 0
+        while (width - 1) >> step >= room:
+            step += 1
+        buckets = rows.tally[: ((width - 1) >> step) + 1]
+        buckets[:] = 0
+        for i in range(len(line)):
+            code = ((line[i] >> shift) & mask) - least
+            if 0 <= code < width:
+                buckets[code >> step] += tag[i] & HEAVY
+        b = 0
+        while 2 * (before + buckets[b]) < total:
+            before += buckets[b]
+            b += 1
+        if step == 0:
+            return int(least + b), int(before), int(before + buckets[b])
+        least += b << step
+        width = min(np.int64(1) << step, high - least + 1)
+
+
+@njit(cache=True)
+def _balance(
+    layout: Layout, j: int, rows: PackedRows, first: int, last: int, median: int, left: int, total: int
+) -> tuple[int, int]:
+    """How many of the rows at the median go left so that the two sides differ least, and the weight left.
+
+    PackedRows with equal keys stand side by side and stay together.
+    """
+    key, shift, mask = rows.key, layout.shift[j], layout.mask[j]
+    taken, best_taken, best_left = 0, 0, left
+    previous = -1
+    for p in range(first, last):
+        if (key[layout.word[j], p] >> shift) & mask != median:
+            continue
+        same = previous >= 0
+        if same:
+            for w in range(len(key)):
+                same = same and key[w, p] == key[w, previous]
+        if not same and min(left, total - left) >= min(best_left, total - best_left):
+            best_taken, best_left = taken, left
+        left += rows.tag[p] & HEAVY
+        taken += 1
+        previous = p
+    if min(left, total - left) >= min(best_left, total - best_left):
+        best_taken, best_left = taken, left
+    return best_taken, best_left
+
+
+@njit(cache=True)
+def _part_in_two(
+    layout: Layout, j: int, rows: PackedRows, first: int, last: int, value: int, take: int
+) -> int:
+    """Move the rows below a value, and the first few of those at it, to the left; order is kept.
+
+    Returns where the right side starts.
+    """
+    key, tag = rows.key[:, first:last], rows.tag[first:last]
+    spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
+    line = key[layout.word[j]]
+    field, border = layout.mask[j] << layout.shift[j], np.int64(value) << layout.shift[j]
+    left, right = np.uint64(0), np.uint64(0)
+    for i in range(len(tag)):
+        code = line[i] & field
+        goes = code < border
+        if take > 0 and code == border:
+            goes = True
+            take -= 1
+        for w in range(len(key)):
+            spare_key[w, right] = key[w, left] = key[w, i]
+        spare_tag[right] = tag[left] = tag[i]
+        left += np.uint64(goes)
+        right += np.uint64(not goes)
+    for w in range(len(key)):
+        key[w, left:] = spare_key[w, :right]
+    tag[left:] = spare_tag[:right]
+    return first + int(left)
+
+
+@njit(cache=True)
+def _part_by_child(
+    layout: Layout,
+    j: int,
+    rows: PackedRows,
+    first: int,
+    last: int,
+    low: int,
+    high: int,
+    least: int,
+    starts: Longs,
+    weights: Longs,
+) -> int:
+    """Group the rows by the child of their lowest common node; the number of groups, 0 if one is too light.
+
+    Writes where each group starts and what it weighs.
+    """
+    _, depth = cover(layout, j, low, high)
+    begin = layout.above[j] + (depth + 1) * layout.leaves[j]
+    child = layout.ancestor[begin : begin + layout.leaves[j]]
+    shift, mask = layout.shift[j], layout.mask[j]
+    key, tag = rows.key[:, first:last], rows.tag[first:last]
+    line = key[layout.word[j]]
+    groups = 0
+    for i in range(len(tag)):
+        node = child[(line[i] >> shift) & mask]
+        g = rows.slot[node]
+        if g < 0:
+            g = rows.slot[node] = groups
+            rows.sizes[g], weights[g], rows.tally[g] = 0, 0, node
+            groups += 1
+        weights[g] += tag[i] & HEAVY
+    heavy = True
+    for g in range(groups):
+        heavy = heavy and weights[g] >= least
+    if heavy:
+        for i in range(len(tag)):
+            rows.sizes[rows.slot[child[(line[i] >> shift) & mask]]] += 1
+        running = np.int64(0)
+        for g in range(groups):
+            starts[g] = first + running
+            running += rows.sizes[g]
+            rows.sizes[g] = running - rows.sizes[g]
+        spare_key, spare_tag = rows.spare[:-1], rows.spare[-1]
+        for i in range(len(tag)):
+            g = rows.slot[child[(line[i] >> shift) & mask]]
+            place = rows.sizes[g]
+            for w in range(len(key)):
+                spare_key[w, place] = key[w, i]
+            spare_tag[place] = tag[i]
+            rows.sizes[g] += 1
+        key[:] = spare_key[:, : len(tag)]
+        tag[:] = spare_tag[: len(tag)]
+    for g in range(groups):
+        rows.slot[rows.tally[g]] = -1
+    return groups if heavy else 0
+
+
+@njit(cache=True)
+def _split(
+    layout: Layout,
+    rows: PackedRows,
+    segment: tuple[int, int, int],
+    low: Ints,
+    high: Ints,
+    tried: Truths,
+    rule: tuple[int, bool],
+    starts: Longs,
+    weights: Longs,
+) -> int:
+    """Split a segment (first, last, weight) in the widest column that allows it; the number of parts.
+
+    `rule` is the least weight of a part, and whether rows at the median may go either way. Columns used or
+    given up are marked in `tried`.
+    """
+    first, last, total = segment
+    least, relaxed = rule
+    while total >= 2 * least:
+        j = _widest(layout, low, high, tried)
+        if j < 0:
+            break
+        tried[j] = True
+        if not layout.ordered[j]:
+            groups = _part_by_child(layout, j, rows, first, last, low[j], high[j], least, starts, weights)
+            if groups > 0:
+                return groups
+            continue
+        median, before, upto = _median(layout, j, rows, first, last, low[j], high[j], total)
+        value, take, left = median + 1, 0, upto
+        if relaxed:
+            value = median
+            take, left = _balance(layout, j, rows, first, last, median, before, total)
+        elif min(before, total - before) > min(upto, total - upto):
+            value, left = median, before
+        if min(left, total - left) >= least:
+            starts[0], starts[1] = first, _part_in_two(layout, j, rows, first, last, value, take)
+            weights[0], weights[1] = left, total - left
+            return 2
+    starts[0], weights[0] = first, total
+    return 1
+
+
+@njit(cache=True)
+def propose(
+    layout: Layout,
+    rows: PackedRows,
+    first: Longs,
+    last: Longs,
+    weight: Longs,
+    low: Ints,
+    high: Ints,
+    tried: Truths,
+    fresh: Truths,
+    rule: tuple[int, bool],
+) -> tuple[Longs, Longs, Longs]:
+    """For each segment the first admissible split of its widest columns, carried out on the rows.
+
+    Tightens the bounds `low`, `high` of fresh segments. Returns how many parts each segment has (1 if no
+    column has a split whose parts are heavy enough), and where each part starts and what it weighs.
+    """
+    parts = np.ones(len(first), np.int64)
+    starts, weights = np.empty(len(rows.tag) + 1, np.int64), np.empty(len(rows.tag) + 1, np.int64)
+    used = 0
+    for s in range(len(first)):
+        if fresh[s]:
+            _bounds(layout, rows.key, first[s], last[s], low[s], high[s])
+        segment = (first[s], last[s], weight[s])
+        parts[s] = _split(
+            layout, rows, segment, low[s], high[s], tried[s], rule, starts[used:], weights[used:]
+        )
+        used += parts[s]
+    return parts, starts[:used].copy(), weights[:used].copy()
+
+
+@njit(cache=True)
+def divide(
+    layout: Layout, rows: PackedRows, weight: int, low: Ints, high: Ints, rule: tuple[int, bool]
+) -> tuple[Longs, Ints, Ints]:
+    """Split all rows, and all parts, as long as any split is admissible.
+
+    Returns where each final segment starts, in order, and its bounds.
+    """
+    columns = len(low)
+    room = weight // rule[0] + 1
+    done_first = np.empty(room, np.int64)
+    done_low, done_high = np.empty((room, columns), np.int32), np.empty((room, columns), np.int32)
+    depth, done = 1, 0
+    stack = np.empty((64, 3), np.int64)
+    stack_low, stack_high = np.empty((64, columns), np.int32), np.empty((64, columns), np.int32)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, len(rows.tag), weight
+    stack_low[0], stack_high[0] = low, high
+    tried = np.zeros(columns, np.bool_)
+    most = max(room, len(rows.slot)) + 1
+    starts, weights = np.empty(most, np.int64), np.empty(most, np.int64)
+    while depth > 0:
+        depth -= 1
+        first, last, total = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        here_low, here_high = done_low[done], done_high[done]
+        here_low[:], here_high[:] = stack_low[depth], stack_high[depth]
+        _bounds(layout, rows.key, first, last, here_low, here_high)
+        tried[:] = False
+        parts = _split(layout, rows, (first, last, total), here_low, here_high, tried, rule, starts, weights)
+        if parts == 1:
+            done_first[done] = first
+            done += 1
+            continue
+        while depth + parts > len(stack):
+            stack = np.concatenate((stack, np.empty_like(stack)))
+            stack_low = np.concatenate((stack_low, np.empty_like(stack_low)))
+            stack_high = np.concatenate((stack_high, np.empty_like(stack_high)))
+        for q in range(parts - 1, -1, -1):
+            stack[depth, 0], stack[depth, 2] = starts[q], weights[q]
+            stack[depth, 1] = last if q == parts - 1 else starts[q + 1]
+            stack_low[depth], stack_high[depth] = here_low, here_high
+            depth += 1
+    return done_first[:done].copy(), done_low[:done].copy(), done_high[:done].copy()

@@ -1,0 +1,205 @@
+"""Edges: what every column set that splits the rows apart must meet, and where they come from.
+
+The rows are split apart by a column set once at least `t` of them lie in clusters of fewer than k rows.
+A column set that falls short is contained in a maximal one that does; whoever succeeds must have a column
+outside it. Those complements are the edges.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.kernels.sets.bitsets import Words, below, holds, put
+from sfumato.kernels.sets.partitions import DROPPED, Ints, refine
+
+Longs = NDArray[np.int64]
+
+_NONE = np.uint64(0)
+# Registers: depth, phase, edges, results, depth whose partition is ready, column sampled next, checks made.
+DEPTH, PHASE, EDGES, RESULTS, READY, SAMPLED, CHECKS = range(7)
+REGISTERS = 7
+
+
+class Goal(NamedTuple):
+    """What to look for: columns of codes, the floor k, rows that must leave, the largest set."""
+
+    codes: Ints
+    k: int
+    t: int
+    max_size: int
+
+
+class Stack(NamedTuple):
+    """One partition per depth of the path, one above the other, and scratch space for refining them."""
+
+    rows: Ints
+    bounds: Ints
+    at: Longs
+    b_at: Longs
+    clusters: Longs
+    kept: Longs
+    tally: Ints
+    local: Ints
+
+
+class EdgeTree(NamedTuple):
+    """Edges as column sets; per column the edges it is in; per depth what is unhit, hit once, and open."""
+
+    registers: Longs
+    random: Words
+    edges: Words
+    hits: Words
+    unhit: Words
+    once: Words
+    candidates: Words
+    todo: Words
+    path: Ints
+    results: Words
+
+
+@njit(cache=True)
+def _draw(random: Words, bound: int) -> int:
+    x = random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    random[0] = x
+    return int((x >> np.uint64(11)) % np.uint64(bound))
+
+
+@njit(cache=True)
+def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
+    """Refine the partition at `depth` by a column into the one above; why it stopped."""
+    top = stack.at[depth] + stack.kept[depth]
+    b_top = stack.b_at[depth] + stack.clusters[depth] + 1
+    target = depth + 1
+    stack.at[target] = top
+    stack.b_at[target] = b_top
+    made, kept, why = refine(
+        stack.rows,
+        stack.at[depth],
+        stack.bounds,
+        stack.b_at[depth],
+        stack.clusters[depth],
+        goal.codes[column],
+        goal.k,
+        drop,
+        keep,
+        stack.tally,
+        stack.local,
+        stack.rows,
+        top,
+        stack.bounds,
+        b_top,
+    )
+    stack.clusters[target] = made
+    stack.kept[target] = kept
+    return why
+
+
+@njit(cache=True)
+def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, draws: int) -> int:
+    """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
+
+    New edges go to `first` and after; of these only the smallest by inclusion stay.
+    """
+    at, b_at = stack.at[depth], stack.b_at[depth]
+    found = first
+    columns = goal.codes.shape[0]
+    edge = np.zeros(tree.edges.shape[1], np.uint64)
+    for _ in range(draws):
+        place = _draw(tree.random, stack.kept[depth])
+        low, high = 0, stack.clusters[depth]
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if stack.bounds[b_at + middle] <= place:
+                low = middle
+            else:
+                high = middle
+        start = stack.bounds[b_at + low]
+        length = stack.bounds[b_at + low + 1] - start
+        stride = 1 + _draw(tree.random, (length - 1) // (goal.k - 1))
+        begin = at + start + _draw(tree.random, length - stride * (goal.k - 1))
+        edge[:] = _NONE
+        row = stack.rows[begin]
+        for column in range(columns):
+            code = goal.codes[column, row]
+            same = code >= 0
+            for i in range(1, goal.k):
+                if not same:
+                    break
+                same = goal.codes[column, stack.rows[begin + i * stride]] == code
+            if not same:
+                put(edge, column)
+        fresh = True
+        i = first
+        while i < found:
+            if below(tree.edges[i], edge):
+                fresh = False
+                break
+            if below(edge, tree.edges[i]):
+                found -= 1
+                tree.edges[i] = tree.edges[found]
+            else:
+                i += 1
+        if fresh:
+            tree.edges[found] = edge
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def complement(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, turn: int) -> int:
+    """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
+
+    Columns are tried in turn, beginning with number `turn`.
+    """
+    columns = goal.codes.shape[0]
+    rows = goal.codes.shape[1]
+    edge = tree.edges[first]
+    edge[:] = _NONE
+    here = depth
+    spare = depth + 1
+    for i in range(columns):
+        column = (turn + i) % columns
+        taken = False
+        for j in range(1, depth + 1):
+            taken |= tree.path[j] == column
+        if taken:
+            continue
+        left = goal.t - (rows - stack.kept[here])
+        why = step(goal, stack, here, column, left, rows + 1)
+        if why == DROPPED:
+            put(edge, column)
+        elif here == depth:
+            here, spare = depth + 1, depth + 2
+        elif stack.kept[spare] < stack.kept[here] or stack.clusters[spare] > stack.clusters[here]:
+            _overwrite(stack, spare, here)
+    return first + 1
+
+
+@njit(cache=True)
+def _overwrite(stack: Stack, source: int, target: int) -> None:
+    """Put one partition of the stack in the place of the one below it."""
+    for i in range(stack.kept[source]):
+        stack.rows[stack.at[target] + i] = stack.rows[stack.at[source] + i]
+    for i in range(stack.clusters[source] + 1):
+        stack.bounds[stack.b_at[target] + i] = stack.bounds[stack.b_at[source] + i]
+    stack.kept[target] = stack.kept[source]
+    stack.clusters[target] = stack.clusters[source]
+
+
+@njit(cache=True)
+def register(tree: EdgeTree, depth: int, first: int, last: int) -> None:
+    """Make edges known that no column of the path hits."""
+    for e in range(first, last):
+        for column in range(tree.hits.shape[0]):
+            if holds(tree.edges[e], column):
+                put(tree.hits[column], e)
+        for d in range(depth + 1):
+            put(tree.unhit[d], e)
+    tree.registers[EDGES] = last

@@ -1,0 +1,197 @@
+"""Subsets of small sets and what they are contained in: traces, sums over supersets, closed subsets.
+
+A *trace* is the part of a set that a reference row holds, as a bit mask. A subset S of the set is contained
+in the reference row exactly if S is contained in the trace. Reference rows come in groups (`group`,
+ascending); a group contains S if one of its rows does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class SetArrays(NamedTuple):
+    """Several sets and their subsets.
+
+    `counts[begin[i] + S]` groups contain the subset S of set i, which costs `price[begin[i] + S]` to choose;
+    `options[first[i]:first[i+1]]` are the closed ones. Entries `entry[i] .. entry[i+1]-1` of `mask`, `owner`
+    and `weight` are the set's alternatives. Equal sets have the same number in `same`.
+    """
+
+    trace: Ints
+    group: Ints
+    bits: Longs
+    begin: Longs
+    counts: Longs
+    price: Longs
+    entry: Longs
+    mask: Ints
+    owner: Ints
+    weight: Ints
+    options: Ints
+    first: Longs
+    same: Ints
+
+
+@njit(cache=True, nogil=True)
+def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count: int) -> Ints:
+    """The trace of every set in every reference row.
+
+    Set i holds the terms `term[start[i]:start[i+1]]`, each with the bit `atom`; term t is held by the
+    reference rows `rows[first[t]:first[t+1]]`, a negative t by none. Where several terms share a bit, a trace
+    has it if the row holds all of them.
+    """
+    sets = len(start) - 1
+    found = np.zeros((sets, count), np.int32)
+    seen = np.zeros(count, np.int32)
+    for i in range(sets):
+        bits = 0
+        for e in range(start[i], start[i + 1]):
+            bits = max(bits, atom[e] + 1)
+        for bit in range(bits):
+            wanted = 0
+            seen[:] = 0
+            for e in range(start[i], start[i + 1]):
+                if atom[e] == bit:
+                    wanted += 1
+                    if term[e] >= 0:
+                        for p in range(first[term[e]], first[term[e] + 1]):
+                            seen[rows[p]] += 1
+            for r in range(count):
+                if seen[r] == wanted:
+                    found[i, r] |= 1 << bit
+    return found
+
+
+@njit(cache=True, nogil=True)
+def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Ints]:
+    """Weighted masks per set such that the weights over masks that contain S add up to 1 for every group
+    that contains S, else to 0: one mask where a group has one row, else inclusion and exclusion.
+
+    Returned are `start`, `mask`, `owner` (the group) and `weight`.
+    """
+    sets, rows = trace.shape
+    start = np.zeros(sets + 1, np.int64)
+    size = max(16, sets * rows)
+    mask, owner, weight = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    many, times = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    used = 0
+    for i in range(sets):
+        r = 0
+        while r < rows:
+            stop = r + 1
+            while stop < rows and group[stop] == group[r]:
+                stop += 1
+            held = 0
+            for q in range(r, stop):
+                new = trace[i, q]
+                if _idle(trace[i], r, stop, q):
+                    continue
+                if 2 * held + 1 >= len(many):
+                    many, times = _doubled(_doubled(many)), _doubled(_doubled(times))
+                now = held
+                for a in range(now):
+                    if times[a] != 0:
+                        held = _add(many, times, held, many[a] & new, -times[a])
+                held = _add(many, times, held, new, 1)
+            for a in range(held):
+                if times[a] != 0:
+                    if used == len(mask):
+                        mask, owner, weight = _doubled(mask), _doubled(owner), _doubled(weight)
+                    mask[used], owner[used], weight[used] = many[a], group[r], times[a]
+                    used += 1
+            r = stop
+        start[i + 1] = used
+    return start, mask[:used].copy(), owner[:used].copy(), weight[:used].copy()
+
+
+@njit(cache=True, nogil=True)
+def _idle(trace: Ints, low: int, high: int, q: int) -> bool:
+    """Whether another row of the group holds all that row q holds."""
+    mine = trace[q]
+    for p in range(low, high):  # noqa: SIM110
+        if p != q and mine & ~trace[p] == 0 and (trace[p] != mine or p < q):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _add(many: Ints, times: Ints, held: int, mask: int, weight: int) -> int:
+    for a in range(held):
+        if many[a] == mask:
+            times[a] += weight
+            return held
+    many[held], times[held] = mask, weight
+    return held + 1
+
+
+@njit(cache=True, nogil=True)
+def _doubled(array: Ints) -> Ints:
+    larger = np.empty(2 * len(array), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def sums_over_supersets(mask: Ints, owner: Ints, weight: Ints, value: Floats, bits: int, out: Floats) -> None:
+    """For every subset S: the sum of `value` over the groups that contain S."""
+    size = 1 << bits
+    out[:size] = 0.0
+    for e in range(len(mask)):
+        out[mask[e]] += weight[e] * value[owner[e]]
+    for b in range(bits):
+        bit = 1 << b
+        for s in range(size):
+            if s & bit == 0:
+                out[s] += out[s | bit]
+
+
+@njit(cache=True, nogil=True)
+def containing(mask: Ints, weight: Ints, bits: int) -> Longs:
+    """For every subset S: how many groups contain it."""
+    size = 1 << bits
+    out = np.zeros(size, np.int64)
+    for e in range(len(mask)):
+        out[mask[e]] += weight[e]
+    for b in range(bits):
+        bit = 1 << b
+        for s in range(size):
+            if s & bit == 0:
+                out[s] += out[s | bit]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def closed(counts: Longs, bits: int) -> Ints:
+    """The subsets to which nothing can be added without losing a group, fullest numbers first."""
+    size = 1 << bits
+    found = np.empty(size, np.int32)
+    used = 0
+    for s in range(size - 1, -1, -1):
+        loses = True
+        for b in range(bits):
+            if s & (1 << b) == 0 and counts[s | (1 << b)] == counts[s]:
+                loses = False
+                break
+        if loses:
+            found[used] = s
+            used += 1
+    return found[:used].copy()
+
+
+@njit(cache=True, nogil=True)
+def add_share(trace: Ints, group: Ints, subset: int, share: float, total: Floats) -> None:
+    """Add `share` to the groups that contain the subset."""
+    last = -1
+    for r in range(len(trace)):
+        if trace[r] & subset == subset and group[r] != last:
+            last = group[r]
+            total[last] += share

@@ -1,0 +1,280 @@
+"""What goes together: the table role x promise x search, with the reason for every no.
+
+Rows of the table are data (`TOLD_BY`, the abilities of the searches) or small functions (`ROWS`). A promise
+adds its own: `roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default all)
+and `objections(policy)`, sentences about whatever else it cannot go with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato import promises
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Missing, Role
+from sfumato.core.problem import Place, Problem, did_you_mean, short
+from sfumato.core.promise import ClassPromise, TablePromise, reads_of
+from sfumato.policy import searches
+from sfumato.policy.recipients import recipient_objections
+from sfumato.policy.searches import LOSSES, Ability
+from sfumato.promises.quasi_sensitive.set_columns import set_objections
+from sfumato.promises.registry import ColumnOptions
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy, ProtectRule
+
+Promise = ClassPromise | TablePromise
+
+TOLD_BY: Mapping[Role, str] = {Role.FREE: "freeform", Role.QUASI_SENSITIVE: "quasi-sensitive"}
+"""Roles that mean nothing without their promise."""
+
+
+def roles() -> tuple[Role, ...]:
+    """The roles that this version knows what to do with."""
+    return tuple(role for role in Role if TOLD_BY.get(role) is None or TOLD_BY[role] in promises.known())
+
+
+def options_of(role: Role) -> type[ColumnOptions] | None:
+    """What may be said of a column of this role beyond its taxonomy."""
+    return promises.column_options(TOLD_BY[role]) if role in TOLD_BY else None
+
+
+def refusals(policy: Policy) -> list[str]:
+    """Every reason why this policy cannot be followed, in words."""
+    return [problem.located({}) for problem in objections(policy)]
+
+
+def objections(policy: Policy) -> list[Problem]:
+    """The same with places, for messages that name the line."""
+    return [problem for row in ROWS for problem in row(policy)]
+
+
+def _some_promise(policy: Policy) -> Iterator[Problem]:
+    if not policy.promises.members:
+        yield Problem(("promises",), "no promise is made, so nothing would be protected")
+
+
+def _some_key(policy: Policy) -> Iterator[Problem]:
+    if policy.promises.members and not any(rule.role.is_key for rule in policy.columns.values()):
+        yield Problem(
+            ("columns",),
+            "no column is a quasi-identifier, so there are no classes to make a promise about.",
+            "Give the columns that others may know the role quasi.",
+        )
+
+
+def _protected_columns(policy: Policy) -> Iterator[Problem]:
+    for place, promise in _placed(policy):
+        fit: tuple[Role, ...] = getattr(promise, "roles", (Role.SENSITIVE,))
+        for name in promise.sensitive:
+            rule = policy.rule_of(name)
+            if rule is None:
+                near = did_you_mean(name, list(policy.columns))
+                yield Problem((*place, "of"), f"there is no column {short(name)}.", near)
+            elif rule.role not in fit:
+                yield Problem((*place, "of"), _UNFIT[rule.role].format(name=short(name)), _fitting(fit))
+
+
+_UNFIT: Mapping[Role, str] = {
+    Role.IDENTIFIER: "{name} is an identifier and never published, so nothing can be promised of it.",
+    Role.QUASI: "{name} is a quasi-identifier: others know it and it is generalized; it is no secret.",
+    Role.FREE: "{name} is free: part of the class key and generalized; it has a promise of its own.",
+    Role.SENSITIVE: "{name} is sensitive.",
+    Role.QUASI_SENSITIVE: "{name} is quasi-sensitive.",
+    Role.INSENSITIVE: "{name} is insensitive: published unchanged and counted nowhere.",
+}
+
+
+def _fitting(fit: tuple[Role, ...]) -> str:
+    return f"The column of this promise must be {' or '.join(fit)}."
+
+
+def _order(policy: Policy) -> Iterator[Problem]:
+    for place, promise in _placed(policy):
+        if getattr(promise, "distance", None) != "ordered":
+            continue
+        for name in promise.sensitive:
+            rule = policy.columns.get(name)
+            if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
+                yield Problem(
+                    (*place, "distance"),
+                    f"the taxonomy of {short(name)} has no order to measure a distance in.",
+                    "Add `ordered: true` to it, or use the distance equal or hierarchical.",
+                )
+
+
+def _idle_taxonomies(policy: Policy) -> Iterator[Problem]:
+    for name, rule in policy.columns.items():
+        if rule.start and (rule.role is not Role.QUASI or rule.taxonomy is None):
+            yield Problem(
+                ("columns", name, "start"),
+                "only a quasi-identifier with a taxonomy begins at a level.",
+                "Drop it, or give the column both.",
+            )
+        if rule.taxonomy is not None and rule.role in (Role.IDENTIFIER, Role.INSENSITIVE):
+            fate = "never published" if rule.role is Role.IDENTIFIER else "published unchanged"
+            yield Problem(
+                ("columns", name, "taxonomy"),
+                f"a column that is {rule.role} is {fate}; its taxonomy would not be used.",
+                "Drop the taxonomy, or make the column quasi.",
+            )
+
+
+def _search(policy: Policy) -> Iterator[Problem]:
+    return of_search(policy.protect, policy.missing)
+
+
+def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
+    """What the search itself cannot do, whatever the columns and promises are."""
+    try:
+        ability = searches.ability_of(protect.search)
+    except WrongCall as refused:
+        yield Problem(("protect", "search"), refused.message, refused.remedy)
+        return
+    if ability is None:
+        names = searches.known()
+        hint = did_you_mean(protect.search, names)
+        yield Problem(("protect", "search"), f"the searches are {', '.join(names)}.", hint)
+        return
+    if protect.loss not in LOSSES:
+        hint = did_you_mean(protect.loss, list(LOSSES))
+        yield Problem(("protect", "loss"), f"the losses are {', '.join(LOSSES)}.", hint)
+    elif protect.loss not in ability.losses:
+        remedy = f"Use {' or '.join(ability.losses)}, or search: lattice."
+        reason = ability.why_not or f"{protect.search} cannot keep it small"
+        yield Problem(("protect", "loss"), f"{protect.loss} does not work: {reason}.", remedy)
+    if protect.relaxed and not ability.relaxes:
+        yield Problem(("protect", "relaxed"), f"only Mondrian can be relaxed, not {protect.search}")
+    if protect.suppress > 0 and not ability.suppresses and missing is not Missing.SUPPRESS:
+        yield Problem(
+            ("protect", "suppress"),
+            f"{protect.search} has nothing to suppress: it never makes a class that breaks a promise.",
+            "Leave suppress out.",
+        )
+
+
+def _searchable(policy: Policy) -> Iterator[Problem]:
+    search = policy.protect.search
+    try:
+        ability = searches.ability_of(search)
+    except WrongCall:  # `of_search` says so
+        return
+    if ability is None:
+        return
+    for place, promise in _placed(policy):
+        whole, named = isinstance(promise, TablePromise), getattr(promise, "searches", None)
+        able = ability.whole_table or not whole if named is None else search in named
+        if not able:
+            reason = "it is about the recoded table as a whole" if whole else "it says so itself"
+            remedy = _use(lambda a: a.whole_table) if named is None else _listed(named)
+            yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
+        elif whole and policy.protect.suppress > 0:
+            yield Problem(
+                ("protect", "suppress"),
+                f"{promise.name} is about the recoded table as a whole, with every row in it.",
+                "Leave suppress out.",
+            )
+        elif not whole and not promise.monotone and not ability.any_promise:
+            yield Problem(
+                place,
+                f"{search} cannot keep it: it is not monotone, so a step that breaks it may be followed by"
+                " one that mends it.",
+                _use(lambda a: a.any_promise),
+            )
+
+
+def _use(fits: Callable[[Ability], bool]) -> str:
+    return _listed([name for name, ability in searches.able().items() if fits(ability)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"Use search: {' or '.join(names)}."
+
+
+def _limits(policy: Policy) -> Iterator[Problem]:
+    protect = policy.protect
+    if not 0 <= protect.suppress <= 1:
+        yield Problem(("protect", "suppress"), "must be a share from 0 to 1 (0% to 100%)")
+    if policy.missing is Missing.SUPPRESS and protect.suppress == 0:
+        yield Problem(
+            ("missing",),
+            "rows with empty cells are to be suppressed, but nothing may be suppressed.",
+            "Set protect.suppress, or use missing: own-value.",
+        )
+    for name, weight in protect.weights.items():
+        place: Place = ("protect", "weights", name)
+        rule = policy.columns.get(name)
+        if rule is None:
+            yield Problem(place, "there is no such column.", did_you_mean(name, list(policy.columns)))
+        elif not rule.role.is_key:
+            yield Problem(place, f"only key columns have a weight; this one is {rule.role}")
+        if weight <= 0:
+            yield Problem(place, "a weight must be greater than 0")
+
+
+def _person(policy: Policy) -> Iterator[Problem]:
+    if policy.person is None:
+        return
+    rule = policy.columns.get(policy.person)
+    if rule is None:
+        hint = did_you_mean(policy.person, list(policy.columns))
+        yield Problem(("person",), f"there is no column {short(policy.person)}.", hint)
+    elif rule.role is not Role.IDENTIFIER:
+        yield Problem(
+            ("person",),
+            f"the column that tells people apart must not be published, but it is {rule.role}.",
+            "Give it the role identifier.",
+        )
+
+
+def _present_roles(policy: Policy) -> Iterator[Problem]:
+    known = roles()
+    for name, rule in policy.columns.items():
+        if rule.role not in known:
+            yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
+
+
+def _told_roles(policy: Policy) -> Iterator[Problem]:
+    """A column whose role belongs to a promise is one that such a promise speaks of."""
+    spoken = {(promise.name, column) for promise in policy.promises for column in reads_of(promise)}
+    known = roles()
+    for name, rule in policy.columns.items():
+        needed, whole = TOLD_BY.get(rule.role), getattr(rule.options, "set", None) or name
+        if needed is None or rule.role not in known or (needed, whole) in spoken:
+            continue
+        yield Problem(
+            ("columns", name, "role"),
+            f"{rule.role} means nothing without the promise {needed} that speaks of this column.",
+            f"Promise {needed}, say of the column what it needs, or make the column quasi.",
+        )
+
+
+def _own_rows(policy: Policy) -> Iterator[Problem]:
+    for place, promise in _placed(policy):
+        said: Callable[[Policy], list[str]] | None = getattr(promise, "objections", None)
+        for sentence in said(policy) if said else ():
+            yield Problem(place, sentence)
+
+
+def _placed(policy: Policy) -> Iterator[tuple[Place, Promise]]:
+    for i, promise in enumerate(policy.promises):
+        yield ("promises", i, promise.name), promise
+
+
+ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
+    _present_roles,
+    _told_roles,
+    _some_promise,
+    _some_key,
+    _protected_columns,
+    _order,
+    _idle_taxonomies,
+    _search,
+    _searchable,
+    _limits,
+    _person,
+    set_objections,
+    recipient_objections,
+    _own_rows,
+]

@@ -1,0 +1,272 @@
+"""What ails a policy, seen beside the data it is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.core.knowledge import Knowledge
+from sfumato.core.microdata import Missing, Role
+from sfumato.core.problem import did_you_mean, short
+from sfumato.core.taxonomy import ANY, Taxonomy
+from sfumato.policy.column_evidence import ColumnEvidence, TableEvidence, folded, nearly_unique, texts, twins
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
+from sfumato.policy.doctor.knowledge import SetsHeld, examine_knowledge, examine_sets
+from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.recipients import Coalition
+from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
+from sfumato.policy.taxonomies.arx import as_line
+from sfumato.policy.taxonomies.rows import WrittenRows, paths
+from sfumato.policy.yaml import read
+from sfumato.show.card import several
+
+COMPARISONS = 200_000
+"""Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
+
+__all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path", "worst_first"]
+
+
+def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnosis]:
+    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
+    found = list(_hierarchies(policy))
+    for _, knowledge in _known(policy):
+        found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
+    found += _alone(policy)
+    if survey is not None:
+        found += _columns(policy, survey)
+        found += _few_people(policy, survey)
+        for name, rule in policy.columns.items():
+            if name in survey.columns:
+                for check in CHECKS:
+                    found += check(name, rule, survey.columns[name], policy, survey.rows)
+    return worst_first(found)
+
+
+def worst_first(found: Iterable[Diagnosis]) -> list[Diagnosis]:
+    """Errors, then warnings, then notes."""
+    worst = list(Severity)
+    return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+
+
+def examine_held(policy: Policy, sets: Mapping[str, SetsHeld]) -> list[Diagnosis]:
+    """What the term sets of a table, by the name that promises use, lack in the policy's knowledge."""
+    known = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
+    return [ailment for name, what in known for ailment in examine_sets(name, what, sets[name])]
+
+
+def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
+    """The columns of term sets, and the knowledge that a promise brings for each."""
+    for promise in policy.promises:
+        knowledge = getattr(promise, "knowledge", None)
+        if isinstance(knowledge, Knowledge):
+            yield promise.sensitive[0], knowledge
+
+
+def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[Diagnosis]:
+    """The same for a policy file; if it cannot be loaded, its hierarchy files are looked at alone."""
+    try:
+        return examine(Policy.load(path), survey)
+    except BadPolicy as wrong:
+        place = Path(path)
+        where = wrong.where or place.name
+        found = [Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)]
+        for name in _files_of(place):
+            found += examine_file(place.parent / name)
+        return found
+
+
+def _files_of(path: Path) -> list[str]:
+    """The hierarchy files that a policy names, as far as it can be read."""
+    try:
+        words = read(path.read_bytes()).data
+    except (BadPolicy, OSError):
+        return []
+    columns = words.get("columns") if isinstance(words, Mapping) else None
+    rules = list(columns.values()) if isinstance(columns, Mapping) else []
+    trees = [rule.get("taxonomy") for rule in rules if isinstance(rule, Mapping)]
+    names = [tree.get("file") for tree in trees if isinstance(tree, Mapping)]
+    return [name for name in dict.fromkeys(names) if isinstance(name, str)]
+
+
+def _hierarchies(policy: Policy) -> Iterator[Diagnosis]:
+    for rule in policy.columns.values():
+        if isinstance(rule.taxonomy, HierarchyFile):
+            yield from examine_hierarchy(rule.taxonomy.content, name=rule.taxonomy.name)
+
+
+def _alone(policy: Policy) -> Iterator[Diagnosis]:
+    """Versions that are safe only as long as nobody puts two of them together."""
+    if policy.recipients is not None and policy.recipients.coalition is Coalition.NONE:
+        yield Diagnosis(
+            "coalition",
+            Severity.NOTE,
+            "recipients",
+            "two recipients who put their versions together may learn more than is promised",
+            1,
+            "Say coalition: pairs or any, if they may meet.",
+        )
+
+
+def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
+    absent = [name for name in policy.columns if name not in survey.columns]
+    for name in survey.columns:
+        if name not in policy.columns:
+            hint = did_you_mean(name, absent, otherwise="Give it a role; insensitive if it is harmless.")
+            yield Diagnosis(
+                "undeclared",
+                Severity.ERROR,
+                f"column {short(name)}",
+                "the policy does not declare it",
+                1,
+                hint,
+            )
+    for name in absent:
+        hint = "Drop it from the policy, or look whether the data lost it."
+        yield Diagnosis(
+            "absent", Severity.ERROR, f"column {short(name)}", "the data does not have it", 1, hint
+        )
+
+
+def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
+    person = survey.columns.get(policy.person or "")
+    people = survey.rows if person is None else person.distinct
+    for promise in policy.promises:
+        k = getattr(promise, "k", 0)
+        if people < k:
+            yield Diagnosis(
+                "too-few",
+                Severity.ERROR,
+                "table",
+                f"it is about {people} people, fewer than k = {k}",
+                people,
+                "No recoding can mend that; collect more or ask for a smaller k.",
+            )
+
+
+def _empty_cells(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    del rows
+    if not column.missing or not rule.role.is_key:
+        return
+    gravity, remedy = {
+        Missing.OWN_VALUE: (Severity.NOTE, "They are a value of their own."),
+        Missing.SUPPRESS: (Severity.WARNING, "These rows will not be published."),
+        Missing.REFUSE: (Severity.ERROR, "The policy refuses them: say missing: own-value or suppress."),
+    }[policy.missing]
+    what = several(column.missing, "cell is empty", "cells are empty")
+    yield Diagnosis("empty-cells", gravity, f"column {short(name)}", what, column.missing, remedy)
+
+
+def _unknown_values(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    del policy, rows
+    if rule.taxonomy is None or not column.complete:
+        return
+    try:
+        rule.taxonomy.build(column.values)
+    except BadTaxonomy as wrong:
+        lacking = wrong.values
+        where = f"column {short(name)}"
+        if not lacking:
+            yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
+            return
+        cells = _cells(column, set(lacking))
+        repair = _lines_to_add(rule.taxonomy, lacking)
+        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
+        remedy = "Lines to add are proposed." if listed else "Correct the data, or widen the taxonomy."
+        what = f"{several(len(lacking), 'value')} that the taxonomy lacks, in {several(cells, 'cell')}"
+        yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
+
+
+def _never_seen(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    del policy, rows
+    if not isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree) or not column.complete:
+        return
+    seen = set(column.values)
+    unseen = [leaf for leaf in rule.taxonomy.build([]).leaf_labels if leaf not in seen]
+    if unseen:
+        what = several(
+            len(unseen), "value of the taxonomy never occurs", "values of the taxonomy never occur"
+        )
+        where = f"column {short(name)}"
+        remedy = "Fine if they may occur later; they count in the loss."
+        shown = tuple(str(leaf) for leaf in unseen)
+        yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, shown)
+
+
+def _twins(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    del policy, rows
+    if not rule.role.is_key and rule.role is not Role.SENSITIVE:
+        return
+    if pairs := twins(texts(column)):
+        yield Diagnosis(
+            "look-alikes",
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{several(len(pairs), 'value')} in spellings that look alike (case, blanks, accents)",
+            len(pairs),
+            "Write each in one way: they count as different values and split groups.",
+            tuple(text for pair in pairs for text in pair),
+        )
+
+
+def _like_an_identifier(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    del policy
+    if rule.role in (Role.IDENTIFIER, Role.QUASI_SENSITIVE) or not nearly_unique(column, rows):
+        return
+    fate = {
+        Role.INSENSITIVE: "published unchanged, it would tell nearly everybody apart",
+        Role.SENSITIVE: "published unchanged, whoever knows a value finds its person",
+    }.get(rule.role)
+    if fate is None and (rule.taxonomy is None or rule.taxonomy.spec.get("flat") is not None):
+        fate = "without a hierarchy it will become * everywhere"
+    if fate is not None:
+        yield Diagnosis(
+            "like-an-identifier",
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{column.distinct:,} different values in {rows - column.missing:,} cells: {fate}",
+            column.distinct,
+            "Make it an identifier, or a quasi-identifier with a taxonomy.",
+        )
+
+
+def _cells(column: ColumnEvidence, chosen: set[str]) -> int:
+    pairs = zip(column.values, column.counts.tolist(), strict=True)
+    return sum(count for value, count in pairs if value in chosen)
+
+
+def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000) -> tuple[str, ...]:
+    """Each value with the path of the most similar one; below the root alone where none is similar."""
+    if not isinstance(rule, HierarchyFile | WrittenRows | NestedTree):
+        return ()
+    tree = rule.build([])
+    path = dict(zip(tree.leaf_labels, paths(tree), strict=True))
+    alike = {folded(str(leaf)): str(leaf) for leaf in path}
+    compare = len(alike) * len(lacking) <= COMPARISONS
+    lines = []
+    for value in lacking[:most]:
+        near = alike.get(folded(value))
+        if near is None and compare:
+            near = next(iter(get_close_matches(value, alike.values(), n=1)), None)
+        above = _root_only(tree) if near is None else [str(x) for x in path[near][1:]]
+        lines.append(as_line([value, *(value if x == near else x for x in above)]))
+    return tuple(lines)
+
+
+def _root_only(tree: Taxonomy) -> list[str]:
+    return [str(tree.labels[0] or ANY)]
+
+
+CHECKS = (_empty_cells, _unknown_values, _never_seen, _twins, _like_an_identifier)

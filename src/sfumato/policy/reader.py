@@ -1,0 +1,183 @@
+"""From the words of a policy to a policy, collecting everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from sfumato import promises as known_promises
+from sfumato.core.errors import BadInput
+from sfumato.core.exact_numbers import fraction
+from sfumato.core.microdata import Missing, Role
+from sfumato.core.problem import Origin, Place, Problem, refuse
+from sfumato.core.promise import ClassPromise, Promises, TablePromise
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.policy import recipients, schema, schema_check
+from sfumato.policy.compatibility import Promise, of_search, options_of, roles
+from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.policy.taxonomies import TaxonomyRule, rule_from
+from sfumato.promises.quasi_sensitive.set_columns import TermRule
+
+Words = Mapping[str, object]
+
+
+def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Policy:
+    """The policy that these words describe; raises one `BadPolicy` with every problem and its line."""
+    problems = schema_check.problems(words, schema.top(), defs=schema.DEFS)
+    if not isinstance(words, Mapping):
+        refuse(problems, origin)
+    reader = _Reader(cast("Words", words), folder, problems)
+    columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
+    given_to = reader.recipients()
+    if reader.problems:
+        refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
+    return Policy(
+        columns,
+        promises,
+        protect,
+        Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
+        cast("str | None", reader.words.get("person")),
+        given_to,
+        folder,
+        origin,
+    )
+
+
+class _Reader:
+    def __init__(self, words: Words, folder: Path | None, problems: list[Problem]) -> None:
+        self.words = words
+        self.folder = folder
+        self.problems = problems
+
+    def columns(self) -> dict[str, ColumnRule]:
+        given = self.words.get("columns")
+        if not isinstance(given, Mapping):
+            return {}
+        found = {}
+        for name, words in given.items():
+            rule = self._column(words, ("columns", str(name)))
+            if rule is not None:
+                found[str(name)] = rule
+        return found
+
+    def promises(self) -> Promises:
+        given = self.words.get("promises")
+        if isinstance(given, Promises):
+            return given
+        if not isinstance(given, list | tuple):
+            return Promises(())
+        made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
+        return Promises(tuple(promise for promise in made if promise is not None))
+
+    def protect(self) -> ProtectRule:
+        given = self.words.get("protect", {})
+        if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
+            return ProtectRule()
+        words = dict(given)
+        weights = {
+            name: self._fraction(w, ("protect", "weights", name))
+            for name, w in words.pop("weights", {}).items()
+        }
+        suppress = self._fraction(words.pop("suppress", 0), ("protect", "suppress"))
+        asked = dict(words.pop("terms", {}))
+        margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
+        terms = TermRule(margin=margin, **asked)
+        return ProtectRule(suppress=suppress, weights=weights, terms=terms, **words)
+
+    def recipients(self) -> recipients.RecipientRule | None:
+        given = self.words.get("recipients")
+        if isinstance(given, recipients.RecipientRule):
+            return given
+        if not isinstance(given, Mapping) or any(p.place[:1] == ("recipients",) for p in self.problems):
+            return None
+        tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
+        return recipients.read(given, tolerance)
+
+    def _column(self, words: object, place: Place) -> ColumnRule | None:
+        if isinstance(words, Mapping) and self._foreseen_role(words, place):
+            return None
+        given: Words = words if isinstance(words, Mapping) else {}
+        taxonomy = given.get("taxonomy")
+        plain = {k: w for k, w in given.items() if not (callable(w) or (k == "taxonomy" and _is_built(w)))}
+        wrong = schema_check.problems(plain if given else words, schema.column(), defs=schema.DEFS)
+        self.problems += [problem.under(*place) for problem in wrong]
+        if wrong or not isinstance(words, Mapping):
+            return None
+        role = Role(words["role"])
+        return ColumnRule(
+            role,
+            self._taxonomy(taxonomy, (*place, "taxonomy")),
+            options=self._options(given, role, place),
+            start=int(words.get("start", 0)),
+        )
+
+    def _options(self, words: Words, role: Role, place: Place) -> Any:
+        """What is said of a column beyond role and taxonomy."""
+        options, own = options_of(role), schema.column_keys(role)
+        for key in words:
+            if key not in ("role", "taxonomy", "start", *own):
+                self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
+        if options is None:
+            return None
+        try:
+            return options.read({key: word for key, word in words.items() if key in own})
+        except BadInput as wrong:
+            self._note(wrong, place)
+            return None
+
+    def _foreseen_role(self, words: Words, place: Place) -> bool:
+        role = words.get("role")
+        foreseen = role in tuple(Role) and role not in roles()
+        if foreseen:
+            self.problems.append(
+                Problem((*place, "role"), f"the role {role} is not available in this version")
+            )
+        return foreseen
+
+    def _taxonomy(self, spec: object, place: Place) -> TaxonomyRule | None:
+        if spec is None:
+            return None
+        if _is_built(spec) and not isinstance(spec, Taxonomy):
+            return cast("TaxonomyRule", spec)
+        try:
+            return rule_from(spec, self.folder)
+        except BadInput as wrong:
+            self._note(wrong, place)
+            return None
+
+    def _promise(self, words: object, place: Place) -> Promise | None:
+        if isinstance(words, ClassPromise | TablePromise):
+            return words
+        name = next(iter(words)) if isinstance(words, Mapping) and len(words) == 1 else None
+        trouble = known_promises.refused(name) if isinstance(name, str) else None
+        if trouble is not None:
+            self.problems.append(Problem((*place, str(name)), trouble.message, trouble.remedy))
+            return None
+        wrong = schema_check.problems(words, known_promises.schema(), defs=schema.DEFS)
+        self.problems += [problem.under(*place) for problem in wrong]
+        if wrong or not isinstance(name, str) or not isinstance(words, Mapping):
+            return None
+        try:
+            return known_promises.make(name, words[name], self.folder)
+        except BadInput as complaint:
+            self._note(complaint, (*place, name))
+            return None
+
+    def _fraction(self, word: object, place: Place) -> Fraction:
+        try:
+            return fraction(word, key=str(place[-1]))
+        except BadInput as wrong:
+            self.problems.append(Problem(place, wrong.message, wrong.remedy))
+            return Fraction(0)
+
+    def _note(self, wrong: BadInput, place: Place) -> None:
+        """A builder or a promise names its own key, or a file, in `where`."""
+        inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
+        file = f"{wrong.where}: " if wrong.where and not inside else ""
+        self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy))
+
+
+def _is_built(spec: object) -> bool:
+    return isinstance(spec, Taxonomy) or callable(getattr(spec, "build", None))

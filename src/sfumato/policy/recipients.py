@@ -1,0 +1,145 @@
+"""What a policy says of versions for several recipients: how alike in quality, and safe from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.exact_numbers import written
+from sfumato.core.microdata import Role
+from sfumato.core.problem import Problem
+from sfumato.policy.searches import LOSSES
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+
+QUALITIES: Mapping[str, str] = {
+    **LOSSES,
+    "precision": "sum over the columns of level over height",
+    "sweeney": "mean level over height, suppressed rows at the top",
+}
+"""The measures that make versions equally good; each is a loss."""
+
+GLOBAL = ("top-down", "lattice", "optimum")
+"""Searches that recode every value of a column alike, so that what a version shows is a pattern."""
+
+
+class Coalition(StrEnum):
+    """Who may put versions together without learning more than the promises allow."""
+
+    NONE = "none"
+    PAIRS = "pairs"
+    ANY = "any"
+
+
+@dataclass(frozen=True)
+class RecipientRule:
+    """How versions for several recipients are chosen.
+
+    `quality` names the measure in which they are alike (else the policy's loss), within `tolerance` of the
+    best. `frame_proof`: that many recipients together cannot build another's version. `coalition`: whoever
+    puts their versions together learns no more than the promises allow. `overriders` are the public keys of
+    those who may let somebody have a smaller k.
+    """
+
+    quality: str | None = None
+    tolerance: Fraction = Fraction(0)
+    frame_proof: int = 1
+    coalition: Coalition = Coalition.NONE
+    overriders: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> dict[str, object]:
+        """The rule as a policy file holds it; what stands at its default is left out."""
+        plain, found = RecipientRule(), dict[str, object]()
+        if self.quality is not None:
+            found["quality"] = self.quality
+        if self.tolerance != plain.tolerance:
+            found["tolerance"] = written(self.tolerance)
+        if self.frame_proof != plain.frame_proof:
+            found["frame-proof"] = self.frame_proof
+        if self.coalition is not plain.coalition:
+            found["coalition"] = self.coalition.value
+        if self.overriders:
+            found["overriders"] = list(self.overriders)
+        return found
+
+
+def schema() -> dict[str, Any]:
+    """The rule as a fragment of JSON Schema."""
+    return {
+        "type": "object",
+        "description": "How versions for several recipients are chosen.",
+        "properties": {
+            "quality": {
+                "enum": list(QUALITIES),
+                "description": "The loss in which all versions are alike; else that of protect.loss.",
+            },
+            "tolerance": {
+                "$ref": "#/$defs/fraction",
+                "description": "How much more than the best a version may lose, as a share of it.",
+            },
+            "frame-proof": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 8,
+                "description": "So many recipients together cannot build the version of another.",
+            },
+            "coalition": {
+                "enum": [c.value for c in Coalition],
+                "description": "Whose versions, put together, keep every promise.",
+            },
+            "overriders": {
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                "description": "Public keys (hexadecimal) of those who may grant somebody a smaller k.",
+            },
+        },
+        "additionalProperties": False,
+    }
+
+
+def read(words: Mapping[str, Any], tolerance: Fraction) -> RecipientRule:
+    """The rule that these words describe; their shape was checked."""
+    return RecipientRule(
+        quality=words.get("quality"),
+        tolerance=tolerance,
+        frame_proof=int(words.get("frame-proof", 1)),
+        coalition=Coalition(words.get("coalition", Coalition.NONE)),
+        overriders=tuple(words.get("overriders", ())),
+    )
+
+
+def also_coded(policy: Policy) -> tuple[str, ...]:
+    """Colluders match rows by every column that is published unchanged: all are counted."""
+    if policy.recipients is None:
+        return ()
+    return tuple(n for n, rule in policy.columns.items() if rule.role is Role.INSENSITIVE)
+
+
+def recipient_objections(policy: Policy) -> Iterator[Problem]:
+    """What versions for several recipients cannot go with."""
+    rule = policy.recipients
+    if rule is None:
+        return
+    if policy.protect.search not in GLOBAL:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
+            " apart by.",
+            f"Use search: {' or '.join(GLOBAL)}.",
+        )
+    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
+        yield Problem(
+            ("recipients", "coalition"),
+            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
+            " is not judged.",
+            "Leave protect.suppress out.",
+        )
+    if not rule.tolerance <= 10:
+        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
+    if len(set(rule.overriders)) < len(rule.overriders):
+        yield Problem(("recipients", "overriders"), "a key is named twice")

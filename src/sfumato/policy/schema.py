@@ -1,0 +1,146 @@
+"""The shape of a policy file, as JSON Schema: for editors, and for loading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato import promises
+from sfumato.core.microdata import Missing, Role
+from sfumato.policy import searches
+from sfumato.policy.compatibility import options_of, roles
+from sfumato.policy.recipients import schema as recipients
+from sfumato.policy.taxonomies import BUILDERS
+from sfumato.promises.quasi_sensitive.set_columns import schema as term_rule
+
+VERSION = 1
+
+Schema = dict[str, Any]
+
+DEFS: Schema = {
+    "fraction": {
+        "oneOf": [
+            {"type": "number", "minimum": 0},
+            {
+                "type": "string",
+                "pattern": r"^\s*[0-9]{1,30}(\.[0-9]{0,30})?(\s*/\s*[0-9]{1,30}|\s*%)?\s*$",
+            },
+        ],
+        "errorMessage": "must be a fraction such as 1/5, 5% or 0.2",
+    },
+    "number": {
+        "oneOf": [
+            {"type": "number"},
+            {
+                "type": "string",
+                "pattern": r"^[+-]?[0-9]+(\.[0-9]*)?$",
+            },
+        ],
+        "errorMessage": "must be a number such as 5 or 2.5",
+    },
+    "labels": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": ["string", "number"]},
+    },
+}
+
+
+def schema() -> Schema:
+    """The whole policy file.
+
+    >>> sorted(schema()["properties"])
+    ['columns', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
+    """
+    whole = top()
+    whole["properties"]["columns"]["additionalProperties"] = column()
+    whole["properties"]["promises"]["items"] = promises.schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Sfumato policy",
+        **whole,
+        "$defs": DEFS,
+    }
+
+
+def top() -> Schema:
+    """The keys of a policy, without what stands below `columns` and `promises`."""
+    return {
+        "type": "object",
+        "properties": {
+            "sfumato": {"const": VERSION, "description": "The version of the policy's form."},
+            "columns": {"type": "object", "minProperties": 1, "description": "Every column of the data."},
+            "promises": {"type": "array", "minItems": 1},
+            "protect": _protect(),
+            "missing": {
+                "enum": [m.value for m in Missing],
+                "description": "What an empty cell of a key column means.",
+            },
+            "person": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The column that tells people apart, where one person has several rows.",
+            },
+            "recipients": recipients(),
+        },
+        "required": ["columns", "promises"],
+        "additionalProperties": False,
+    }
+
+
+def column() -> Schema:
+    """One column."""
+    return {
+        "type": "object",
+        "properties": {
+            "role": {
+                "enum": [r.value for r in roles()],
+                "description": (
+                    "identifier: never published; quasi: generalized; sensitive: what promises protect; "
+                    "free: generalized, sensitive value by value; quasi-sensitive: sets of terms that say "
+                    "something together; insensitive: published unchanged."
+                ),
+            },
+            "taxonomy": taxonomy(),
+            "start": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "The finest level that a quasi-identifier may have; rows are counted there.",
+            },
+            **{key: form for role in roles() for key, form in column_keys(role).items()},
+        },
+        "required": ["role"],
+        "additionalProperties": False,
+    }
+
+
+def column_keys(role: Role) -> Schema:
+    """The keys of a column that only columns of this role have."""
+    options = options_of(role)
+    return {} if options is None else dict(options.schema)
+
+
+def taxonomy() -> Schema:
+    """The word `flat`, or the key of one builder."""
+    return {"oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())]}
+
+
+def _protect() -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            "search": {"enum": list(searches.known())},
+            "suppress": {
+                "$ref": "#/$defs/fraction",
+                "description": "The largest share of the rows that may stay unpublished.",
+            },
+            "loss": {"enum": list(searches.LOSSES)},
+            "weights": {
+                "type": "object",
+                "additionalProperties": {"$ref": "#/$defs/fraction"},
+                "description": "How dear each key column is; 1 unless said otherwise.",
+            },
+            "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
+            "terms": term_rule(),
+        },
+        "additionalProperties": False,
+    }

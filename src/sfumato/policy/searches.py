@@ -1,0 +1,108 @@
+"""Which searches there are, and what each can do: known without loading the built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.core.errors import WrongCall
+from sfumato.system import plugins
+
+GROUP = "sfumato.searches"
+"""The entry-point group of other packages: name = "module:function", the function with an `ability`."""
+
+LOSSES: Mapping[str, str] = {
+    "loss": "mean share of the values that a published value stands for",
+    "geometric": "the same, as a geometric mean over the columns",
+    "entropy": "bits lost, by how common each value is",
+    "precision": "mean level over height",
+    "discernibility": "sum of squared class sizes",
+    "discernibility-star": "the same, suppressed rows not punished",
+    "class-size": "average class size over k",
+    "height": "sum of levels",
+}
+
+
+@dataclass(frozen=True)
+class Ability:
+    """What a search can do, and why it cannot do the rest.
+
+    `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
+    knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
+    about the table as a whole. `why_not` says why other losses do not work.
+    """
+
+    losses: tuple[str, ...]
+    suppresses: bool = True
+    relaxes: bool = False
+    any_promise: bool = True
+    whole_table: bool = False
+    why_not: str = ""
+
+
+BUILT_IN: Mapping[str, Ability] = {
+    "top-down": Ability(
+        losses=("loss", "discernibility"),
+        any_promise=False,
+        whole_table=True,
+        why_not="top-down ranks single steps, which only loss and discernibility can price",
+    ),
+    "lattice": Ability(losses=tuple(LOSSES)),
+    "mondrian": Ability(
+        losses=("loss", "discernibility"),
+        suppresses=False,
+        relaxes=True,
+        why_not="Mondrian recodes each class by itself, so a column has no level to measure",
+    ),
+    "optimum": Ability(
+        losses=("loss",),
+        suppresses=False,
+        any_promise=False,
+        whole_table=True,
+        why_not="the exact search adds up what each column loses, which only loss can tell",
+    ),
+}
+
+
+def known() -> tuple[str, ...]:
+    """The names of all searches, the built-in ones first."""
+    return (*BUILT_IN, *plugins.names(GROUP, taken=BUILT_IN))
+
+
+def offered(name: str) -> Any:
+    """The search of this name that another package offers, loaded, or `None`."""
+    search = plugins.find(GROUP, name, taken=BUILT_IN)
+    if search is not None and not isinstance(getattr(search, "ability", None), Ability):
+        raise WrongCall(
+            f"the search {name} does not say what it can do.",
+            where=GROUP,
+            remedy="Give it an attribute `ability`, an sfumato.policy.searches.Ability.",
+        )
+    return search
+
+
+def ability_of(name: str) -> Ability | None:
+    """What the search of this name can do; `None` if there is no such search.
+
+    >>> ability_of("mondrian").relaxes, ability_of("sideways")
+    (True, None)
+    """
+    search = offered(name)
+    if search is None:
+        return BUILT_IN.get(name)
+    ability: Ability = search.ability
+    return ability
+
+
+def able() -> dict[str, Ability]:
+    """The searches that can be used, with what they can do."""
+    found = {}
+    for name in known():
+        try:
+            ability = ability_of(name)
+        except WrongCall:
+            continue
+        if ability is not None:
+            found[name] = ability
+    return found

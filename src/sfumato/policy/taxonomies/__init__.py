@@ -1,0 +1,71 @@
+"""The builders of taxonomies, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy_rule import Builder, Spec, TaxonomyRule
+from sfumato.policy.taxonomies.arx import as_csv
+from sfumato.policy.taxonomies.date import Dates
+from sfumato.policy.taxonomies.file import HierarchyFile
+from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.intervals import Intervals
+from sfumato.policy.taxonomies.mask import Mask
+from sfumato.policy.taxonomies.prefix import Prefix
+from sfumato.policy.taxonomies.rows import WrittenRows
+from sfumato.policy.taxonomies.tree import NestedTree
+
+BUILDERS: Mapping[str, type[Builder]] = {
+    builder.key: builder
+    for builder in (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat)
+}
+"""By the key that names them in a policy."""
+
+__all__ = [
+    "BUILDERS",
+    "Builder",
+    "Dates",
+    "Flat",
+    "HierarchyFile",
+    "Intervals",
+    "Mask",
+    "Prefix",
+    "Rows",
+    "Spec",
+    "TaxonomyRule",
+    "Tree",
+    "as_csv",
+    "rule_from",
+]
+
+
+def rule_from(spec: object, folder: Path | None = None) -> TaxonomyRule:
+    """The rule that a policy describes: a mapping with one builder's key, a word, or a `Taxonomy` itself.
+
+    >>> rule_from({"prefix": [3, 1]})
+    Prefix(keep=(3, 1))
+    """
+    if isinstance(spec, Taxonomy):
+        return WrittenRows.of(spec)
+    if spec == "flat":
+        return Flat()
+    if not isinstance(spec, Mapping):
+        raise BadPolicy(f"a taxonomy names one of {', '.join(BUILDERS)}")
+    named = [key for key in spec if key in BUILDERS]
+    if len(named) != 1:
+        near = [hit for key in spec for hit in get_close_matches(str(key), BUILDERS, n=1)]
+        hint = f"Did you mean {near[0]}?" if near and not named else ""
+        raise BadPolicy(f"a taxonomy names exactly one of {', '.join(BUILDERS)}", remedy=hint)
+    builder = BUILDERS[named[0]]
+    allowed = builder.schema["properties"]
+    assert isinstance(allowed, Mapping)  # noqa: S101  # ours
+    for key in spec:
+        if key not in allowed:
+            near = get_close_matches(str(key), allowed, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(allowed)}."
+            raise BadPolicy(f"{builder.key} has no key {key}", where=str(key), remedy=hint)
+    return builder.read(spec, folder)

@@ -1,0 +1,110 @@
+"""Dates in months, years, decades."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import ClassVar, Self
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.core.taxonomy_rule import Spec
+from sfumato.policy.taxonomies.ladder import Rung, climb, unknown_values
+from sfumato.policy.taxonomies.literals import label, sequence
+
+_TIME = r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}:?(\d{2})?)?"
+_SHAPE = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})({_TIME})?", re.ASCII)
+
+
+def _week(day: date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+UNITS: Mapping[str, Callable[[date], str]] = {
+    "day": lambda d: d.isoformat(),
+    "week": _week,
+    "month": lambda d: f"{d.year:04}-{d.month:02}",
+    "quarter": lambda d: f"{d.year:04}-Q{(d.month + 2) // 3}",
+    "year": lambda d: f"{d.year:04}",
+    "decade": lambda d: f"{d.year // 10 * 10:04}-{d.year // 10 * 10 + 9:04}",
+}
+"""From fine to coarse."""
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Calendar units of growing length: `{date: [month, year, decade]}`; also day, week and quarter.
+
+    Cells hold ISO dates or times (`2026-02-28`, `2026-02-28T23:15:00+01:00`); the date counts as written,
+    without moving it to another time zone. The values that occur are the leaves, in the order of time.
+
+    >>> t = Dates(("month", "year")).build(["2024-03-01", "2024-02-29"])
+    >>> [t.labels[v] for v in t.levels[:, 0]]
+    ['2024-02-29', '2024-02', '2024', '*']
+    """
+
+    key: ClassVar[str] = "date"
+    schema: ClassVar[Mapping[str, object]] = {
+        "type": "object",
+        "description": "Calendar units, each longer than the one before.",
+        "properties": {"date": {"type": "array", "minItems": 1, "items": {"enum": list(UNITS)}}},
+        "required": ["date"],
+        "additionalProperties": False,
+    }
+
+    units: tuple[str, ...]
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        names = list(UNITS)
+        if not self.units or any(unit not in UNITS for unit in self.units):
+            raise BadPolicy(f"the units are {', '.join(names)}", where="date")
+        if any(names.index(a) >= names.index(b) for a, b in pairwise(self.units)):
+            raise BadPolicy("each unit must be longer than the one before", where="date")
+        if "week" in self.units[:-1]:
+            after = self.units[self.units.index("week") + 1]
+            raise BadPolicy(
+                f"a week can lie in two {after}s, so weeks do not add up to a {after}",
+                where="date",
+                remedy="Let week be the last unit, or leave it out.",
+            )
+
+    @classmethod
+    def read(cls, spec: Spec, folder: Path | None = None) -> Self:
+        del folder
+        return cls(tuple(label(unit) for unit in sequence(spec["date"])))
+
+    @property
+    def spec(self) -> Spec:
+        return {"date": list(self.units)}
+
+    @property
+    def digest(self) -> str:
+        return ""
+
+    def build(self, values: Sequence[Label]) -> Taxonomy:
+        texts = [v for v in values if v is not None]
+        days = {text: day(text) for text in texts}
+        found = sorted((at, text) for text, at in days.items() if at is not None)
+        if len(found) < len(texts):
+            raise unknown_values([text for text, at in days.items() if at is None])
+        leaves: list[Label] = [text for _, text in found]
+        rungs = [Rung.of([UNITS[unit](at) for at, _ in found]) for unit in self.units]
+        top = Rung.all_alike(ANY, len(leaves))
+        return climb([Rung.of(leaves), *rungs, top], ordered=True, missing=len(texts) < len(values))
+
+
+def day(text: str) -> date | None:
+    """The date a cell holds, `None` if it holds none."""
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        return None
+    try:
+        return date.fromisoformat(shape[1])
+    except ValueError:
+        return None

@@ -1,0 +1,69 @@
+"""No hierarchy: the value, or `*`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.taxonomy_rule import Spec
+from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
+from sfumato.policy.taxonomies.literals import label, sequence
+from sfumato.policy.taxonomies.numbers import number
+
+
+@dataclass(frozen=True)
+class Flat:
+    """The value itself or `*`: `{flat: true}`, or with the domain `{flat: [low, mid, high], ordered: true}`.
+
+    Without a list the values that occur are the leaves, numbers by size, everything else by its text.
+
+    >>> Flat().build(["10", "9", None]).leaf_labels
+    ('9', '10', None)
+    """
+
+    key: ClassVar[str] = "flat"
+    schema: ClassVar[Mapping[str, object]] = {
+        "type": "object",
+        "description": "The value or `*`; `true` takes the values that occur, a list names the domain.",
+        "properties": {
+            "flat": {"anyOf": [{"const": True}, {"$ref": "#/$defs/labels"}]},
+            "ordered": {"type": "boolean"},
+        },
+        "required": ["flat"],
+        "additionalProperties": False,
+    }
+
+    domain: tuple[str, ...] | None = None
+    ordered: bool = False
+
+    @classmethod
+    def read(cls, spec: Spec, folder: Path | None = None) -> Self:
+        del folder
+        words = spec["flat"]
+        domain = None if words is True else tuple(dict.fromkeys(label(x) for x in sequence(words)))
+        return cls(domain, bool(spec.get("ordered", False)))
+
+    @property
+    def spec(self) -> Spec:
+        ordered = {"ordered": True} if self.ordered else {}
+        return {"flat": True if self.domain is None else list(self.domain), **ordered}
+
+    @property
+    def digest(self) -> str:
+        return ""
+
+    def build(self, values: Sequence[Label]) -> Taxonomy:
+        leaves = self.domain or in_order([v for v in values if v is not None])
+        return lacking(climb([Rung.of(leaves)], ordered=self.ordered, missing=None in values), values)
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """By size if all are numbers, else by text."""
+    sizes = [number(v) for v in values]
+    found = [size for size in sizes if size is not None]
+    if len(found) < len(values):
+        return sorted(values)
+    return [text for _, text in sorted(zip(found, values, strict=True))]

@@ -1,0 +1,240 @@
+"""Numbers in nested intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.core.taxonomy_rule import Spec
+from sfumato.policy.taxonomies.ladder import Rung, climb, unknown_values
+from sfumato.policy.taxonomies.literals import decimal, sequence
+from sfumato.policy.taxonomies.numbers import number, plain
+
+LARGEST = 2_000_000
+"""So many whole numbers may be leaves."""
+
+BELOW, ABOVE = -1, 1
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals of growing width: `{intervals: [5, 10, 20, 40], from: 0, to: 120}`.
+
+    Every interval holds its lower end and not its upper end; the first starts at `from`, and `to` is the
+    first number that is out of range. Each width divides the next, so that every number lies in exactly
+    one interval of each width. The whole numbers from `from` to `to`, `to` excluded, are the leaves,
+    whatever the data holds. With `decimal: true` the numbers that occur are the leaves. `top: 90` codes all
+    from 90 on as `90+`; `bottom: 18` codes all below 18 as `<18`.
+
+    >>> t = Intervals.read({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}).build(["93"])
+    >>> [t.labels[v] for v in t.levels[:, t.rank("42")]], t.leaf_labels[t.rank("93")]
+    (['42', '40-44', '40-49', '*'], '90+')
+    """
+
+    key: ClassVar[str] = "intervals"
+    schema: ClassVar[Mapping[str, object]] = {
+        "type": "object",
+        "description": "Nested intervals; each width divides the next. `to` is excluded.",
+        "properties": {
+            "intervals": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/number"}},
+            "from": {"$ref": "#/$defs/number"},
+            "to": {"$ref": "#/$defs/number"},
+            "top": {"$ref": "#/$defs/number"},
+            "bottom": {"$ref": "#/$defs/number"},
+            "decimal": {"type": "boolean"},
+        },
+        "required": ["intervals"],
+        "additionalProperties": False,
+    }
+
+    widths: tuple[Decimal, ...]
+    start: Decimal | None = None
+    stop: Decimal | None = None
+    top: Decimal | None = None
+    bottom: Decimal | None = None
+    decimal: bool = False
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.widths or self.widths[0] <= 0:
+            raise BadPolicy("a width must be greater than 0", where="intervals")
+        for finer, coarser in zip(self.widths, self.widths[1:], strict=False):
+            if coarser <= finer or _ticks(coarser, _places(finer, coarser)) % _ticks(
+                finer, _places(finer, coarser)
+            ):
+                raise BadPolicy(
+                    f"{plain(finer)} does not divide {plain(coarser)}, so intervals would overlap",
+                    where="intervals",
+                    remedy="Each width must be a multiple of the one before, as in [5, 10, 20, 40].",
+                )
+        if not self.decimal:
+            self._check_whole()
+        low, high = self._low, self._high
+        if low is not None and high is not None and low >= high:
+            raise BadPolicy("the range is empty: its lower end is not below its upper end", where="from")
+
+    def _check_whole(self) -> None:
+        given = (*self.widths, self.start, self.stop, self.top, self.bottom)
+        if any(x is not None and x != int(x) for x in given):
+            raise BadPolicy("not all numbers are whole", remedy="Say `decimal: true` for decimal numbers.")
+        if self._low is None or self._high is None:
+            lacks = "from (or bottom)" if self._low is None else "to (or top)"
+            raise BadPolicy(
+                f"{lacks} is missing", remedy="As in `from: 0, to: 120`; `to` itself is excluded."
+            )
+        if int(self._high) - int(self._low) > LARGEST:
+            raise BadPolicy(
+                f"more than {LARGEST:,} whole numbers in range",
+                remedy="Narrow from and to, or say `decimal: true` to take the numbers that occur.",
+            )
+
+    @classmethod
+    def read(cls, spec: Spec, folder: Path | None = None) -> Self:
+        del folder
+        ends = {
+            field: decimal(spec[key], key=key)
+            for key, field in (("from", "start"), ("to", "stop"), ("top", "top"), ("bottom", "bottom"))
+            if spec.get(key) is not None
+        }
+        widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
+        return cls(widths, **ends, decimal=spec.get("decimal") is True)
+
+    @property
+    def spec(self) -> Spec:
+        ends = {"from": self.start, "to": self.stop, "top": self.top, "bottom": self.bottom}
+        return {
+            "intervals": [_written(w) for w in self.widths],
+            **{key: _written(end) for key, end in ends.items() if end is not None},
+            **({"decimal": True} if self.decimal else {}),
+        }
+
+    @property
+    def digest(self) -> str:
+        return ""
+
+    def build(self, values: Sequence[Label]) -> Taxonomy:
+        texts = [v for v in values if v is not None]
+        found = [(number(text), text) for text in texts]
+        if wrong := [text for size, text in found if size is None or not self._in_range(size)]:
+            raise unknown_values(wrong)
+        sizes = [(size, text) for size, text in found if size is not None]
+        if self.decimal:
+            inside = sorted((size, text) for size, text in sizes if self._side(size) == 0)
+            numbers, names = [size for size, _ in inside], [text for _, text in inside]
+        else:
+            numbers = []
+            names = [str(i) for i in range(int(self._low or 0), int(self._high or 0))]
+        aliases: dict[Label, Label] = {}
+        for size, text in sizes:
+            leaf = self._leaf(size, text)
+            if leaf != text:
+                aliases[text] = leaf
+        rungs = self._rungs(names, numbers)
+        return climb(rungs, ordered=True, missing=len(texts) < len(values), aliases=aliases)
+
+    @property
+    def _low(self) -> Decimal | None:
+        return self.start if self.bottom is None else self.bottom
+
+    @property
+    def _high(self) -> Decimal | None:
+        return self.stop if self.top is None else self.top
+
+    def _in_range(self, size: Decimal) -> bool:
+        below = self.start is not None and size < self.start
+        above = self.stop is not None and size >= self.stop
+        return not below and not above and (self.decimal or size == int(size))
+
+    def _side(self, size: Decimal) -> int:
+        if self.bottom is not None and size < self.bottom:
+            return BELOW
+        return ABOVE if self.top is not None and size >= self.top else 0
+
+    def _leaf(self, size: Decimal, text: str) -> str:
+        side = self._side(size)
+        if side == 0:
+            return text if self.decimal else str(int(size))
+        return (
+            f"<{plain(self.bottom or Decimal(0))}" if side == BELOW else f"{plain(self.top or Decimal(0))}+"
+        )
+
+    def _rungs(self, names: list[str], numbers: list[Decimal]) -> list[Rung]:
+        """One rung per width: bins counted from the anchor in whole ticks, so that nothing is rounded."""
+        anchor = next((x for x in (self.start, self.bottom) if x is not None), Decimal(0))
+        ends = [x for x in (anchor, self.top, self.bottom) if x is not None]
+        places = _places(*self.widths, *ends, *numbers)
+        zero = _ticks(anchor, places)
+        if self.decimal:
+            ticks = [_ticks(x, places) - zero for x in numbers]
+        else:
+            first = int(self._low or 0) * 10**places - zero
+            ticks = [first + i * 10**places for i in range(len(names))]
+        labels = list(names)
+        if self.bottom is not None:
+            labels.insert(0, f"<{plain(self.bottom)}")
+            ticks.insert(0, _ticks(self.bottom, places) - zero - 1)
+        if self.top is not None:
+            labels.append(f"{plain(self.top)}+")
+            ticks.append(_ticks(self.top, places) - zero)
+        leaves = Rung(labels, np.arange(len(labels)))
+        bins = [self._bins(ticks, width, places, zero) for width in self.widths]
+        return [leaves, *bins, Rung.all_alike(ANY, len(labels))] if labels else []
+
+    def _bins(self, ticks: list[int], width: Decimal, places: int, zero: int) -> Rung:
+        step = _ticks(width, places)
+        fits = not ticks or max(abs(ticks[0]), abs(ticks[-1])) < 2**62
+        numbers: NDArray[np.int64] | NDArray[np.object_]
+        numbers = np.array(ticks, dtype=np.int64 if fits and step < 2**62 else object) // step
+        first, last = int(numbers[0]) if ticks else 0, int(numbers[-1]) if ticks else 0
+        used, codes = np.unique(numbers, return_inverse=True)
+        names: list[Label] = []
+        for index in used.tolist():
+            low, high = (_number(zero + i * step, places) for i in (index, index + 1))
+            below = self.bottom is not None and index == first
+            above = self.top is not None and index == last
+            names.append(self._name(low, high, below=below, above=above))
+        return Rung(names, codes.astype(np.int64))
+
+    def _name(self, low: Decimal, high: Decimal, *, below: bool, above: bool) -> str:
+        if below and above:
+            return ANY
+        if below:
+            return f"<{plain(high if self._high is None else min(high, self._high))}"
+        if self._low is not None:
+            low = max(low, self._low)
+        if above:
+            return f"{plain(low)}+"
+        if self._high is not None:
+            high = min(high, self._high)
+        if self.decimal:
+            return f"[{plain(low)}, {plain(high)})"
+        first, last = int(low), int(high) - 1
+        return str(first) if first == last else f"{first}{'-' if first >= 0 else ' to '}{last}"
+
+
+def _places(*numbers: Decimal) -> int:
+    """Decimal places that write all of them without loss."""
+    return max(0, *(-int(x.as_tuple().exponent) for x in numbers))
+
+
+def _ticks(value: Decimal, places: int) -> int:
+    """The number in units of 10^-places, exactly."""
+    sign, digits, exponent = value.as_tuple()
+    scaled: int = int("".join(map(str, digits))) * 10 ** (int(exponent) + places)
+    return -scaled if sign else scaled
+
+
+def _number(ticks: int, places: int) -> Decimal:
+    return Decimal(f"{ticks}E-{places}")
+
+
+def _written(value: Decimal) -> int | str:
+    return int(value) if value == int(value) else plain(value)

@@ -1,0 +1,164 @@
+"""From what every leaf becomes, level by level, to a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadTaxonomy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """What every leaf becomes at one level: leaf j becomes `names[codes[j]]`."""
+
+    names: Sequence[Label]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: Sequence[Label]) -> Self:
+        index: dict[Label, int] = {}
+        codes = [index.setdefault(label, len(index)) for label in labels]
+        return cls(list(index), np.array(codes, dtype=np.int64))
+
+    @classmethod
+    def all_alike(cls, label: Label, count: int) -> Self:
+        return cls([label], np.zeros(count, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def labels(self) -> list[Label]:
+        return [self.names[code] for code in self.codes.tolist()]
+
+    def with_missing(self, label: Label) -> Rung:
+        """The same, with one more leaf for empty cells at the end."""
+        return Rung([*self.names, label], np.append(self.codes, len(self.names)))
+
+
+def climb(
+    rungs: Sequence[Rung],
+    *,
+    ordered: bool = False,
+    missing: bool = False,
+    aliases: Mapping[Label, Label] | None = None,
+) -> Taxonomy:
+    """The tree whose full-domain levels are exactly `rungs`.
+
+    The leaves (`rungs[0]`) must differ. A root `*` is added unless the last rung says one and the same
+    everywhere. A label that repeats itself upwards is one node, unless others join on the way: then the
+    value keeps a leaf of its own below the group of the same name. The same label in two unrelated
+    places is refused, for nobody could tell what it means once published. `missing` adds a leaf for empty
+    cells directly below the root; `aliases` names the leaf of raw values that are not leaves themselves.
+
+    >>> t = climb([Rung.of(["Flu", "TB", "White"]), Rung.of(["Viral", "Bacterial", "White"])])
+    >>> t.labels, t.height
+    (('*', 'Viral', 'Flu', 'Bacterial', 'TB', 'White'), 2)
+    """
+    if not rungs or not len(rungs[0]):
+        return Taxonomy.flat([None] if missing else [])
+    ladder = list(rungs)
+    root: Label = ANY
+    if len(ladder) > 1 and len(ladder[-1].names) == 1:
+        root = ladder.pop().names[0]
+    if missing:
+        ladder = [rung.with_missing(None) for rung in ladder]
+    nodes = _Nodes(root)
+    levels = [np.zeros(len(ladder[0]), dtype=np.int64)]
+    for rung in reversed(ladder):
+        levels.append(nodes.descend(rung, levels[-1]))
+    _refuse_twins(nodes.labels, nodes.parent)
+    leaves = ladder[0].labels()
+    node_of = dict(zip(leaves, levels[-1].tolist(), strict=True)) if aliases else {}
+    by_node = np.argsort(levels[-1], kind="stable")
+    tree = Taxonomy.grow(
+        nodes.labels,
+        nodes.parent,
+        levels=np.array(levels[::-1])[:, by_node],
+        ordered=ordered,
+        aliases={name: node_of[leaf] for name, leaf in (aliases or {}).items()},
+    )
+    if ordered and tree.leaf_labels != tuple(leaves):
+        raise BadTaxonomy(
+            "an ordered taxonomy may only group neighbours",
+            remedy="Sort the values so that each group is in one piece, or drop `ordered`.",
+        )
+    return tree
+
+
+def lacking(tree: Taxonomy, values: Iterable[Label]) -> Taxonomy:
+    """The tree, if it knows all the values; else `BadTaxonomy` with their number."""
+    unknown = [v for v in values if v is not None and tree.rank(v) is None]
+    if unknown:
+        raise unknown_values(unknown)
+    return tree
+
+
+def unknown_values(unknown: Sequence[str]) -> BadTaxonomy:
+    """What to say when the data holds values that the taxonomy lacks."""
+    one = len(unknown) == 1
+    return BadTaxonomy(
+        f"{len(unknown)} value{'' if one else 's'} {'occurs' if one else 'occur'} that the taxonomy lacks",
+        remedy="Add them to the taxonomy, or correct the data; `sfumato policy check` proposes how.",
+        values=unknown,
+    )
+
+
+class _Nodes:
+    """A tree under construction, from the root down."""
+
+    def __init__(self, root: Label) -> None:
+        self.labels: list[Label] = [root]
+        self.parent: list[int] = [-1]
+        self._ids: dict[Label, int] = {root: 0}
+        self._label_of = np.zeros(1, dtype=np.int64)
+
+    def descend(self, rung: Rung, above: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The node of every leaf one level further down; adds the nodes that are new."""
+        ids = self._ids
+        named = np.array([ids.setdefault(name, len(ids)) for name in rung.names], dtype=np.int64)[rung.codes]
+        splits = np.zeros(len(self.labels), dtype=bool)
+        splits[above[named != self._label_of[above]]] = True
+        moved = np.flatnonzero(splits[above])
+        pairs = above[moved] * len(ids) + named[moved]
+        _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+        by_appearance = np.argsort(first)
+        number = np.empty(len(first), dtype=np.int64)
+        number[by_appearance] = len(self.labels) + np.arange(len(first))
+        here = above.copy()
+        here[moved] = number[which]
+        fresh = moved[first[by_appearance]]
+        self.labels += [rung.names[code] for code in rung.codes[fresh].tolist()]
+        self.parent += above[fresh].tolist()
+        self._label_of = np.concatenate((self._label_of, named[fresh]))
+        return here
+
+
+def _refuse_twins(labels: Sequence[Label], parent: Sequence[int]) -> None:
+    """A label may stand at one place only; a value below the group of its own name is the exception."""
+    if len(set(labels)) == len(labels):
+        return
+    seen: dict[Label, int] = {}
+    for node, label in enumerate(labels):
+        earlier = seen.setdefault(label, node)
+        seen[label] = node
+        if earlier in (node, parent[node]):
+            continue
+        up = parent[node]
+        while up > earlier:
+            up = parent[up]
+        one, other = labels[parent[earlier]], labels[parent[node]]
+        if up == earlier:
+            raise BadTaxonomy(
+                f"the levels run in a circle: {label!r} becomes {other!r}, which becomes {label!r} again",
+                remedy="Rename one of the two.",
+            )
+        raise BadTaxonomy(
+            f"not a hierarchy: {label!r} can become {one!r} or {other!r}",
+            remedy=f"Rename one of them, for example to {f'{label} ({other})'!r}.",
+        )

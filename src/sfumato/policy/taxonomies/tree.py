@@ -1,0 +1,109 @@
+"""Trees written as nested lists and mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Self
+
+from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
+from sfumato.core.taxonomy_rule import Spec
+from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
+from sfumato.policy.taxonomies.literals import label
+from sfumato.policy.taxonomies.rows import Row, rungs_of
+
+Branch = str | tuple[str, tuple["Branch", ...]]
+DEEPEST = 30
+
+
+@dataclass(frozen=True)
+class NestedTree:
+    """A tree literal: `{tree: {Viral: [Flu, AIDS], Bacterial: [E.Coli, TB]}}`. Its root is `*`.
+
+    >>> t = NestedTree.read({"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": ["TB"], "Trauma": None}})
+    >>> t.build(["Flu", None]).leaf_labels
+    ('Flu', 'AIDS', 'TB', 'Trauma', None)
+    """
+
+    key: ClassVar[str] = "tree"
+    schema: ClassVar[Mapping[str, object]] = {
+        "type": "object",
+        "description": "A tree as nested mappings (groups) and lists (values).",
+        "properties": {"tree": {"type": ["object", "array"]}, "ordered": {"type": "boolean"}},
+        "required": ["tree"],
+        "additionalProperties": False,
+    }
+
+    branches: tuple[Branch, ...]
+    ordered: bool = False
+
+    @classmethod
+    def read(cls, spec: Spec, folder: Path | None = None) -> Self:
+        del folder
+        branches = _branches(spec["tree"])
+        match branches:
+            case (("*", below),):
+                branches = below
+        rule = cls(branches, bool(spec.get("ordered", False)))
+        if not branches:
+            raise BadTaxonomy("the tree is empty")
+        rule.build([])
+        return rule
+
+    @property
+    def spec(self) -> Spec:
+        ordered = {"ordered": True} if self.ordered else {}
+        return {"tree": _written(self.branches), **ordered}
+
+    @property
+    def digest(self) -> str:
+        return ""
+
+    def build(self, values: Sequence[Label]) -> Taxonomy:
+        missing = None in values
+        return lacking(climb(self._rungs, ordered=self.ordered, missing=missing), values)
+
+    @cached_property
+    def _rungs(self) -> list[Rung]:
+        return rungs_of([row for branch in self.branches for row in _rows(branch, (ANY,))])
+
+
+def _branches(words: object, depth: int = 0) -> tuple[Branch, ...]:
+    if depth > DEEPEST:
+        raise BadPolicy(f"the tree is deeper than {DEEPEST} levels")
+    if words is None:
+        return ()
+    if isinstance(words, Mapping):
+        return tuple(_branch(name, below, depth) for name, below in words.items())
+    if isinstance(words, Sequence) and not isinstance(words, str):
+        return tuple(
+            branch
+            for word in words
+            for branch in (_branches(word, depth) if isinstance(word, Mapping) else (label(word),))
+        )
+    return (label(words),)
+
+
+def _branch(name: object, below: object, depth: int) -> Branch:
+    children = _branches(below, depth + 1)
+    return (label(name), children) if children else label(name)
+
+
+def _rows(branch: Branch, above: Row) -> Iterator[Row]:
+    if isinstance(branch, str):
+        yield (branch, *above)
+        return
+    name, below = branch
+    for child in below:
+        yield from _rows(child, (name, *above))
+
+
+def _written(branches: tuple[Branch, ...]) -> object:
+    """A mapping where all are groups, else a list."""
+    groups = {branch[0]: _written(branch[1]) for branch in branches if not isinstance(branch, str)}
+    if len(groups) == len(branches):
+        return groups
+    return [b if isinstance(b, str) else {b[0]: _written(b[1])} for b in branches]

@@ -1,0 +1,171 @@
+"""Reading YAML that somebody else wrote: plain data, line numbers, limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.problem import Place, short
+from sfumato.policy.taxonomies.numbers import number
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import Node
+
+LARGEST = 2**20
+"""Bytes of a policy file."""
+MOST_NODES = 200_000
+MOST_ALIASES = 100
+DEEPEST = 40
+TOO_DEEP = "nested too deeply"
+
+_TAG = "tag:yaml.org,2002:"
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,30})")
+
+
+@dataclass
+class Document:
+    """Plain data, and the line on which each of its places starts.
+
+    Text stays text, whole numbers become `int`, others `Decimal`: nothing is rounded. A number that would
+    not be written back the same way (`007`, `0x1F`) stays text.
+    """
+
+    data: object
+    lines: dict[Place, int] = field(default_factory=dict)
+
+
+def read(text: str | bytes, *, name: str = "policy") -> Document:
+    """Parse one YAML document; raises `BadPolicy` with the line."""
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(content) > LARGEST:
+        raise BadPolicy(f"the file is larger than {LARGEST >> 20} MiB", where=name)
+    try:
+        decoded = content.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        line = content.count(b"\n", 0, wrong.start) + 1
+        raise BadPolicy("not UTF-8 text", where=f"{name}, line {line}", remedy="Save it as UTF-8.") from None
+    with _our_errors(name):
+        node = _compose(decoded)
+    if node is None:
+        raise BadPolicy("the policy is empty", where=name)
+    walk = _Walk(name)
+    return Document(walk.visit(node, ()), walk.lines)
+
+
+def _compose(text: str) -> Node | None:
+    from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is read
+    from ruamel.yaml.composer import Composer  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
+
+    class Shallow(Composer):
+        """Gives up before deep nesting costs time."""
+
+        depth = 0
+
+        def compose_node(self, parent: Node | None, index: object) -> Node | None:
+            if self.depth > DEEPEST:
+                mark = self.parser.peek_event().start_mark
+                raise MarkedYAMLError(problem=TOO_DEEP, problem_mark=mark)
+            self.depth += 1
+            node: Node | None = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    reader = YAML(typ="safe", pure=True)
+    reader.Composer = Shallow
+    found: Node | None = reader.compose(text)
+    return found
+
+
+@contextmanager
+def _our_errors(name: str) -> Iterator[None]:
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+
+    try:
+        yield
+    except MarkedYAMLError as wrong:
+        mark = wrong.problem_mark or wrong.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        what = short(" ".join(str(wrong.problem or wrong.context or "").split()))
+        said = what if what == TOO_DEEP else f"this is not YAML: {what}"
+        raise BadPolicy(said, where=f"{name}{line}") from None
+    except (YAMLError, ValueError) as wrong:
+        line = f", line {text_line}" if (text_line := getattr(wrong, "line", None)) else ""
+        raise BadPolicy("this is not YAML: a character is not allowed", where=f"{name}{line}") from None
+
+
+class _Walk:
+    """Turns nodes into plain data, counting as it goes: an alias costs as much as what it stands for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: dict[Place, int] = {}
+        self._nodes = 0
+        self._aliases = 0
+        self._seen: set[int] = set()
+        self._open: set[int] = set()
+
+    def visit(self, node: Node, place: Place) -> object:
+        self._count(node)
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        kind = type(node).__name__
+        tag = str(node.tag).removeprefix(_TAG)
+        if kind == "ScalarNode":
+            return self._scalar(node, tag)
+        if tag != {"SequenceNode": "seq", "MappingNode": "map"}[kind]:
+            raise self._wrong(node, f"the tag {short(str(node.tag))} is not allowed")
+        if id(node) in self._open:
+            raise self._wrong(node, "an anchor contains itself")
+        if len(self._open) >= DEEPEST:
+            raise self._wrong(node, TOO_DEEP)
+        self._open.add(id(node))
+        found = self._list(node, place) if kind == "SequenceNode" else self._mapping(node, place)
+        self._open.discard(id(node))
+        return found
+
+    def _list(self, node: Node, place: Place) -> list[object]:
+        return [self.visit(child, (*place, i)) for i, child in enumerate(node.value)]
+
+    def _mapping(self, node: Node, place: Place) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            if type(key_node).__name__ != "ScalarNode":
+                raise self._wrong(key_node, "a key must be a word")
+            key = str(key_node.value)
+            if key in found:
+                raise self._wrong(key_node, f"the key {short(key)} occurs twice")
+            self.lines[(*place, key)] = key_node.start_mark.line + 1
+            found[key] = self.visit(value_node, (*place, key))
+        return found
+
+    def _scalar(self, node: Node, tag: str) -> str | int | Decimal | bool | None:
+        text = str(node.value)
+        plain = getattr(node, "style", None) is None
+        if tag == "null":
+            return None
+        if tag == "bool" and plain:
+            return text.lower() == "true"
+        if tag == "int" and plain and _INTEGER.fullmatch(text):
+            return int(text)
+        if tag == "float" and plain:
+            size = number(text)
+            return text if size is None else size
+        if tag in ("str", "int", "float", "bool", "timestamp", "merge", "value"):
+            return text
+        raise self._wrong(node, f"the tag {short(str(node.tag))} is not allowed")
+
+    def _count(self, node: Node) -> None:
+        self._nodes += 1
+        if id(node) in self._seen:
+            self._aliases += 1
+        self._seen.add(id(node))
+        if self._aliases > MOST_ALIASES or self._nodes > MOST_NODES:
+            raise self._wrong(node, "too many aliases or entries")
+
+    def _wrong(self, node: Node, message: str) -> BadPolicy:
+        return BadPolicy(message, where=f"{self.name}, line {node.start_mark.line + 1}")

@@ -1,0 +1,122 @@
+"""Confidence bounding, alone and with a least class size: (alpha, k)-anonymity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.core.classes import Classes
+from sfumato.core.microdata import Counts
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import largest_ratio, product_less, verdict
+
+
+@register("confidence-bounding")
+@dataclass(frozen=True)
+class ConfidenceBounding(Declared):
+    """In no class can a sensitive value be guessed with more than the given confidence.
+
+    The confidence is the share of the most frequent value; a missing cell is a value of its own.
+    Source: Wang, Fung and Yu, *Handicapping attacker's confidence: an alternative to k-anonymization*, 2007,
+    with one bound for all values.
+    Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
+    table. Does not promise: a least number of people or of values.
+
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu"])
+    >>> one = histogram(disease, np.array([0, 0]), np.array([0, 1]), np.array([2, 1]), 1)
+    >>> classes = Classes(one.totals, one.totals, {"disease": one})
+    >>> [bool(ConfidenceBounding("disease", c).holds_on(classes)[0]) for c in ("2/3", "3/5")]
+    [True, False]
+    """
+
+    of: str
+    confidence: Fraction
+
+    name: ClassVar[str] = "confidence-bounding"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        return shares_within(*most_and_all(classes, self.of), self.confidence)
+
+    def verdict(self, classes: Classes) -> Verdict:
+        most, everybody = most_and_all(classes, self.of)
+        truth = shares_within(most, everybody, self.confidence)
+        worst, measured = largest_ratio(most, everybody) if len(classes) else (None, None)
+        return verdict(self, classes, truth, limit=self.confidence, worst=worst, measured=measured)
+
+    def __str__(self) -> str:
+        return f"confidence bounding of {self.of}, at most {self.confidence}"
+
+
+@register("alpha-k-anonymity")
+@dataclass(frozen=True)
+class AlphaKAnonymity(Declared):
+    """Every class has at least k people, and no sensitive value is held by more than a share alpha of them.
+
+    Source: Wong, Li, Fu and Wang, *(alpha, k)-anonymity: an enhanced k-anonymity model for privacy-preserving
+    data publishing*, 2006, for all values (the general model).
+    Monotone: yes. Hereditary: no. Evidence: the published table. The verdict measures the largest share.
+    Does not promise: that a class looks like the table as a whole.
+    """
+
+    of: str
+    alpha: Fraction
+    k: int
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of"),
+        Exact("alpha", high=Fraction(1), strict=True),
+        Whole("k"),
+    )
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        large: Truth = classes.people >= self.k
+        return large & shares_within(*most_and_all(classes, self.of), self.alpha)
+
+    def verdict(self, classes: Classes) -> Verdict:
+        most, everybody = most_and_all(classes, self.of)
+        truth, small = self.holds_on(classes), classes.people < self.k
+        worst, measured = largest_ratio(most, everybody) if len(classes) else (None, None)
+        reason = ""
+        if small.any():
+            worst, reason = int(classes.people.argmin()), f"a class has fewer than {self.k} people"
+        return verdict(self, classes, truth, limit=self.alpha, worst=worst, measured=measured, reason=reason)
+
+    def __str__(self) -> str:
+        return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
+
+
+def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:
+    """How often the most frequent value of each class occurs, and all of them together."""
+    h = histogram_of(classes, column)
+    most = np.zeros(len(h.start) - 1, np.int64)
+    np.maximum.at(most, h.owner, h.counts)
+    return most, h.totals
+
+
+def shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
+    """Whether most / everybody <= limit, exactly."""
+    return ~product_less(everybody, limit.numerator, most, limit.denominator)

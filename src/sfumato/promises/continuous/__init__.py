@@ -1,0 +1,1 @@
+"""Continuous publishing: each release stays safe beside the earlier ones of its chain."""

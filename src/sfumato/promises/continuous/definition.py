@@ -1,0 +1,185 @@
+"""Continuous publishing: BCF-anonymity, kept beside every earlier release of the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from sfumato.core.chain import Chain
+from sfumato.core.classes import Classes
+from sfumato.core.errors import HeldBack, RefusedByHistory
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata, Role
+from sfumato.core.promise import ClassPromise, Cuts, Promises, Watch
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
+from sfumato.promises.registry import register
+from sfumato.show.card import several
+
+if TYPE_CHECKING:
+    from sfumato.chains.history import History
+    from sfumato.policy.policy import ColumnRule, Policy
+
+
+@register("continuous")
+@dataclass(frozen=True)
+class Continuous(Declared):
+    """Beside all earlier releases, everybody keeps at least k candidate records.
+
+    Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
+    the forward, cross and backward attacks on any two releases, and by their composition on more. The promise
+    is judged on targets that are *feasible*, a property of the published tables alone: a release that is safe
+    only because nobody happens to be in a gap would give that gap away.
+
+    `since` names the column that tells batches apart, or `person` the one that tells people apart; it is not
+    published. Without either every row is old: the same people, recoded for another purpose. `hold` turns too
+    small a batch into one that waits. `survivors` asks the policy's class promises of the candidates that
+    remain, too; these prune nothing.
+
+    Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
+    Evidence: the published table and the imprints of all earlier releases.
+    Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
+    bound, what it found is decided exactly, and where that fails it goes back to what is certain and on from
+    there with exact answers, a fixed number of them; what can be neither proved nor refuted is refused. The
+    same goes for what survives.
+    Does not promise: anything about releases of others.
+    """
+
+    k: int
+    since: str | None = None
+    person: str | None = None
+    hold: bool = False
+    survivors: bool = False
+    matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
+    beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
+
+    name: ClassVar[str] = "continuous"
+    monotone: ClassVar[bool] = False
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.EARLIER
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    searches: ClassVar[tuple[str, ...]] = ("top-down",)
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Whole("k"),
+        Optional(Name("since")),
+        Optional(Name("person")),
+        Flag("hold"),
+        Flag("survivors"),
+    )
+
+    def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
+        """The promise beside these releases, oldest first, and among these promises."""
+        return replace(self, earlier=tuple(earlier), beside=promises.of_class)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that records are matched by, and the one that says which rows are old."""
+        return (*self.matched, *([self.told_by] if self.told_by else []))
+
+    @property
+    def told_by(self) -> str | None:
+        """The column that says which rows are old."""
+        return self.since or self.person
+
+    def about(self, columns: Mapping[str, ColumnRule]) -> Self:
+        """The same promise, told which columns are published unchanged besides sensitive ones."""
+        return replace(self, matched=tuple(n for n, r in columns.items() if r.role is Role.INSENSITIVE))
+
+    def objections(self, policy: Policy) -> list[str]:
+        """What a chain of releases cannot go with."""
+        said = []
+        if self.since and self.person:
+            said.append("either since or person says which rows are old, not both")
+        for key, name in (("since", self.since), ("person", self.person)):
+            rule = policy.columns.get(name or "")
+            if name is None:
+                continue
+            if rule is None:
+                said.append(f"{key} names no column of the policy")
+            elif rule.role is not Role.IDENTIFIER:
+                said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
+        if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
+            said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
+        return said
+
+    def watch(self, table: Microdata) -> Watch:
+        from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415
+        from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
+
+        history = self._history(table)
+        self._exists(history)
+        watch = Continuity(history, self.k, self._survive if self.survivors else None)
+        left = watch.left_before
+        if left < self.k:
+            raise RefusedByHistory(
+                f"the earlier releases together leave somebody {several(left, 'candidate')}; none that comes"
+                f" later can give them {self.k}",
+                remedy=f"Promise k = {left}, or start a new chain with the later people.",
+            )
+        if self.survivors and len(history.sides) > 1:
+            return SurelySurviving(watch, self._survive)
+        return watch
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        """From scratch: the release as it would be, beside every earlier one.
+
+        `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
+        and `holds` is decided exactly all the same.
+        """
+        from sfumato.chains.candidates import decide  # noqa: PLC0415
+        from sfumato.chains.history import side_under  # noqa: PLC0415
+        from sfumato.chains.overlap import Overlap  # noqa: PLC0415
+        from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415
+
+        history = self._history(table)
+        side = side_under(history, cuts)
+        trees = tuple(c.taxonomy for c in table.keys)
+        meeting = Overlap(Chain(trees, (*history.sides, side), history.values))
+        left = [meeting.left(t).least for t in range(len(history.sides) + 1)]
+        least = min((n for n in left if n is not None), default=None)
+        holds: bool | None = least is None or least >= self.k
+        reason = f"beside {several(len(history.sides), 'earlier release')}"
+        if len(left) > 2:
+            decided = decide(history, side, self.k)
+            holds = decided.holds
+            reason += f"; at least {self.k} is decided exactly, the number is a bound"
+            if holds is None:
+                reason = "some targets are too large to decide exactly"
+        if self.survivors and holds:
+            holds = all_survive(history, meeting, self._survive)
+            if holds is False:
+                reason = "what remains for somebody does not keep the other promises"
+            elif holds is None:
+                reason = "what remains for somebody is too large a question"
+        return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
+
+    def _survive(self, classes: Classes) -> bool:
+        """Whether what survives of every class keeps the other promises."""
+        return bool(Promises(self.beside).holds_on(classes).all())
+
+    def _history(self, table: Microdata) -> History:
+        from sfumato.chains.history import History  # noqa: PLC0415
+
+        return History.of(table, self.earlier, self.told_by, person=self.person is not None)
+
+    def _exists(self, history: History) -> None:
+        """A next release exists iff it does with every column at its root: say why not."""
+        for i, side in enumerate(history.sides):
+            smallest = int(side.sizes.min(initial=self.k))
+            if smallest < self.k:
+                raise RefusedByHistory(
+                    f"release {i + 1} has a class of {smallest}; no later release can give its people "
+                    f"{self.k} candidates",
+                    remedy=f"Promise k = {smallest}, or start a new chain with the people who came later.",
+                )
+        if history.sides and 0 < history.new < self.k:
+            error = HeldBack if self.hold else RefusedByHistory
+            raise error(
+                f"{several(history.new, 'person is', 'people are')} new; each must be one of {self.k}",
+                remedy=f"Hold them back until {self.k - history.new} more have come.",
+            )
+
+    def __str__(self) -> str:
+        return f"continuous, k = {self.k}"

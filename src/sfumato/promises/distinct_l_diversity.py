@@ -1,0 +1,68 @@
+"""Distinct l-diversity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Declared, Name, Parameter, Whole, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import verdict
+
+
+@register("l-diversity", kind="distinct")
+@dataclass(frozen=True)
+class DistinctLDiversity(Declared):
+    """Every class holds at least l different values of the sensitive column.
+
+    A missing cell counts as a value of its own.
+    Source: the weakest reading of *l-diversity* (Machanavajjhala, Kifer, Gehrke and
+    Venkitasubramaniam 2007), under the name that Li, Li and Venkatasubramanian 2007 give it.
+    Monotone: yes. Hereditary: yes. Evidence: the published table.
+    Does not promise: that no value dominates a class (99 people of 100 may share one), nor that
+    different values mean different things (all may be kinds of cancer).
+
+    >>> import numpy as np
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu"])
+    >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([99, 1, 50]), 2)
+    >>> DistinctLDiversity("disease", 2).holds_on(Classes(two.totals, two.totals, {"disease": two})).tolist()
+    [True, False]
+    """
+
+    of: str
+    l: int  # noqa: E741  # the name in the paper and in every policy
+
+    name: ClassVar[str] = "l-diversity"
+    kind: ClassVar[str | None] = "distinct"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        truth: Truth = self._distinct(classes) >= self.l
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        distinct = self._distinct(classes)
+        worst = int(distinct.argmin()) if len(classes) else None
+        measured = None if worst is None else int(distinct[worst])
+        return verdict(self, classes, distinct >= self.l, limit=self.l, worst=worst, measured=measured)
+
+    def _distinct(self, classes: Classes) -> NDArray[np.int64]:
+        return np.diff(histogram_of(classes, self.of).start)
+
+    def __str__(self) -> str:
+        return f"distinct l-diversity of {self.of}, l = {self.l}"

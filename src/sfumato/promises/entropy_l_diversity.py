@@ -1,0 +1,155 @@
+"""Entropy l-diversity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.exact_numbers import sign_of_logs
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Measure, Verdict
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import segment_sums, verdict
+
+EPSILON = 2.0**-52
+DIGITS = Context(prec=60)
+
+
+@register("l-diversity", kind="entropy")
+@dataclass(frozen=True)
+class EntropyLDiversity(Declared):
+    """In every class the sensitive values have an entropy of at least log l.
+
+    So a class is as diverse as if l values were equally frequent; l may be any number from 1 on. The
+    verdict measures this effective number of values, exp(entropy), rounded down.
+    Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, *l-diversity: privacy beyond
+    k-anonymity*, 2007 (entropy l-diversity).
+    Monotone: yes (entropy is concave). Hereditary: no. Evidence: the published table.
+    Does not promise: a bound on the most frequent value as tight as 1/l; that the values mean different
+    things; that a class looks like the table as a whole.
+    Where one person has several rows, each counts once per value and class; a union of classes then is no
+    sum, and the claim to be monotone is not covered.
+
+    Judged as n**n >= l**n * prod(c**c) for a class of n with counts c: by floating point only where the
+    rounding error provably cannot matter, exactly otherwise.
+
+    >>> import numpy as np
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu", "TB"])
+    >>> three = histogram(disease, np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([7, 7, 7]), 1)
+    >>> classes = Classes(three.totals, three.totals, {"disease": three})
+    >>> EntropyLDiversity("disease", Fraction(3)).holds_on(classes)
+    array([ True])
+    """
+
+    of: str
+    l: Fraction  # noqa: E741  # the name in the paper and in every policy
+
+    name: ClassVar[str] = "l-diversity"
+    kind: ClassVar[str | None] = "entropy"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        h = histogram_of(classes, self.of)
+        distinct = np.diff(h.start)
+        truth: Truth = distinct >= math.ceil(self.l)  # necessary; enough where all counts are equal
+        open_ = np.flatnonzero(truth & ~_uniform(h))
+        if len(open_):
+            truth[open_] = self._judge(h.pick(open_))
+        return truth
+
+    def _judge(self, h: Histogram) -> Truth:
+        """Classes with at least l different values."""
+        n, distinct = h.totals.astype(np.float64), np.diff(h.start)
+        margin = n * np.log(n) - _logs(h) - n * math.log(self.l)
+        # Every rounded term is at most n log n, and there are `distinct` + 2 of them: this is their error
+        # several times over.
+        error = EPSILON * (4 * distinct + 64) * n * (np.log(n) + 1)
+        truth: Truth = margin > 0
+        for i in np.flatnonzero(abs(margin) <= error).tolist():
+            truth[i] = self._exactly(list(h.of_class(i).values()))
+        return truth
+
+    def _exactly(self, counts: list[int]) -> bool:
+        divisor = math.gcd(*counts)
+        parts = [c // divisor for c in counts]
+        n = sum(parts)
+        powers = [(n, n), (self.l.denominator, n), (self.l.numerator, -n), *((c, -c) for c in parts)]
+        return sign_of_logs(powers) >= 0
+
+    def verdict(self, classes: Classes) -> Verdict:
+        truth = self.holds_on(classes)
+        worst, measured = self._worst(histogram_of(classes, self.of), truth) if len(classes) else (None, None)
+        return verdict(self, classes, truth, limit=self.l, worst=worst, measured=measured)
+
+    def _worst(self, h: Histogram, truth: Truth) -> tuple[int, Measure]:
+        distinct, uniform = np.diff(h.start), _uniform(h)
+        if not distinct.all():
+            return int(distinct.argmin()), 0
+        n = h.totals.astype(np.float64)
+        effective = np.where(uniform, distinct, np.exp(np.log(n) - _logs(h) / n))
+        if not truth.all():
+            effective[truth] = np.inf  # the worst class is one that breaks the promise
+        close = np.flatnonzero(effective <= effective.min() * (1 + 1e-9))
+        _, first = np.unique(effective[close], return_index=True)
+        exact = {int(i): _effective(list(h.of_class(int(i)).values())) for i in close[np.sort(first)]}
+        worst = min(exact, key=lambda i: (exact[i], i))
+        if uniform[worst]:
+            return worst, int(distinct[worst])
+        low = _rounded_down(exact[worst])
+        # An effective number of exactly l must not be reported as less.
+        return worst, self.l if truth[worst] and low < self.l else low
+
+    def __str__(self) -> str:
+        return f"entropy l-diversity of {self.of}, l = {self.l}"
+
+
+def _uniform(h: Histogram) -> Truth:
+    """Whether all values of a class are equally frequent; their number then is the effective one."""
+    truth = np.ones(len(h.start) - 1, dtype=bool)
+    full = np.flatnonzero(np.diff(h.start))
+    if len(full):
+        begin = h.start[:-1][full]
+        truth[full] = np.maximum.reduceat(h.counts, begin) == np.minimum.reduceat(h.counts, begin)
+    return truth
+
+
+def _logs(h: Histogram) -> NDArray[np.float64]:
+    """The sum of c log c over the counts of each class; no class is empty."""
+    counts = h.counts.astype(np.float64)
+    sums: NDArray[np.float64] = segment_sums(counts * np.log(counts), h.start)
+    return sums
+
+
+def _effective(counts: list[int]) -> Decimal:
+    """exp(entropy) to more than 40 digits; the number of values where they are equally frequent."""
+    if min(counts) == max(counts):
+        return Decimal(len(counts))
+    n = sum(counts)
+    total = Decimal(0)
+    for c in counts:
+        total = DIGITS.add(total, DIGITS.multiply(Decimal(c), DIGITS.ln(Decimal(c))))
+    return DIGITS.divide(Decimal(n), DIGITS.exp(DIGITS.divide(total, Decimal(n))))
+
+
+def _rounded_down(number: Decimal) -> float:
+    """The nearest float below a number that is known to more than 40 digits."""
+    safe = DIGITS.multiply(number, DIGITS.subtract(Decimal(1), Decimal("1e-40")))
+    near = float(safe)
+    return near if Decimal(near) <= safe else math.nextafter(near, 0)

@@ -1,0 +1,1 @@
+"""FF-anonymity: what can be observed of a person does not tell what cannot."""

@@ -1,0 +1,163 @@
+"""FF-anonymity: no inference of what cannot be observed from what can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.freeform.guard import FreeColumn, Guard
+from sfumato.core.freeform.inference import Board, Inference
+from sfumato.core.freeform.published_nodes import board_of_labels, written_down
+from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
+from sfumato.core.promise import Cuts
+from sfumato.core.taxonomy import Label
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.kernels.freeform.breaches import worst
+from sfumato.promises.freeform.options import FreeOptions
+from sfumato.promises.freeform.watch import FreeformWatch, PublishedNodes
+from sfumato.promises.parameters import Declared, Exact, Parameter
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import NOTHING
+
+
+class Share(Exact):
+    """A fraction that may be left out."""
+
+    required: ClassVar[bool] = False
+
+
+@register("freeform")
+@dataclass(frozen=True)
+class Freeform(Declared):
+    """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.
+
+    There is no line between quasi-identifiers and secrets: every key column takes part, value by value. An
+    attack observes values of any columns at any height and infers one that cannot be observed; its threat
+    is the confidence times the sensitivity of what is inferred. A breach is *more* than `threat`. A value
+    is observable from `observability` on; roots always are, and are never inferred: they say nothing.
+    `columns` says what is declared of the free columns; values of other key columns are observable.
+
+    Source: Wang, Xu, Fu and Wong, *FF-anonymity: when quasi-identifiers are missing*, 2009, with the
+    extended breaches of its Definition 3.4. Monotone: yes (a more general table has fewer breaches).
+    Evidence: the published table.
+    Does not promise: that nobody is recognized (one person with harmless values is no breach: combine with
+    k-anonymity), nor anything about columns that are not part of the key.
+
+    >>> str(Freeform(Fraction(1, 2)))
+    'freeform, threat at most 1/2, observable from 1'
+    """
+
+    threat: Fraction
+    observability: Fraction = Fraction(1)
+    columns: Mapping[str, FreeColumn] = field(default_factory=dict, hash=False)
+
+    name: ClassVar[str] = "freeform"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Exact("threat", Fraction(0), Fraction(1)),
+        Share("observability", Fraction(0), Fraction(1), strict=True),
+    )
+    column_options: ClassVar[type[FreeOptions]] = FreeOptions
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threat == 1:
+            raise BadPolicy(
+                "threat must be below 1: no threat exceeds 1, so nothing would be promised", where="threat"
+            )
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it was told about."""
+        return tuple(self.columns)
+
+    def about(self, columns: Mapping[str, Any]) -> Freeform:
+        """The same promise, told what the policy declares of its columns."""
+        told = {}
+        for name, rule in columns.items():
+            if rule.role is Role.FREE:
+                declared = self.columns.get(name) or (rule.options or FreeOptions()).declared(rule.taxonomy)
+                told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
+        return Freeform(self.threat, self.observability, told)
+
+    def objections(self, policy: Any) -> list[str]:
+        """What this promise cannot go with."""
+        said = []
+        if not any(rule.role is Role.FREE for rule in policy.columns.values()):
+            said.append("no column is free, so there is nothing to infer")
+        if policy.person is not None:
+            said.append("it counts rows, so every person must have one row: drop `person`")
+        if policy.protect.suppress > 0:
+            said.append("it is about the table as a whole and is not judged with rows suppressed")
+        said += [
+            f"the taxonomy of {name} grows from the data, and with it what is sensitive: write it down"
+            for name, column in self.columns.items()
+            if column != FreeColumn() and not written_down(column.rule)
+        ]
+        return said
+
+    def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
+        """The key columns with what is declared of them; raises `BadPolicy` where that does not fit."""
+        found = []
+        for c in columns:
+            free = self.columns.get(c.name)
+            guard = Guard.open(c.taxonomy) if free is None else None
+            found.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
+        return tuple(found)
+
+    def board(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> Board:
+        """What is published under these cuts."""
+        shown = PublishedNodes.under(table, cuts)
+        return Board(shown.nodes, shown.counts, guards or self.guards(table.keys))
+
+    def watch(self, table: Microdata) -> FreeformWatch:
+        return FreeformWatch(self, table, self.guards(table.keys))
+
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        return self.verdict_of(self.board(table, cuts))
+
+    def verdict_on_labels(
+        self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
+    ) -> Verdict:
+        """On the texts of a published table; raises `BadData` where one has no place in its taxonomy."""
+        return self.verdict_of(board_of_labels(self.columns, self.observability, labels, codes, counts))
+
+    def verdict_of(self, board: Board) -> Verdict:
+        """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
+        found = worst(board)
+        broken = [one for one in found if one.threat > self.threat]
+        exposed = np.zeros(len(board.counts), dtype=bool)
+        for one in broken:
+            exposed |= matching(board, one)
+        return Verdict(
+            promise=str(self),
+            holds=not broken,
+            measured=max((one.threat for one in found), default=Fraction(0)),
+            limit=self.threat,
+            people=int(board.counts[exposed].sum()),
+            classes=len(broken),
+            evidence=self.evidence,
+            reason="" if len(board.counts) else NOTHING,
+        )
+
+    def __str__(self) -> str:
+        return f"freeform, threat at most {self.threat}, observable from {self.observability}"
+
+
+def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """The rows that an attack is right about."""
+    wanted = list(one.given)
+    wanted[one.target] = one.node
+    match = np.ones(len(board.counts), dtype=bool)
+    for j, (guard, node) in enumerate(zip(board.guards, wanted, strict=True)):
+        if node:
+            match &= (board.nodes[j] >= node) & (board.nodes[j] < guard.taxonomy.end[node])
+    return match

@@ -1,0 +1,113 @@
+"""What a policy says of a free column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.exact_numbers import fraction, written
+from sfumato.core.freeform.guard import FreeColumn
+from sfumato.core.freeform.observability import Belief, Observability, unless_sensitive
+from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, particular
+from sfumato.core.taxonomy import Label
+
+Schema = Mapping[str, Any]
+
+LABELS: Schema = {"type": "array", "items": {"type": ["string", "number", "null"]}}
+
+
+@dataclass(frozen=True)
+class FreeOptions:
+    """The keys `sensitive`, `aggregate` and `observable` of a column whose role is free.
+
+    In Python, `aggregate` and `observable` take a `Sensitivity` or an `Observability` of one's own.
+
+    >>> FreeOptions.read({"sensitive": ["AIDS"], "observable": {"leaf": 0, "boost": 1}}).words()
+    {'sensitive': ['AIDS'], 'observable': {'leaf': 0, 'boost': 1}}
+    """
+
+    sensitive: tuple[Label, ...] = ()
+    sensitivity: Sensitivity = aggregate
+    observability: Observability = field(default=unless_sensitive)
+
+    schema: ClassVar[Schema] = {
+        "sensitive": {**LABELS, "description": "The highest nodes that cover the sensitive values."},
+        "aggregate": {
+            "type": "boolean",
+            "description": "Harm is to learn that it is some sensitive value (true), or which one (false).",
+        },
+        "observable": {
+            "type": "object",
+            "description": "Beliefs, from 0 to 1; else a value is observable unless all of it is sensitive.",
+            "properties": {
+                "leaf": {
+                    "anyOf": [
+                        {"$ref": "#/$defs/fraction"},
+                        {"type": "object", "additionalProperties": {"$ref": "#/$defs/fraction"}},
+                    ]
+                },
+                "boost": {"$ref": "#/$defs/fraction"},
+            },
+            "required": ["leaf"],
+            "additionalProperties": False,
+        },
+    }
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> FreeOptions:
+        """From the keys of a column; raises `BadPolicy` that names the key."""
+        shape = words.get("aggregate", True)
+        seen = words.get("observable")
+        if isinstance(shape, bool):
+            shape = aggregate if shape else particular
+        if seen is None or isinstance(seen, Mapping):
+            seen = unless_sensitive if seen is None else _belief(seen)
+        return cls(tuple(_label(x) for x in words.get("sensitive", ())), shape, seen)
+
+    def words(self) -> dict[str, object]:
+        """As a policy writes it; models of one's own by name."""
+        found: dict[str, object] = {}
+        if self.sensitive:
+            found["sensitive"] = list(self.sensitive)
+        if self.sensitivity is not aggregate:
+            found["aggregate"] = False if self.sensitivity is particular else _named(self.sensitivity)
+        if isinstance(self.observability, Belief):
+            found["observable"] = _written(self.observability)
+        elif self.observability is not unless_sensitive:
+            found["observable"] = _named(self.observability)
+        return found
+
+    def declared(self, rule: Any) -> FreeColumn:
+        """For the promise, with the column's taxonomy rule."""
+        return FreeColumn(self.sensitive, self.sensitivity, self.observability, rule)
+
+
+def _belief(words: Mapping[str, Any]) -> Belief:
+    leaf = words.get("leaf", 0)
+    boost = fraction(words.get("boost", 0), key="boost")
+    if isinstance(leaf, Mapping):
+        leaf = {_label(label): fraction(value, key="leaf") for label, value in leaf.items()}
+        if not all(0 <= value <= 1 for value in leaf.values()):
+            raise BadPolicy("a belief must be from 0 to 1", where="observable")
+        return Belief(leaf, boost)
+    return Belief(fraction(leaf, key="leaf"), boost)
+
+
+def _written(belief: Belief) -> dict[str, object]:
+    leaf: object
+    if isinstance(belief.leaf, Mapping):
+        leaf = {str(label): written(value) for label, value in belief.leaf.items()}
+    else:
+        leaf = written(Fraction(belief.leaf))
+    return {"leaf": leaf, **({"boost": written(belief.boost)} if belief.boost else {})}
+
+
+def _label(word: object) -> Label:
+    return None if word is None else str(word)
+
+
+def _named(model: object) -> str:
+    return f"{getattr(model, '__module__', '')}.{getattr(model, '__qualname__', type(model).__qualname__)}"

@@ -1,0 +1,51 @@
+"""k-anonymity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.core.classes import Classes
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Declared, Parameter, Whole
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import verdict
+
+
+@register("k-anonymity")
+@dataclass(frozen=True)
+class KAnonymity(Declared):
+    """Every published combination of quasi-identifier values is shared by at least k people.
+
+    Source: Samarati and Sweeney 1998; Sweeney, *k-anonymity: a model for protecting privacy*, 2002.
+    Monotone: yes. Hereditary: yes. Evidence: the published table.
+    Does not promise: anything about sensitive values (k people may all share one disease), nor safety
+    beside other releases, nor against somebody who knows more than the quasi-identifiers.
+
+    >>> import numpy as np
+    >>> sizes = np.array([5, 3])
+    >>> KAnonymity(5).holds_on(Classes(sizes, sizes)).tolist()
+    [True, False]
+    """
+
+    k: int
+
+    name: ClassVar[str] = "k-anonymity"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = True
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    sensitive: ClassVar[tuple[str, ...]] = ()
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        truth: Truth = classes.people >= self.k
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        worst = int(classes.people.argmin()) if len(classes) else None
+        measured = None if worst is None else int(classes.people[worst])
+        return verdict(self, classes, self.holds_on(classes), limit=self.k, worst=worst, measured=measured)
+
+    def __str__(self) -> str:
+        return f"k-anonymity, k = {self.k}"

@@ -1,0 +1,303 @@
+"""Quasi-sensitive values: what terms say together about a label that is not in the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import nextafter
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.knowledge import Knowledge, Links
+from sfumato.core.microdata import Counts, Role
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Measure, Verdict
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.quasi_sensitive.beliefs import head_and_tail, links_of, squared_distance
+from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
+from sfumato.promises.quasi_sensitive.prior import Prior, PriorRule, prior_of
+from sfumato.promises.quasi_sensitive.set_columns import SetOptions, options_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import largest_ratio, verdict
+from sfumato.show.card import several
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+
+NEAR = 1e-9
+"""Far more than sums of shares lose in floating point, relative to their size."""
+ROUNDED = 2.0**-50
+"""What one addition of shares loses at most, relative to their sum, with room to spare."""
+READABLE = 2**53
+
+
+@dataclass(frozen=True)
+class _QuasiSensitive(Declared):
+    """What both kinds have in common."""
+
+    of: str
+    knowledge: Knowledge
+
+    name: ClassVar[str] = "quasi-sensitive"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.REFERENCE
+    roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
+    column_options: ClassVar[type[SetOptions]] = SetOptions
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The knowledge and the stored prior, where they stand in files."""
+        made = [self.knowledge, getattr(self, "prior", None)]
+        return tuple((m.file, m.digest) for m in made if isinstance(m, Knowledge | Prior) and m.file)
+
+    def objections(self, policy: Policy) -> list[str]:
+        """What it cannot go with."""
+        found = []
+        if policy.person is not None:
+            found.append(
+                "it judges rows, one per person, but the policy names a person column: join the rows of a"
+                " person into one term set first"
+            )
+        rule = policy.columns.get(self.of)
+        separator = options_of(rule).separator if rule else None
+        mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
+        if mixed:
+            found.append(
+                f"{several(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
+                " which no row can hold: choose another separator"
+            )
+        return found
+
+    def _links(self, classes: Classes) -> tuple[Links, Histogram]:
+        held = histogram_of(classes, self.of)
+        return links_of(self.knowledge, held.taxonomy), held
+
+    def _unlinked(self, links: Links, held: Histogram) -> str:
+        """A sentence about rows that link to nothing."""
+        count = int(held.counts[links.number[held.values] == 0].sum())
+        return f"{several(count, 'row links', 'rows link')} to no label" if count else ""
+
+
+@register("quasi-sensitive", kind="diversity")
+@dataclass(frozen=True)
+class QuasiSensitiveDiversity(_QuasiSensitive):
+    """In every class p1 <= c * (pl + ... + pm), where p1 >= ... >= pm > 0 are the beliefs in its m labels.
+
+    The belief in a label is the mean, over the rows of the class, of one over the number of labels that the
+    row links to (0 where it does not link to this one). A class whose rows link to fewer than l labels breaks
+    it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict
+    measures p1 / (pl + ... + pm), which may be at most c.
+    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010. The
+    rule for beliefs is the simplest one under which the beliefs of linked rows add up to 1.
+    Monotone: yes (the condition is convex in the beliefs, and those of a union are a mean). Hereditary: no.
+    Evidence: the published table and the knowledge.
+    Does not promise: anything against outsiders with better knowledge than the one that is named.
+
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
+    >>> sets = Taxonomy.flat(["fever", "cough"])
+    >>> one = histogram(sets, np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), 1)
+    >>> classes = Classes(one.totals, one.totals, {"symptoms": one})
+    >>> QuasiSensitiveDiversity("symptoms", known, l=2, c=Fraction(3)).verdict(classes).measured
+    Fraction(3, 1)
+    """
+
+    l: int = 2  # noqa: E741  # the name in the paper and in every policy
+    c: Fraction = Fraction(1)
+
+    kind: ClassVar[str | None] = "diversity"
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of"),
+        KnowledgeFile("knowledge"),
+        Whole("l"),
+        Exact("c", strict=True),
+    )
+
+    def parameters(self) -> dict[str, object]:
+        return {**super().parameters(), "l": self.l, "c": Exact("c").write(self.c)}
+
+    @property
+    def reachable(self) -> bool:
+        """Whether a class with linked rows can keep it at all: if not with every term gone, then never."""
+        return self.c * (len(self.knowledge.labels) - self.l + 1) >= 1
+
+    def objections(self, policy: Policy) -> list[str]:
+        found = super().objections(policy)
+        if not self.reachable:
+            found.append(
+                f"no class can keep it, even with every term removed: l = {self.l} and c = {self.c} need more"
+                f" than the {len(self.knowledge.labels)} labels of the knowledge"
+            )
+        return found
+
+    def holds_on(self, classes: Classes) -> Truth:
+        return self._judge(*self._links(classes))[0]
+
+    def verdict(self, classes: Classes) -> Verdict:
+        links, held = self._links(classes)
+        truth, head, tail, poor = self._judge(links, held)
+        worst, measured, reason = None, None, self._unlinked(links, held)
+        if poor.any():
+            worst = int(poor.argmax())
+            reason = "; ".join(r for r in (f"a class links to fewer than {self.l} labels", reason) if r)
+        elif len(classes) and (linked := np.flatnonzero(head > 0)).size:
+            worst, measured = self._worst(links, held, head, tail, linked)
+        return verdict(self, classes, truth, limit=self.c, worst=worst, measured=measured, reason=reason)
+
+    def _judge(
+        self, links: Links, held: Histogram
+    ) -> tuple[Truth, NDArray[np.float64], NDArray[np.float64], Truth]:
+        """Truths, rounded heads and tails, and which classes have no tail."""
+        head, tail, common = self._rough(links, held)
+        left, right = head * float(self.c.denominator), tail * float(self.c.numerator)
+        truth: Truth = left <= right
+        small = (common > 0) & (np.maximum(left, right) < READABLE) & (self.c.denominator < READABLE)
+        lost = links.labels * ROUNDED * held.totals.astype(np.float64)
+        margin = NEAR * (left + right) + lost * float(self.c.denominator + self.c.numerator)
+        doubtful = ~small & (abs(left - right) <= margin)
+        for i in np.flatnonzero(doubtful).tolist():
+            above, below = head_and_tail(links, held, i, self.l)
+            truth[i] = above * self.c.denominator <= below * self.c.numerator
+        poor = (head > 0) & (tail <= lost)
+        for i in np.flatnonzero(poor & (common == 0)).tolist():
+            poor[i] = head_and_tail(links, held, i, self.l)[1] == 0
+        return truth & ~poor, head, tail, poor
+
+    def _rough(
+        self, links: Links, held: Histogram
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], Counts]:
+        from sfumato.kernels.term_sets.links import heads_and_tails  # noqa: PLC0415  # compiled
+
+        found: tuple[NDArray[np.float64], NDArray[np.float64], Counts] = heads_and_tails(
+            held.start,
+            held.values,
+            held.counts,
+            links.bits,
+            links.number,
+            links.labels,
+            min(self.l - 1, links.labels),
+        )
+        return found
+
+    def _worst(
+        self,
+        links: Links,
+        held: Histogram,
+        head: NDArray[np.float64],
+        tail: NDArray[np.float64],
+        linked: NDArray[np.int64],
+    ) -> tuple[int, Fraction]:
+        ratio = head[linked] / tail[linked]
+        near = linked[ratio >= ratio.max() * (1 - NEAR)]
+        exact: dict[tuple[int, int], int] = {}
+        for i in near.tolist():
+            exact.setdefault(head_and_tail(links, held, i, self.l), i)
+        pairs = np.array(list(exact), dtype=object).reshape(-1, 2)
+        place, measured = largest_ratio(pairs[:, 0], pairs[:, 1])
+        return list(exact.values())[place], measured
+
+    def __str__(self) -> str:
+        return f"quasi-sensitive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"
+
+
+@register("quasi-sensitive", kind="closeness")
+@dataclass(frozen=True)
+class QuasiSensitiveCloseness(_QuasiSensitive):
+    """In every class the beliefs in labels are within the distance t of what was believed before.
+
+    Beliefs are those of `QuasiSensitiveDiversity`. The prior is made from the original table, never from the
+    published one: `mean` (what its rows say on average), `count` (how often labels are linked to) or
+    `uniform`; or it is given, as the prior that a plan stored. The distance is the Euclidean one over all
+    labels of the knowledge; the verdict measures its square, which may be at most the square of t.
+    Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010.
+    Monotone: yes (the distance to a fixed prior is convex). Hereditary: no. Evidence: the published table,
+    the knowledge and the prior.
+    Does not promise: a bound on how much likelier a rare label becomes.
+    """
+
+    t: Fraction = Fraction(1)
+    prior: str | Prior = "mean"
+
+    kind: ClassVar[str | None] = "closeness"
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of"),
+        KnowledgeFile("knowledge"),
+        Exact("t"),
+        PriorRule("prior"),
+    )
+
+    def parameters(self) -> dict[str, object]:
+        return {**super().parameters(), "t": Exact("t").write(self.t)}
+
+    @property
+    def unbound(self) -> bool:
+        """Whether the prior has yet to be made from the original table."""
+        return self.prior in ("mean", "count")
+
+    def bound(self, classes: Classes) -> Self:
+        """The same promise with the prior that these classes, those of the original table, give."""
+        if isinstance(self.prior, Prior):
+            return self
+        links, held = self._links(classes)
+        return replace(self, prior=prior_of(self.prior, self.knowledge.labels, links, held))
+
+    def holds_on(self, classes: Classes) -> Truth:
+        links, held = self._links(classes)
+        target, rough = self._rough(links, held)
+        border = float(self.t * self.t)
+        truth: Truth = rough <= border
+        for i in np.flatnonzero(abs(rough - border) <= NEAR * (1 + border)).tolist():
+            truth[i] = squared_distance(links, held, i, target) <= self.t * self.t
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        links, held = self._links(classes)
+        truth, worst, measured = self.holds_on(classes), None, None
+        if len(classes):
+            target, rough = self._rough(links, held)
+            near = np.flatnonzero(rough >= rough.max() - NEAR)[:8]
+            exact = {i: squared_distance(links, held, i, target) for i in near.tolist()}
+            worst = max(exact, key=lambda i: (exact[i], not truth[i], -i))
+            measured = _readable(exact[worst])
+            if truth[worst] and not truth.all():
+                worst = int((~truth).argmax())
+        return verdict(
+            self,
+            classes,
+            truth,
+            limit=self.t * self.t,
+            worst=worst,
+            measured=measured,
+            reason=self._unlinked(links, held),
+        )
+
+    def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
+        from sfumato.kernels.term_sets.links import squared_distances  # noqa: PLC0415  # compiled
+
+        prior = self.prior
+        if not isinstance(prior, Prior):
+            prior = prior_of(prior, self.knowledge.labels, links, held)
+        target = prior.on(self.knowledge.labels)
+        floats = np.array([float(share) for share in target])
+        rough: NDArray[np.float64] = squared_distances(
+            held.start, held.values, held.counts, links.bits, links.number, floats
+        )
+        return target, rough
+
+    def __str__(self) -> str:
+        before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"
+        return f"quasi-sensitive t-closeness of {self.of}, t = {self.t}, {before} prior"
+
+
+def _readable(number: Fraction) -> Measure:
+    """A fraction that a person can read, or the next float above it."""
+    return number if number.denominator < READABLE else nextafter(float(number), 2.0)

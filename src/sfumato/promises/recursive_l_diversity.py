@@ -1,0 +1,85 @@
+"""Recursive (c, l)-diversity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.core.classes import Classes
+from sfumato.core.microdata import Counts
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import largest_ratio, product_less, verdict
+
+
+@register("l-diversity", kind="recursive")
+@dataclass(frozen=True)
+class RecursiveLDiversity(Declared):
+    """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
+
+    So even after l - 2 values are ruled out, the most frequent one does not dominate the rest. A class with
+    fewer than l values breaks it. The verdict measures r1 / (rl + ... + rm), which has to stay below c.
+    Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, *l-diversity: privacy beyond
+    k-anonymity*, 2007 (recursive (c, l)-diversity; the inequality is strict).
+    Monotone: yes. Hereditary: no. Evidence: the published table.
+    Does not promise: that the values mean different things, nor that a class looks like the table as a whole.
+    Where one person has several rows, each counts once per value and class; a union of classes then is no
+    sum, and the claim to be monotone is not covered.
+
+    >>> import numpy as np
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu", "TB"])
+    >>> one = histogram(disease, np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([6, 2, 1]), 1)
+    >>> classes = Classes(one.totals, one.totals, {"disease": one})
+    >>> [bool(RecursiveLDiversity("disease", 2, Fraction(c)).holds_on(classes)[0]) for c in (2, 3)]
+    [False, True]
+    """
+
+    of: str
+    l: int  # noqa: E741  # the name in the paper and in every policy
+    c: Fraction
+
+    name: ClassVar[str] = "l-diversity"
+    kind: ClassVar[str | None] = "recursive"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"), Exact("c", strict=True))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        return self._judge(*self._head_and_tail(classes))
+
+    def verdict(self, classes: Classes) -> Verdict:
+        head, tail = self._head_and_tail(classes)
+        truth, worst, measured, reason = self._judge(head, tail), None, None, ""
+        if not tail.all():
+            worst = int(tail.argmin())
+            reason = f"a class has fewer than {self.l} different values"
+        elif len(classes):
+            worst, measured = largest_ratio(head, tail)
+        return verdict(self, classes, truth, limit=self.c, worst=worst, measured=measured, reason=reason)
+
+    def _judge(self, head: Counts, tail: Counts) -> Truth:
+        return product_less(head, self.c.denominator, tail, self.c.numerator)
+
+    def _head_and_tail(self, classes: Classes) -> tuple[Counts, Counts]:
+        """r1 and rl + ... + rm of each class, 0 where there is no such value."""
+        h = histogram_of(classes, self.of)
+        falling = h.counts[np.lexsort((-h.counts, h.owner))]
+        begin, end = h.start[:-1], h.start[1:]
+        running = np.concatenate(([0], np.cumsum(falling)))
+        head = running[np.minimum(begin + 1, end)] - running[begin]
+        return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
+
+    def __str__(self) -> str:
+        return f"recursive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"

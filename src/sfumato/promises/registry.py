@@ -1,0 +1,184 @@
+"""Which promises there are: built-in ones and those of other packages, through the same door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.promise import ClassPromise, TablePromise
+from sfumato.promises.parameters import Schema
+from sfumato.system.plugins import offers
+
+ENTRY_POINTS = "sfumato.promises"
+"""Other packages add promises here: policy key = module:Class."""
+
+
+class Maker(Protocol):
+    """What a promise class offers to the registry; `parameters.Declared` gives both."""
+
+    def from_parameters(self, given: Mapping[str, object], folder: Path | None = None) -> Any: ...
+
+    def schema(self) -> Schema: ...
+
+
+class ColumnOptions(Protocol):
+    """What a policy may say of a column beyond role and taxonomy, for the promise that its role belongs to.
+
+    A promise that needs it has a class variable `column_options`, and a method `about(columns)` that gives
+    the same promise, told what is declared of the columns.
+    """
+
+    schema: ClassVar[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, words: Mapping[str, Any]) -> Any:
+        """From the keys of one column; raises `BadPolicy` that names the key."""
+        ...
+
+    def words(self) -> dict[str, object]:
+        """As a policy writes it."""
+        ...
+
+
+_makers: dict[str, dict[str | None, Maker]] = {}
+_loaded: set[str] = set()
+_refused: dict[str, WrongCall] = {}
+
+M = TypeVar("M")
+
+
+def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
+    """Offer a promise class under a policy key; of several kinds the first registered is the default.
+
+    Raises `WrongCall` where another class has that key: nothing replaces a promise in silence.
+    """
+
+    def offer(maker: type[M]) -> type[M]:
+        if _taken(name, kind, maker):
+            raise WrongCall(f"there is a promise {name} already", where=".".join(_home(maker)))
+        _makers.setdefault(name, {})[kind] = maker  # type: ignore[assignment]  # a class whose class methods are Maker's
+        return maker
+
+    return offer
+
+
+def known() -> tuple[str, ...]:
+    """The policy keys of all promises, in alphabetical order."""
+    _load_plugins()
+    return tuple(sorted(_makers))
+
+
+def make(
+    name: str, parameters: Mapping[str, object], folder: Path | None = None
+) -> ClassPromise | TablePromise:
+    """The promise that a policy names, with these parameters; files are looked for in `folder`.
+
+    >>> str(make("l-diversity", {"of": "disease", "l": 3}))
+    'distinct l-diversity of disease, l = 3'
+    """
+    kinds = _kinds(name)
+    if trouble := refused(name):
+        raise BadPolicy(trouble.message, where=name, remedy=trouble.remedy)
+    if not isinstance(parameters, Mapping):
+        raise BadPolicy(f"{name} needs parameters in the form key: value", where=name)
+    kind = parameters.get("kind") if None not in kinds else None
+    chosen = next(iter(kinds)) if kind is None else kind
+    if not isinstance(chosen, str | None) or chosen not in kinds:
+        raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
+    promise: ClassPromise | TablePromise = kinds[chosen].from_parameters(parameters, folder)
+    return promise
+
+
+def refused(name: str) -> WrongCall | None:
+    """Why what another package offers under this policy key is not used, if so."""
+    _load_plugins()
+    return _refused.get(name)
+
+
+def column_options(name: str) -> type[ColumnOptions] | None:
+    """The keys that columns get for the sake of a promise, if it asks for any."""
+    if name not in known():
+        return None
+    makers = _makers[name].values()
+    return next((found for m in makers if (found := getattr(m, "column_options", None))), None)
+
+
+def schema() -> Schema:
+    """One entry of the policy's list of promises, as a fragment of JSON Schema."""
+    entries = []
+    for name in known():
+        body = _one_schema({kind: maker.schema() for kind, maker in _kinds(name).items()})
+        entries.append(
+            {"type": "object", "properties": {name: body}, "required": [name], "additionalProperties": False}
+        )
+    return {"oneOf": entries}
+
+
+def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
+    """The keys of all kinds together; which of them go with which kind is said in `allOf`."""
+    default, *_ = kinds
+    if default is None:
+        return kinds[None]
+    forms: dict[str, list[Schema]] = {}
+    for body in kinds.values():
+        for key, form in body["properties"].items():
+            if form not in forms.setdefault(key, []):
+                forms[key].append(form)
+    together = {key: some[0] if len(some) == 1 else {"anyOf": some} for key, some in forms.items()}
+    always = [key for key in together if all(key in body["required"] for body in kinds.values())]
+    rules = []
+    for kind, body in kinds.items():
+        chosen: Schema = {"properties": {"kind": {"const": kind}}}
+        asked = chosen if kind == default else {**chosen, "required": ["kind"]}
+        names = {"propertyNames": {"enum": [*body["properties"], "kind"]}}
+        rules.append({"if": asked, "then": {**body, "additionalProperties": True, **names}})
+    return {
+        "type": "object",
+        "properties": {**together, "kind": {"enum": list(kinds)}},
+        "required": always,
+        "additionalProperties": False,
+        "allOf": rules,
+    }
+
+
+def _kinds(name: str) -> dict[str | None, Maker]:
+    _load_plugins()
+    if name not in _makers:
+        if trouble := _refused.get(name):
+            raise BadPolicy(trouble.message, where=str(name), remedy=trouble.remedy)
+        near = get_close_matches(str(name), _makers, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(sorted(_makers))}."
+        raise BadPolicy(f"there is no promise {name}", where=str(name), remedy=hint)
+    return _makers[name]
+
+
+def _load_plugins() -> None:
+    """Load the promises of other packages, once, and only when somebody asks; what fails is left aside."""
+    if ENTRY_POINTS in _loaded:
+        return
+    _loaded.add(ENTRY_POINTS)
+    for offer in offers(ENTRY_POINTS):
+        try:
+            maker = offer.load()
+            kind = getattr(maker, "kind", None)
+            if _taken(offer.name, kind, maker):
+                raise offer.refusal("would replace another promise of this name")
+        except WrongCall as trouble:
+            _refused[offer.name] = trouble
+        else:
+            _makers.setdefault(offer.name, {})[kind] = maker
+
+
+def _taken(name: str, kind: str | None, maker: object) -> bool:
+    """Whether another class has this key and kind; a key has one class without a kind, or only kinds."""
+    there = _makers.get(name, {})
+    mixed = bool(there) and (kind is None) != (None in there)
+    return mixed or (kind in there and _home(there[kind]) != _home(maker))
+
+
+def _home(maker: object) -> tuple[str, str]:
+    """Where a class is defined: a module that is loaded twice defines the same one again."""
+    return getattr(maker, "__module__", ""), getattr(maker, "__qualname__", repr(maker))

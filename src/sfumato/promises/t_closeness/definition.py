@@ -1,0 +1,169 @@
+"""t-closeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes
+from sfumato.core.errors import BadPolicy
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.promises.parameters import Choice, Declared, Exact, Name, Parameter, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.t_closeness.earth_movers import Earth, Numbers, equal, hierarchical, ordered
+from sfumato.promises.t_closeness.reference import ReferenceDistribution, ReferenceFile
+from sfumato.promises.verdicts import OVERFLOW, largest_ratio, product_less, verdict
+
+DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
+
+
+@register("t-closeness")
+@dataclass(frozen=True)
+class TCloseness(Declared):
+    """In every class the sensitive values are distributed as in the whole table, up to t.
+
+    The difference is the earth mover's distance, from 0 to 1, over one of three ground distances between
+    values: `equal` (1 between any two), `ordered` (their distance in the order of the m values that occur,
+    over m - 1) and `hierarchical` (the height of their lowest common ancestor over the height of the
+    tree). The whole table is what is published; with a `reference` it is that population, in which
+    values that it does not list have probability 0.
+    Source: Li, Li and Venkatasubramanian, *t-closeness: privacy beyond k-anonymity and l-diversity*, 2007.
+    Monotone: yes (the distance to a fixed distribution is convex). Hereditary: no. Evidence: the published
+    table, or the published table and the reference.
+    Does not promise: anything about who is in a class (combine with k-anonymity), nor a bound on how
+    much more likely a rare value becomes: a small t allows a value of 1 in 1000 to become 1 in 10. Values are
+    the leaves of the column's taxonomy: what it holds to be one (93 and 95 under `90+`) has distance 0, and
+    classes may differ in it although it is published as it is. (l-diversity only gains from such detail.)
+    Where one person has several rows, each counts once per value and class; a union of classes then is no
+    sum, and the claim to be monotone is not covered. A person with several values is refused beforehand.
+
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu"])
+    >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 1, 4]), 2)
+    >>> classes = Classes(two.totals, two.totals, {"disease": two})
+    >>> verdict = TCloseness("disease", Fraction(1, 8)).verdict(classes)
+    >>> verdict.holds, verdict.measured
+    (True, Fraction(1, 8))
+    """
+
+    of: str
+    t: Fraction
+    distance: str = "equal"
+    reference: ReferenceDistribution | None = None
+
+    name: ClassVar[str] = "t-closeness"
+    monotone: ClassVar[bool] = True
+    hereditary: ClassVar[bool] = False
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of"),
+        Exact("t", Fraction(0), Fraction(1)),
+        Choice("distance", tuple(DISTANCES)),
+        ReferenceFile("reference"),
+    )
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence.PUBLISHED if self.reference is None else Evidence.REFERENCE
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The reference, if it stands in a file."""
+        if self.reference is None or self.reference.file is None:
+            return ()
+        return ((self.reference.file, self.reference.digest),)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        full, earth = self._earth(classes)
+        truth = np.zeros(len(classes), dtype=bool)
+        if not len(full):
+            return truth
+        if self._fits(earth):
+            truth[full] = self._within(earth, self._cost(earth, np.int64))
+            return truth
+        rough, error = self._rough(earth)
+        truth[full] = rough <= float(self.t)
+        near = np.flatnonzero(abs(rough - float(self.t)) <= error)
+        if len(near):
+            some = earth.pick(near)
+            truth[full[near]] = self._within(some, self._cost(some, object))
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        truth = self.holds_on(classes)
+        full, earth = self._earth(classes)
+        worst, measured = None, None
+        if len(full) < len(classes):
+            worst = int(np.flatnonzero(~np.isin(np.arange(len(classes)), full))[0])
+        elif len(classes):
+            worst, measured = self._worst(earth)
+        return verdict(self, classes, truth, limit=self.t, worst=worst, measured=measured)
+
+    def _worst(self, earth: Earth) -> tuple[int, Fraction]:
+        close = np.arange(len(earth.histogram.start) - 1)
+        if not self._fits(earth):
+            rough, error = self._rough(earth)
+            close = np.flatnonzero(rough >= rough.max() - 2 * error)
+            earth = earth.pick(close)
+        cost = self._cost(earth, np.int64 if self._fits(earth) else object)
+        index, ratio = largest_ratio(cost, earth.histogram.totals)
+        return int(close[index]), ratio / (self._scale(earth) * earth.total)
+
+    def _earth(self, classes: Classes) -> tuple[NDArray[np.int64], Earth]:
+        """The classes that hold anybody, and what they are compared with."""
+        h = histogram_of(classes, self.of)
+        full = np.flatnonzero(np.diff(h.start))
+        held = h if len(full) == len(classes) else h.pick(full)
+        if self.reference is None:
+            return full, Earth(held, h.overall, int(h.overall.sum()))
+        target, lacking = self.reference.on(h.taxonomy)
+        if lacking and self.distance != "equal":
+            raise BadPolicy(
+                f"the reference holds {len(lacking)} values that the taxonomy of {self.of} lacks",
+                where="reference",
+                remedy=f"Add them there: without a place in it they have no {self.distance} distance.",
+                values=[str(label) for label in lacking],
+            )
+        return full, Earth(held, target, self.reference.total)
+
+    def _cost(self, earth: Earth, number: type) -> Numbers:
+        return DISTANCES[self.distance](earth, number)
+
+    def _scale(self, earth: Earth) -> int:
+        if self.distance == "equal":
+            return 1
+        if self.distance == "ordered":
+            return max(1, int(earth.occurs.sum()) - 1)
+        return max(1, 2 * earth.taxonomy.height)
+
+    def _fits(self, earth: Earth) -> bool:
+        """Whether every step of the exact calculation stays within 64 bits."""
+        largest = int(earth.histogram.totals.max())
+        return 4 * (self._scale(earth) + 1) * largest * earth.total < OVERFLOW
+
+    def _within(self, earth: Earth, cost: Numbers) -> Truth:
+        allowed = self.t.numerator * self._scale(earth) * earth.total
+        return ~product_less(earth.histogram.totals, allowed, cost, self.t.denominator)
+
+    def _rough(self, earth: Earth) -> tuple[NDArray[np.float64], float]:
+        """The distances in floating point, and more than they can be off.
+
+        Every number added up is rounded to 53 bits and is, after division, at most 1 per value or node
+        it came from, and there are no more numbers than values and nodes.
+        """
+        cost = self._cost(earth, np.float64)
+        whole = float(self._scale(earth) * earth.total) * earth.histogram.totals.astype(np.float64)
+        return cost / whole, 64 * (len(earth.taxonomy.labels) + 8) * 2.0**-53
+
+    def __str__(self) -> str:
+        beside = "" if self.reference is None else ", against a reference"
+        return f"t-closeness of {self.of}, t = {self.t}, {self.distance} distance{beside}"

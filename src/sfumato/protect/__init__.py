@@ -1,1 +1,0 @@
-"""Protect: generalize and suppress just enough."""

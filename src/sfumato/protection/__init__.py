@@ -1,0 +1,1 @@
+"""Protection: plans that generalize and suppress just enough."""

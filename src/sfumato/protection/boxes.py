@@ -1,0 +1,67 @@
+"""Boxes: what classes publish, and what they would publish together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.recoding import SUPPRESSED, Recoding
+
+
+def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
+    """What is published, each combination once, and the combination of every distinct row (or SUPPRESSED)."""
+    if recoding.cuts is not None:
+        return recoding.low, recoding.class_of
+    both = np.hstack([recoding.low, recoding.high])
+    boxes, number = np.unique(both, axis=0, return_inverse=True)
+    of_class = np.append(number.ravel(), SUPPRESSED).astype(np.int32)
+    return boxes, of_class[recoding.class_of]
+
+
+def one_class_per_box(recoding: Recoding) -> Recoding:
+    """The same recoding with classes that publish the same as one class."""
+    if recoding.cuts is not None:
+        return recoding
+    boxes, class_of = boxes_of(recoding)
+    half = boxes.shape[1] // 2
+    low, high = np.ascontiguousarray(boxes[:, :half]), np.ascontiguousarray(boxes[:, half:])
+    return replace(recoding, class_of=class_of, low=low, high=high)
+
+
+def joined(recoding: Recoding, group: Codes) -> Recoding:
+    """The recoding in which class c belongs to `group[c]`; each group publishes the least that covers it."""
+    count = int(group.max(initial=-1)) + 1
+    low = np.full((count, recoding.low.shape[1]), np.iinfo(np.int32).max, np.int32)
+    high = np.zeros_like(low)
+    np.minimum.at(low, group, recoding.low)
+    np.maximum.at(high, group, recoding.high)
+    _cover(recoding.table, low, high)
+    class_of = np.append(group, SUPPRESSED).astype(np.int32)[recoding.class_of]
+    return one_class_per_box(replace(recoding, class_of=class_of, low=low, high=high, cuts=None))
+
+
+def _cover(table: Microdata, low: Codes, high: Codes) -> None:
+    """Widen intervals to what a column can publish: a node of the tree, or a range without missing cells."""
+    for j, column in enumerate(table.keys):
+        tree = column.taxonomy
+        missing = tree.rank(None)
+        for i in range(len(low)):
+            first, last = int(low[i, j]), int(high[i, j])
+            if tree.ordered:
+                if missing is not None and first <= missing < last and last - first > 1:
+                    low[i, j], high[i, j] = 0, len(tree.leaves)
+            else:
+                node = tree.lowest_cover(first, last)
+                low[i, j], high[i, j] = tree.low[node], tree.high[node]
+
+
+def nearest(recoding: Recoding, index: int) -> int:
+    """The class whose union with this one publishes the narrowest intervals; the first of equals."""
+    widths = np.array([max(1, len(c.taxonomy.leaves)) for c in recoding.table.keys], np.float64)
+    low = np.minimum(recoding.low, recoding.low[index])
+    high = np.maximum(recoding.high, recoding.high[index])
+    spread = ((high - low) / widths).sum(axis=1)
+    spread[index] = np.inf
+    return int(spread.argmin())

@@ -1,0 +1,84 @@
+"""What a column became, in counts: how many values, how many published groups, how deep in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Nodes
+from sfumato.show.card import figure, several
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One column before and after.
+
+    `values` counts the values that occur, `groups` the different values that are published, `kept` those of
+    them that are raw values still; `depths` maps depth in the tree (0: the root) to published groups; `level`
+    is set where the search is full-domain.
+    """
+
+    column: str
+    values: int
+    groups: int
+    kept: int
+    depths: Mapping[int, int]
+    height: int
+    level: int | None = None
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """Cells for a card."""
+        if self.groups and set(self.depths) == {0} and self.values > 1:
+            became = "*"
+        elif self.groups == self.kept == self.values:
+            became = "as it is"
+        else:
+            became = several(self.groups, "group")
+            became += f", {figure(self.kept)} of them raw values" if self.kept else ""
+        level = "" if self.level is None else f" (level {self.level} of {self.height})"
+        return (self.column, f"{several(self.values, 'value')} →", became + level)
+
+
+def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
+    """The shape of key column j."""
+    column = recoding.table.keys[j]
+    taxonomy = column.taxonomy
+    boxes = np.unique(np.stack([recoding.low[:, j], recoding.high[:, j]], axis=1), axis=0)
+    nodes = covering_nodes(recoding, j, boxes)
+    depths: dict[int, int] = {}
+    for depth in taxonomy.depth[nodes].tolist():
+        depths[depth] = depths.get(depth, 0) + 1
+    return Shape(
+        column.name,
+        len(np.unique(recoding.table.codes(column.name))),
+        len(boxes),
+        int((taxonomy.end[nodes] == nodes + 1).sum()),
+        dict(sorted(depths.items())),
+        taxonomy.height,
+        level,
+    )
+
+
+def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Nodes:
+    """The lowest node over each interval of leaf ranks."""
+    taxonomy = recoding.table.keys[j].taxonomy
+    if recoding.cuts is not None:
+        nodes: Nodes = recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]]
+        return nodes
+    nodes = taxonomy.leaves[boxes[:, 0]]
+    while np.any(short := taxonomy.high[nodes] < boxes[:, 1]):
+        nodes = np.where(short, taxonomy.parent[nodes], nodes)
+    return nodes
+
+
+def published_nodes(recoding: Recoding, j: int) -> list[int]:
+    """The nodes that column j of a global recoding publishes, left to right."""
+    assert recoding.cuts is not None  # noqa: S101  # only global recodings publish nodes of one cut
+    node_of = recoding.cuts[recoding.table.keys[j].name].node_of
+    found: list[int] = np.unique(node_of[recoding.low[:, j]]).tolist()
+    return found

@@ -1,0 +1,1 @@
+"""Why a plan is not finer, column by column."""

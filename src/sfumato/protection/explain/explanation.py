@@ -1,0 +1,251 @@
+"""Why a plan is not finer: for every column the steps not taken, and what each would cost.
+
+One pass per column judges all its steps at once: a class publishes one node per column, so refining every
+node of a column by one step shows what refining each of them alone would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.promise import Answer, Promises
+from sfumato.core.recoding import Recoding, classes_under
+from sfumato.core.taxonomy import Label
+from sfumato.protection.column_shape import Shape, shape_of
+from sfumato.protection.explain.parts import Parts, children_of_nodes, halves_of_classes
+from sfumato.protection.loss import measure
+from sfumato.protection.suppress import keep
+from sfumato.show.card import Card, Printable, figure, several
+from sfumato.show.document import plain
+
+SHOWN = 5
+"""Steps that an explanation lists per column; all of them are judged and counted."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """One specialization that was not taken.
+
+    `of` is what is published today; `promise` the first promise that would break (empty: none), on so many
+    `people` in so many `classes`; `cost` counts the rows to suppress for it, beyond those suppressed now;
+    `gain` is the mean loss it would save (for a level: the loss of the plan's own measure). `reason` is what
+    a promise about the table as a whole says against it: no suppressed row would help; `in_full` is the same
+    with the values that are at stake, for those who ask to see them.
+    """
+
+    of: Label
+    promise: str
+    people: int
+    classes: int
+    cost: int
+    gain: float
+    reason: str = ""
+    node: int = field(default=-1, repr=False, compare=False)
+    in_full: str = field(default="", repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What one column became and why it is not finer.
+
+    `possible` steps were judged, of which `steps` lists the cheapest; `blocked` counts per promise the steps
+    that break it first. `by_class` says that classes are recoded one by one: a step splits one of them.
+    """
+
+    shape: Shape
+    steps: tuple[NextStep, ...]
+    possible: int
+    blocked: Mapping[str, int]
+    by_class: bool = False
+
+    @property
+    def sentence(self) -> str:
+        steps = several(self.possible, "split of a class" if self.by_class else "finer step", self._many)
+        if not self.possible:
+            return "as fine as it can be"
+        if not self.blocked:
+            return f"{steps} would keep the promises, at a greater loss"
+        worst = max(self.blocked, key=lambda name: self.blocked[name])
+        stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
+        price = next((step for step in self.steps if step.promise), None)
+        if price is None:
+            return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
+        if price.reason:
+            return f"{stopped}; {price.reason}"
+        change = f"save {figure(price.gain)}" if price.gain >= 0 else f"lose {figure(-price.gain)} more"
+        cost = f"{several(price.cost, 'row')} ({several(price.people, 'person', 'people')} too exposed)"
+        return f"{stopped}; the cheapest would cost {cost} and {change}"
+
+    @property
+    def _many(self) -> str:
+        return "splits of a class" if self.by_class else "finer steps"
+
+
+@dataclass(frozen=True)
+class Explanation(Printable):
+    """The stories of all columns; `spare` counts the rows that may still be suppressed."""
+
+    columns: Mapping[str, Story]
+    spare: int = 0
+
+    def card(self) -> Card:
+        spare = f"{several(self.spare, 'row')} more may be suppressed"
+        notes = (spare,) if self.spare else ()
+        lines = [(name, story.sentence) for name, story in self.columns.items()]
+        return Card("why not finer", lines, notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready, under the names of the attributes."""
+        return {"columns": plain(self.columns), "spare": self.spare}
+
+    def values(self) -> list[str]:
+        """What stops steps, with the values at stake: for somebody who asked to see them, never on a card."""
+        return [
+            f"{name}: {step.in_full}"
+            for name, story in self.columns.items()
+            for step in story.steps
+            if step.in_full
+        ]
+
+    def __getitem__(self, column: str) -> Story:
+        return self.columns[column]
+
+
+def explain(
+    recoding: Recoding,
+    promises: Promises,
+    *,
+    levels: Mapping[str, int] | None = None,
+    loss: str = "loss",
+    weights: Mapping[str, Fraction] | None = None,
+    allowed: int = 0,
+) -> Explanation:
+    """Judge, column by column, the steps that the recoding does not take.
+
+    `allowed` is how many rows may be suppressed in all.
+    """
+    stories = {}
+    doubts = Doubts(recoding, promises)
+    for j, column in enumerate(recoding.table.keys):
+        if levels is not None:
+            shape = shape_of(recoding, j, levels[column.name])
+            stories[column.name] = _level_story(recoding, promises, shape, levels, loss, weights)
+        else:
+            parts = (
+                children_of_nodes(recoding, j)
+                if recoding.cuts is not None
+                else halves_of_classes(recoding, j)
+            )
+            story = _story(shape_of(recoding, j), recoding, promises, parts)
+            stories[column.name] = doubts.add(story, column.name)
+    return Explanation(stories, max(0, allowed - recoding.suppressed))
+
+
+def _level_story(
+    recoding: Recoding,
+    promises: Promises,
+    shape: Shape,
+    levels: Mapping[str, int],
+    loss: str,
+    weights: Mapping[str, Fraction] | None,
+) -> Story:
+    """One level less in one column of a full-domain recoding."""
+    table, level = recoding.table, levels[shape.column]
+    if level == 0:
+        return Story(shape, (), 0, {})
+    finer_levels = {**levels, shape.column: level - 1}
+    cuts = {c.name: Cut.level(c.taxonomy, finer_levels[c.name]) for c in table.keys}
+    class_of, _ = classes_under(table, cuts)
+    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
+    finer = Recoding.of_cuts(table, cuts, keep=keep(classes, promises))
+    truths = [promise.holds_on(classes) for promise in promises.of_class]
+    first = next((str(p) for p, t in zip(promises.of_class, truths, strict=True) if not t.all()), "")
+    broken = ~np.logical_and.reduce(truths) if truths else np.zeros(len(classes), bool)
+    step = NextStep(
+        f"level {level}",
+        first,
+        int(classes.people[broken].sum()),
+        int(broken.sum()),
+        finer.suppressed - recoding.suppressed,
+        measure(loss, recoding, levels, weights) - measure(loss, finer, finer_levels, weights),
+    )
+    return Story(shape, (step,), 1, {first: 1} if first else {})
+
+
+def _story(shape: Shape, recoding: Recoding, promises: Promises, parts: Parts) -> Story:
+    """Judge every part, and add up what each step would break."""
+    table, count = recoding.table, len(parts.labels)
+    classes = Classes.of(table, parts.part_of, sensitive=promises.sensitive)
+    broken = np.zeros(len(classes), dtype=bool)
+    first = np.full(count, -1)
+    for i, promise in enumerate(promises.of_class):
+        wrong = ~promise.holds_on(classes)
+        hit = np.zeros(count, dtype=bool)
+        hit[parts.step_of[wrong]] = True
+        first[hit & (first < 0)] = i
+        broken |= wrong
+    where = parts.step_of[broken]
+    people = tally(where, classes.people[broken], count)
+    cost = tally(where, classes.rows[broken], count)
+    unit = (table.rows + table.dropped) * max(1, parts.domain - 1) * len(table.keys)
+    gain = tally(parts.step_of, classes.rows * parts.narrower, count) / unit
+    names = [str(p) for p in promises.of_class]
+    steps = tuple(
+        NextStep(
+            parts.labels[s], names[first[s]] if first[s] >= 0 else "", int(people[s]),
+            int((where == s).sum()), int(cost[s]), float(gain[s]),
+            node=parts.nodes[s] if parts.nodes else -1,
+        )
+        for s in np.lexsort((-gain, cost))[: None if promises.of_table else SHOWN].tolist()
+    )  # fmt: skip
+    blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
+    return Story(shape, steps, count, blocked, by_class=recoding.cuts is None)
+
+
+class Doubts:
+    """What promises about the table as a whole say against single steps of a global recoding."""
+
+    def __init__(self, recoding: Recoding, promises: Promises) -> None:
+        self._cuts = recoding.cuts or {}
+        self._watches = [(p, p.watch(recoding.table)) for p in promises.of_table] if self._cuts else []
+        for _, watch in self._watches:
+            watch.ask(self._cuts)
+            watch.accept(self._cuts)
+
+    def add(self, story: Story, column: str) -> Story:
+        """The story with the steps that a table promise stops, the most gainful of them first."""
+        if not self._watches:
+            return story
+        steps = [step if step.promise else self._judged(step, column) for step in story.steps]
+        blocked = dict(story.blocked)
+        for step in steps:
+            if step.reason:
+                blocked[step.promise] = blocked.get(step.promise, 0) + 1
+        steps.sort(key=lambda step: (step.cost, -step.gain))
+        return replace(story, steps=tuple(steps[:SHOWN]), blocked=blocked)
+
+    def _judged(self, step: NextStep, column: str) -> NextStep:
+        finer = {**self._cuts, column: self._cuts[column].specialize(step.node)}
+        for promise, watch in self._watches:
+            answer, reason = watch.ask(finer, (column, step.node))
+            if answer is not Answer.YES:
+                full = getattr(watch, "in_full", "")
+                return replace(step, promise=str(promise), reason=reason, in_full=full)
+        return step
+
+
+def tally(ids: Ints, weights: Ints, count: int) -> Ints:
+    """Exact sums per id."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, ids, weights)
+    return sums

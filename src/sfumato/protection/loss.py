@@ -1,0 +1,249 @@
+"""How much a recoding loses: one number, smaller is better.
+
+Throughout, n counts all rows of the source, s the suppressed ones among them (those left out beforehand
+for missing cells included), m the key columns. A suppressed row counts as fully generalized. An empty
+table loses nothing. Column weights (default 1) apply to the measures that add up columns: `loss`,
+`geometric`, `entropy`, `precision` and `height`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Column, Counts
+from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
+from sfumato.core.taxonomy import Taxonomy
+
+Levels = Mapping[str, int]
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A recoding to be measured; `levels` if it is a full-domain one; a weight per key column."""
+
+    recoding: Recoding
+    levels: Levels | None
+    weights: Reals
+
+    @property
+    def n(self) -> int:
+        return self.recoding.table.rows + self.recoding.table.dropped
+
+    @property
+    def s(self) -> int:
+        return self.recoding.suppressed
+
+    def mean(self, values: Reals) -> float:
+        """The weighted mean over the key columns."""
+        return fsum((values * self.weights).tolist()) / fsum(self.weights.tolist()) if len(values) else 0.0
+
+
+def measure(
+    name: str,
+    recoding: Recoding,
+    levels: Levels | None = None,
+    weights: Mapping[str, Fraction] | None = None,
+) -> float:
+    """The loss of a recoding under the measure with this name (see `MEASURES`).
+
+    `levels`, column -> level, is what a full-domain recoding was made of; only `height` cannot do without.
+    """
+    return find_measure(name)(Case(recoding, levels, column_weights(recoding.table.keys, weights)))
+
+
+def find_measure(name: str) -> Callable[[Case], float]:
+    """The measure with this name; `WrongCall` if there is none."""
+    if name not in MEASURES:
+        raise WrongCall(f"unknown loss '{name}'", remedy=f"Known: {', '.join(MEASURES)}.")
+    return MEASURES[name]
+
+
+def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | None) -> Reals:
+    """One weight per key column; 1 where none is given."""
+    given = dict(weights or {})
+    chosen = np.array([float(given.get(c.name, 1)) for c in keys])
+    if len(chosen) and not (chosen.min() >= 0 and chosen.sum() > 0):
+        raise WrongCall("weights must not be negative, nor all zero", remedy="No weight means 1.")
+    return chosen
+
+
+def mean_loss(case: Case) -> float:
+    """Mean over the columns of x_j = (Σ_rows share - n/D) / (n - n/D): see `column_losses`.
+
+    Source: ARX, quality model "loss" with arithmetic mean; after Iyengar 2002.
+    """
+    return case.mean(column_losses(case))
+
+
+def geometric_loss(case: Case) -> float:
+    """(Π_j (1 + x_j))^(1/m) - 1, the x_j as in `mean_loss`. Source: ARX, "loss" with geometric mean."""
+    return float(np.expm1(case.mean(np.log1p(column_losses(case)))))
+
+
+def column_losses(case: Case) -> Reals:
+    """x_j per key column: 0 when every leaf stays, 1 when every row is `*`.
+
+    The share of a published value is (leaves it covers) / D, of a suppressed row 1; D is the number of
+    leaves of the taxonomy, whether they occur or not. Multiplied by D, shares are integers.
+    """
+    recoding = case.recoding
+    covered = recoding.rows @ (recoding.high - recoding.low).astype(np.int64)
+    losses = []
+    for j, column in enumerate(recoding.table.keys):
+        domain = leaves_of(column.taxonomy)
+        losses.append(share_loss(int(covered[j]) + case.s * domain, case.n, case.s, domain))
+    return np.array(losses)
+
+
+def share_loss(covered: int, n: int, s: int, domain: int) -> float:
+    """(A/D - n/D) / (n - n/D), where A adds up the leaves covered; s/n where D is 1.
+
+    >>> share_loss(covered=2 * 4 + 1 * 6, n=10, s=1, domain=6), share_loss(10, 10, s=3, domain=1)
+    (0.08, 0.3)
+    """
+    if n == 0:
+        return 0.0
+    return s / n if domain == 1 else (covered - n) / (n * (domain - 1))
+
+
+def entropy(case: Case) -> float:
+    """Bits lost: Σ_j [ Σ_rows log2(F(generalized)/F(value)) + Σ_g c_g·log2(s/c_g) ].
+
+    F counts rows of the table with the value, or with any value below the generalized one. A suppressed
+    row is first generalized as the cuts say (not at all where there are none); then c_g of the s suppressed
+    rows with the generalized value g become `*`. Rows left out beforehand have no codes and do not count.
+
+    Source: non-uniform entropy of Gionis and Tassa 2009, as ARX extends it to suppressed rows.
+    """
+    return fsum(w * _column_entropy(case.recoding, j) for j, w in enumerate(case.weights.tolist()))
+
+
+def _column_entropy(recoding: Recoding, j: int) -> float:
+    table, column = recoding.table, recoding.table.keys[j]
+    codes, out = table.codes(column.name), recoding.class_of == SUPPRESSED
+    frequency = _tally(codes, table.counts, leaves_of(column.taxonomy))
+    leaf: NDArray[np.integer] = np.arange(len(frequency))
+    low, high = leaf, leaf + 1
+    if recoding.cuts is not None:
+        node = recoding.cuts[column.name].node_of
+        low, high = column.taxonomy.low[node], column.taxonomy.high[node]
+    spread = _log_covered(frequency, low, high)[codes]
+    published = _log_covered(frequency, recoding.low[:, j], recoding.high[:, j])
+    spread[~out] = published[recoding.class_of[~out]]
+    spread -= _log_covered(frequency, leaf, leaf + 1)[codes]
+    gone = _tally(low[codes[out]], table.counts[out], len(frequency))
+    return float(table.counts @ spread) + shuffled_bits(gone)
+
+
+def _log_covered(frequency: Counts, low: NDArray[np.integer], high: NDArray[np.integer]) -> Reals:
+    """log2 of the rows with the leaf ranks low .. high-1; 0 where there is none."""
+    running = np.concatenate(([0], np.cumsum(frequency)))
+    return np.asarray(np.log2(np.maximum(running[high] - running[low], 1)), dtype=np.float64)
+
+
+def shuffled_bits(sizes: Counts) -> float:
+    """Σ c·log2(S/c), S the sum of the sizes: the bits of knowing which of the groups each member is in.
+
+    >>> shuffled_bits(np.array([2, 0, 2])), shuffled_bits(np.array([0]))
+    (4.0, 0.0)
+    """
+    sizes = sizes[sizes > 0]
+    return float(sizes @ (np.log2(sizes.sum()) - np.log2(sizes))) if len(sizes) else 0.0
+
+
+def precision(case: Case) -> float:
+    """Mean over the columns of [ Σ_published level/height + s ] / n; level/height is 0 where the height is.
+
+    Without `levels` each value has the least level at which its leaves are under one node.
+    Source: Sweeney 2002 (there as 1 - loss); ARX, quality model "precision".
+    """
+    if case.n == 0:
+        return 0.0
+    recoding, shares = case.recoding, []
+    for j, column in enumerate(recoding.table.keys):
+        if case.levels is not None:
+            steps = case.levels[column.name] * (case.n - case.s)
+        else:
+            steps = int(recoding.rows @ _level_of(column.taxonomy, recoding.low[:, j], recoding.high[:, j]))
+        shares.append((steps / max(1, column.taxonomy.height) + case.s) / case.n)
+    return case.mean(np.array(shares))
+
+
+def discernibility(case: Case) -> float:
+    """DM: Σ_published c² + s·n: each row is confused with its class, a suppressed one with every row.
+
+    Source: Bayardo and Agrawal 2005.
+    """
+    return float(_squares(case.recoding.rows) + case.s * case.n)
+
+
+def discernibility_star(case: Case) -> float:
+    """DM*: Σ c² over all classes the cuts form, published or not; no penalty for suppression.
+
+    Suppressed rows whose class is not known count as one class. Source: El Emam et al. 2009.
+    """
+    table, unknown = case.recoding.table, case.s
+    total = _squares(case.recoding.rows)
+    if case.recoding.cuts is not None and unknown > table.dropped:
+        class_of, nodes = classes_under(table, case.recoding.cuts)
+        total = _squares(_tally(class_of, table.counts, len(nodes)))
+        unknown = table.dropped
+    return float(total + unknown**2)
+
+
+def class_size(case: Case) -> float:
+    """Average rows per class, n / classes; the suppressed rows, if any, are one class.
+
+    Source: LeFevre et al. 2006 (there divided by k); ARX, "average equivalence class size".
+    """
+    classes = case.recoding.count + (case.s > 0)
+    return case.n / classes if classes else 0.0
+
+
+def height(case: Case) -> float:
+    """Σ_j level_j. Source: Samarati 2001."""
+    if case.levels is None:
+        raise WrongCall("the loss 'height' needs a full-domain recoding", remedy="Use 'precision' instead.")
+    levels = [case.levels[c.name] for c in case.recoding.table.keys]
+    return fsum((case.weights * levels).tolist())
+
+
+MEASURES: Mapping[str, Callable[[Case], float]] = {
+    "loss": mean_loss,
+    "geometric": geometric_loss,
+    "entropy": entropy,
+    "precision": precision,
+    "discernibility": discernibility,
+    "discernibility-star": discernibility_star,
+    "class-size": class_size,
+    "height": height,
+}
+
+
+def leaves_of(taxonomy: Taxonomy) -> int:
+    """D: the number of leaves, at least 1."""
+    return max(1, len(taxonomy.leaves))
+
+
+def _squares(sizes: Counts) -> int:
+    return int(sizes @ sizes)
+
+
+def _tally(ids: NDArray[np.integer], counts: Counts, length: int) -> Counts:
+    sums = np.zeros(length, dtype=np.int64)
+    np.add.at(sums, ids, counts)
+    return sums
+
+
+def _level_of(taxonomy: Taxonomy, low: NDArray[np.integer], high: NDArray[np.integer]) -> Counts:
+    """The least level at which the leaves low .. high-1 are under one node."""
+    covered = taxonomy.high[taxonomy.levels[:, low]] >= high
+    return np.asarray(np.argmax(covered, axis=0), dtype=np.int64)

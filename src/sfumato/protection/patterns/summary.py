@@ -1,0 +1,108 @@
+"""What is said of patterns: a card, a document, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from sfumato.protection.patterns.antichain import MOST
+from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
+from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.patterns.quality import (
+    QualityClass,
+    best_class,
+    expected_capacity,
+    quality_classes,
+)
+from sfumato.show.card import Card, figure, several
+from sfumato.show.chart import Figure
+from sfumato.show.document import plain
+
+SHOWN, LISTED = 5, 100
+"""So many quality classes are told one by one: on a card, in a document."""
+WIDER = (1, 5, 10, 20)
+"""Tolerances in percent, beyond the asked one, to show what they would bring."""
+
+
+def card(patterns: Patterns) -> Card:
+    """Counts, the best quality classes, and what a wider tolerance would bring."""
+    allowed, found = int(patterns.allowed.sum()), _classes(patterns)
+    shape = " x ".join(map(str, patterns.shape))
+    promised = " and ".join(map(str, patterns.promises))
+    lines: list[tuple[str, ...]] = [
+        (several(patterns.count, "pattern"), f"{shape} levels of {', '.join(patterns.names)}"),
+        (f"{allowed:,} allowed", f"keep {promised}" if promised else "nothing is promised"),
+        (),
+        *((f"{patterns.quality} {_range(one)}", *_counts(one)) for one in found[:SHOWN]),
+        *([(f"{several(len(found) - SHOWN, 'more class', 'more classes')}",)] if len(found) > SHOWN else []),
+        (),
+        *((f"within {share} % of the best", *_counts(one)) for share, one in _wider(patterns)),
+    ]
+    most = expected_capacity(patterns.shape)
+    apart = f"apart: none can be made from another; of all patterns at most {most:,} are"
+    notes = [apart if allowed else "nothing can be published: relax a promise, or let rows be suppressed"]
+    return Card(f"patterns of {several(len(patterns.names), 'column')}", lines, notes)
+
+
+def as_dict(patterns: Patterns) -> dict[str, Any]:
+    """JSON-ready; of many quality classes the best are listed."""
+    found = _classes(patterns)
+    apart = [] if not found or _apart(found[0]) is None else found[0].antichain().tolist()
+    return {
+        "columns": dict(zip(patterns.names, patterns.shape, strict=True)),
+        "patterns": patterns.count,
+        "allowed": int(patterns.allowed.sum()),
+        "expected": expected_capacity(patterns.shape),
+        "quality": patterns.quality,
+        "tolerance": plain(patterns.tolerance),
+        "class_count": len(found),
+        "classes": [_document(one) for one in found[:LISTED]],
+        "within": {f"{share}%": _document(one) for share, one in _wider(patterns)},
+        "apart": [patterns.named(at) for at in apart],
+    }
+
+
+def charts(patterns: Patterns) -> tuple[Figure, ...]:
+    """The levels of every column, the lattice, and anonymity against quality."""
+    trees = [
+        level_tree(column, patterns.words.get(column.name, frozenset()), i + 1)
+        for i, column in enumerate(patterns.table.keys)
+    ]
+    metric, tolerance = patterns.quality, patterns.tolerance
+    return (*trees, lattice_chart(patterns, metric, tolerance), quality_map(patterns, metric, tolerance))
+
+
+def _classes(patterns: Patterns) -> tuple[QualityClass, ...]:
+    return quality_classes(patterns, patterns.quality, tolerance=patterns.tolerance)
+
+
+def _wider(patterns: Patterns) -> Iterator[tuple[int, QualityClass]]:
+    for percent in WIDER:
+        share = Fraction(percent, 100)
+        if share > patterns.tolerance and (one := best_class(patterns, patterns.quality, tolerance=share)):
+            yield percent, one
+
+
+def _apart(one: QualityClass) -> int | None:
+    """How many members none of which can be made from another; `None` where they are too many to compare."""
+    return len(one.antichain()) if len(one) <= MOST else None
+
+
+def _range(one: QualityClass) -> str:
+    return (
+        figure(one.quality) if one.quality == one.worst else f"{figure(one.quality)} to {figure(one.worst)}"
+    )
+
+
+def _counts(one: QualityClass) -> tuple[str, str]:
+    return several(len(one), "pattern"), f"{figure(_apart(one))} apart"
+
+
+def _document(one: QualityClass) -> dict[str, Any]:
+    return {
+        "best": float(one.quality),
+        "worst": float(one.worst),
+        "patterns": len(one),
+        "apart": _apart(one),
+    }

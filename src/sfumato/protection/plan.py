@@ -1,0 +1,260 @@
+"""A plan: what each column becomes, and the proof that the promises hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, Infeasible, SfumatoError
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.core.taxonomy import Label
+from sfumato.core.verdict import Verdict
+from sfumato.engine import open_source
+from sfumato.policy.policy import Policy
+from sfumato.policy.reference import Reference
+from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.protection.boxes import boxes_of
+from sfumato.protection.column_shape import published_nodes, shape_of
+from sfumato.protection.explain.explanation import Explanation, explain
+from sfumato.protection.loss import measure
+from sfumato.protection.searches.registry import find
+from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.suppress import recoded
+from sfumato.protection.two_phases import TermReport, bound, find_in_two_phases, of_keys
+from sfumato.show.card import Card, Printable, figure, several, verdict_lines
+from sfumato.show.document import plain, verdict_document
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Printable):
+    """A recoding that keeps every promise of a policy, proved on the classes it publishes.
+
+    `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
+    the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
+    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
+    removed; `policy` then holds the prior that beliefs are compared with. What a plan prints names only
+    values that the published table itself shows.
+    """
+
+    policy: Policy
+    recoding: Recoding
+    verdicts: tuple[Verdict, ...]
+    loss: float
+    levels: Mapping[str, int] | None = None
+    optimal: bool = False
+    checked: int = 0
+    smallest: int = 0
+    terms: TermReport | None = None
+
+    @property
+    def cuts(self) -> dict[str, tuple[Label, ...]] | None:
+        """Column -> labels of the nodes its values become; `None` where classes are recoded one by one."""
+        if self.recoding.cuts is None:
+            return None
+        return {name: cut.labels for name, cut in self.recoding.cuts.items()}
+
+    @property
+    def rows(self) -> int:
+        """How many rows the source has."""
+        return self.recoding.table.rows + self.recoding.table.dropped
+
+    @property
+    def suppressed(self) -> int:
+        """How many of them are not published."""
+        return self.recoding.suppressed
+
+    @cached_property
+    def classes(self) -> int:
+        """How many classes are published."""
+        return len(boxes_of(self.recoding)[0])
+
+    @cached_property
+    def reference(self) -> Reference | None:
+        """What the owner has to keep of the original table, so that others can judge the published one."""
+        return Reference.of(self.policy)
+
+    @cached_property
+    def imprint(self) -> Imprint:
+        """What later releases have to know of this one: counts and marks, no row and no value."""
+        sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
+        published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
+        unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
+        told = [name for p in self.policy.promises if (name := getattr(p, "told_by", None))]
+        return Imprint.of(
+            self.recoding,
+            unchanged,
+            since=told[0] if told else None,
+            policy=self.policy.digest,
+            after=[i.digest for p in self.policy.promises for i in getattr(p, "earlier", ())],
+        )
+
+    def explain(self) -> Explanation:
+        """For every column: what it became, what kept it from being finer, what the next step would cost."""
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> Explanation:
+        rule = self.policy.protect
+        return explain(
+            self.recoding,
+            self.policy.promises if self.terms is None else of_keys(self.policy.promises),
+            levels=self.levels,
+            loss=rule.loss,
+            weights=rule.weights,
+            allowed=aim_of(self.policy).allowed(self.recoding.table),
+        )
+
+    def apply(self, data: Any, *, progress: Progress = silent) -> Any:
+        """The safe table, of the same kind as `data`, which must hold the rows the plan was made for."""
+        return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready, under the names of the attributes; `cuts` lists the labels that are published."""
+        published: dict[str, Any] | None = None
+        if self.recoding.cuts is not None:
+            columns = enumerate(self.recoding.table.keys)
+            published = {
+                c.name: [c.taxonomy.labels[v] for v in published_nodes(self.recoding, j)] for j, c in columns
+            }
+        return {
+            "search": self.policy.protect.search,
+            "measure": self.policy.protect.loss,
+            "loss": self.loss,
+            "optimal": self.optimal,
+            "checked": self.checked,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "smallest": self.smallest,
+            "levels": plain(self.levels),
+            "cuts": published,
+            "verdicts": [verdict_document(v) for v in self.verdicts],
+            **({} if self.terms is None else {"terms": self.terms.as_dict()}),
+            **({} if self.reference is None else {"reference": self.reference.names}),
+        }
+
+    def card(self) -> Card:
+        """The plan on a few lines."""
+        levels = self.levels or {}
+        shapes = [
+            shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
+        ]
+        best = " (the best there is)" if self.optimal else ""
+        notes = (
+            f"{several(self.classes, 'class', 'classes')}, the smallest of {figure(self.smallest)} people",
+            f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
+            f"{self.policy.protect.loss} {figure(self.loss)}{best}",
+            *(() if self.terms is None else self.terms.lines()),
+            *(() if self.reference is None else self.reference.lines()),
+        )
+        lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
+        return Card(f"plan by {self.policy.protect.search}", lines, notes)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
+
+
+def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
+    """Search as the policy asks, and prove what was found before anybody sees it."""
+    check_people(table, policy.promises)
+    aim = aim_of(policy)
+    policy = bound(policy, table)
+    progress("searching", 0)
+    outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
+    progress("proving", 0)
+    verdicts, smallest = prove(outcome, policy.promises, aim)
+    if table.rows + table.dropped and not outcome.recoding.count:
+        raise Infeasible(
+            "every row would have to be suppressed, and an empty table is no release",
+            remedy="Relax a promise, or give the columns coarser taxonomies.",
+        )
+    return Plan(
+        policy,
+        outcome.recoding,
+        verdicts,
+        outcome.loss,
+        None if outcome.levels is None else dict(outcome.levels),
+        outcome.optimal,
+        outcome.checked,
+        smallest,
+        terms,
+    )
+
+
+def plan_of_cuts(
+    table: Microdata, policy: Policy, cuts: Mapping[str, Cut], *, levels: Mapping[str, int] | None = None
+) -> Plan:
+    """The plan of a version that was chosen for somebody, proved like any other; no term is removed.
+
+    What the policy's promises are given, priors and earlier releases, they have already.
+    """
+    aim = aim_of(policy)
+    recoding = recoded(table, cuts, policy.promises)
+    loss = measure(aim.loss, recoding, levels, aim.weights)
+    verdicts, smallest = prove(Outcome(recoding, loss, levels), policy.promises, aim)
+    return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
+
+
+def check_people(table: Microdata, promises: Promises) -> None:
+    """Raise `BadData` where somebody has two values of a column that a promise protects.
+
+    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
+    yet everybody in it has both.
+    """
+    for name in promises.sensitive:
+        if torn := table.torn(name):
+            raise BadData(
+                f"{several(torn, 'person has', 'people have')} several values of {name}, and what is promised"
+                " of it is sound only where everybody has one.",
+                where=f"column {name}",
+                remedy="Give every person one row, or promise only k-anonymity.",
+            )
+
+
+def aim_of(policy: Policy) -> Aim:
+    """What a search aims at under a policy."""
+    rule = policy.protect
+    return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
+
+
+def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:
+    """The verdicts on what would be published, and its smallest class; the search's word is not taken for it.
+
+    Raises if a value would be published as something that does not cover it, if too many rows are
+    suppressed, or if a promise does not hold: each is a bug of the search.
+    """
+    recoding = outcome.recoding
+    if recoding.suppressed > aim.allowed(recoding.table):
+        raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
+    if not _covers(recoding):
+        raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
+    _, class_of = boxes_of(recoding)
+    classes = recoding.classes(class_of, promises.sensitive)
+    verdicts = list(promises.verdicts(classes))
+    for promise in promises.of_table:
+        if recoding.cuts is None:
+            raise SfumatoError(f"{promise.name} needs a global recoding", remedy="This is a bug.")
+        verdicts.append(promise.verdict_on(recoding.table, recoding.cuts))
+    for verdict in verdicts:
+        if verdict.holds is not True:
+            raise SfumatoError(f"the search broke {verdict.promise}", remedy="This is a bug.")
+    return tuple(verdicts), int(classes.people.min(initial=np.iinfo(np.int64).max)) if len(classes) else 0
+
+
+def _covers(recoding: Recoding) -> bool:
+    kept = recoding.class_of != SUPPRESSED
+    owner = recoding.class_of[kept]
+    for j, column in enumerate(recoding.table.keys):
+        codes = recoding.table.codes(column.name)[kept]
+        if np.any((codes < recoding.low[owner, j]) | (codes >= recoding.high[owner, j])):
+            return False
+    return True

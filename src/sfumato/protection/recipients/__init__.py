@@ -1,0 +1,1 @@
+"""A version for every recipient: equally good, distinguishable, safe when put together."""

@@ -1,0 +1,126 @@
+"""Capacity: how many recipients a policy serves, at its quality and at a little less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.protection.recipients.assignment import Versions
+from sfumato.show.card import Card, several
+from sfumato.show.document import plain
+
+TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
+"""Shares of the best loss by which versions may be worse."""
+
+POOLED = {
+    Coalition.NONE: "what recipients learn who put their versions together is not judged",
+    Coalition.PAIRS: "every promise is kept also where two put their versions together",
+    Coalition.ANY: "every promise is kept whoever puts versions together",
+}
+
+ENOUGH = 100
+"""So many versions of subtree cuts are looked for."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How many recipients can be served within tolerances, by patterns and with subtree cuts.
+
+    `exact` says that no larger family of patterns exists; else so many were found. `held` are the recipients
+    served before; they are not among those counted.
+    """
+
+    rule: RecipientRule
+    metric: str
+    steps: tuple[tuple[Fraction, int], ...]
+    with_subtrees: int
+    exact: bool
+    held: int = 0
+
+    @property
+    def recipients(self) -> int:
+        """How many the policy as it is serves."""
+        return self.with_subtrees
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """One line: what the policy serves, and what more loss would buy."""
+        more = f" more, beside {several(self.held, 'recipient')} served before," if self.held else ""
+        now = dict(self.steps)[self.rule.tolerance]
+        said = f"this policy serves {several(now, 'recipient')}{more} at this quality"
+        if self.with_subtrees > now:
+            up_to = "or more " if self.with_subtrees >= ENOUGH else ""
+            said += f" ({self.with_subtrees} {up_to}with subtree cuts)"
+        better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
+        grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
+        parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]
+        return ", ".join([said, *parts])
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "recipients": self.recipients,
+            "sentence": self.sentence,
+            "quality": self.metric,
+            "tolerance": plain(self.rule.tolerance),
+            "frame_proof": self.rule.frame_proof,
+            "coalition": self.rule.coalition.value,
+            "patterns": [{"tolerance": plain(t), "recipients": n} for t, n in self.steps],
+            "exact": self.exact,
+            "held": self.held,
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
+        framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
+        notes = (
+            f"alike in {self.metric}; {framers} the version of another",
+            POOLED[self.rule.coalition],
+            "no family of patterns is larger" if self.exact else "larger families may exist",
+        )
+        return Card(self.sentence, lines, notes)
+
+
+def capacity_of(
+    versions: Versions, tolerances: Sequence[Fraction] = TOLERANCES, *, wanted: int = 0
+) -> Capacity:
+    """What the versions of a table come to; `wanted` recipients are looked for with subtree cuts, too."""
+    rule = versions.rule
+    asked = sorted({*tolerances, rule.tolerance})
+    steps = tuple((t, versions.most(t)) for t in asked)
+    now = dict(steps)[rule.tolerance]
+    more = now
+    if wanted > now:
+        more = len(versions.choose(wanted))
+    held = len({h.recipient for h in versions.held})
+    return Capacity(rule, versions.metric, steps, max(now, more), versions.families.exact, held)
+
+
+def enough_for(
+    versions: Versions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
+) -> Fraction | None:
+    """The least of some tolerances that serves so many recipients, with subtree cuts if need be."""
+    rule = versions.rule
+    for tolerance in sorted(t for t in tolerances if t > rule.tolerance):
+        wider = replace(rule, tolerance=tolerance)
+        more = Versions(versions.patterns, wider, versions.metric, held=versions.held)
+        if len(more.choose(count)) >= count:
+            return tolerance
+    return None
+
+
+def _percent(share: Fraction) -> str:
+    whole = share * 100
+    return f"{int(whole)} %" if whole.denominator == 1 else f"{float(whole):g} %"
+
+
+def _picked(steps: Sequence[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
+    """The first that serves more, and the last."""
+    return list(steps) if len(steps) < 3 else [steps[0], steps[-1]]

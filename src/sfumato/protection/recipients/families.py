@@ -1,0 +1,286 @@
+"""Families of patterns: distinct, none framed by few others, and safe when they are put together.
+
+Without a coalition, and for any coalition, single frame-proofness is solved exactly: a largest antichain,
+above one allowed base where colluders must not get below it. Everything else is greedy, improved by counted
+steps, and proves what it found, not that nothing is larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.chains.pooling import Pool
+from sfumato.core.promise import Cuts
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.protection.patterns.antichain import largest_antichain
+from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.recipients.framing import Detail, Family, ShownDetail
+
+Indices = NDArray[np.int64]
+
+TRIES = 64
+"""So many bases are tried for any coalition."""
+
+TRIES_OF = {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6}
+"""So many coalitions are looked into, in search of further members, whose meet is not safe by itself."""
+
+SHORT = 10
+"""Windows of at most so many patterns are each searched."""
+
+STARTS = 24
+"""So many patterns are tried as the first of a family that pairs or more cannot frame."""
+
+STEPS = 2_000
+"""So many steps are taken in search of a larger family: enough to be exact for a dozen patterns."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A version that somebody got earlier, on today's trees."""
+
+    recipient: str
+    cuts: Cuts
+
+
+class Families:
+    """Families of a table's patterns under a rule, beside the versions that are held."""
+
+    def __init__(self, patterns: Patterns, rule: RecipientRule, held: Sequence[Held]) -> None:
+        self.patterns, self.rule, self.held = patterns, rule, tuple(held)
+        self.shown = ShownDetail(patterns.table)
+        self._climbed: dict[bytes, Indices] = {}
+        self._cuts_of: dict[int, Cuts] = {}
+
+    @property
+    def exact(self) -> bool:
+        """Whether no family is larger than those that are found."""
+        alone = self.rule.frame_proof == 1 and self.rule.coalition is Coalition.NONE
+        return alone and not self._several_versions
+
+    def largest(self, window: Indices, rungs: Sequence[int] = ()) -> Indices:
+        """A family of these patterns, given in order of preference; always the same one.
+
+        The first so many of them, for each rung, are searched by themselves, and the best family so far is
+        carried on and extended: a longer window never has a smaller family, if it has the rungs of the
+        shorter one.
+        """
+        if self.exact:
+            return self._frame_proof(window)
+        best, done = window[:0], 0
+        for rung in sorted({r for r in (*range(1, SHORT + 1), *rungs) if r <= len(window)}):
+            key = window[:rung].tobytes()
+            if key not in self._climbed:
+                carried = self._extended(best, window[done:rung])
+                self._climbed[key] = max(carried, self._searched(window[:rung]), key=len)
+            best, done = self._climbed[key], rung
+        return self._extended(best, window[done:])
+
+    def _searched(self, window: Indices) -> Indices:
+        """A family of the window, found without regard to shorter ones."""
+        if self.rule.coalition is Coalition.NONE:
+            return self._frame_proof(window)
+        found = self._above_a_base(window)
+        return self._extended(found, window[~np.isin(window, found)])
+
+    def distinct(self, indices: Indices) -> Indices:
+        """These patterns, none that shows the same as another or as one that is held."""
+        _, first = np.unique(self.ranks[indices], axis=0, return_index=True)
+        found = indices[np.sort(first)]
+        for held in self._held_details:
+            found = found[~(self._finer(held, found) & self._coarser(held, found))]
+        return found
+
+    def is_safe(self, cuts: Cuts, others: Sequence[Cuts]) -> bool:
+        """Whether colluders learn no more than is promised, with this one among them."""
+        if self.rule.coalition is Coalition.PAIRS:
+            return all(self._pool.keeps([cuts, other]) for other in others)
+        return self.rule.coalition is Coalition.NONE or self._pool.keeps_all([cuts, *others])
+
+    def _frame_proof(self, window: Indices) -> Indices:
+        """A family of the window beside what is held."""
+        for held in self._held_details:
+            window = window[~(self._finer(held, window) | self._coarser(held, window))]
+        if not len(window):
+            return window
+        antichain = window[largest_antichain(-self.ranks[window])]
+        if self.rule.frame_proof == 1 and not self._several_versions:
+            return antichain
+        first = window[np.isin(window, antichain)]
+        order = np.append(first, window[~np.isin(window, first)])
+        starts = [np.append(order[i], np.delete(order, i)) for i in range(min(STARTS, len(order)))]
+        found = max((self._greedy(start) for start in [*starts, window, order[::-1]]), key=len)
+        return self._largest(order, found)
+
+    @property
+    def _several_versions(self) -> bool:
+        """Whether somebody holds more than one version: then holdings and versions differ."""
+        return len({h.recipient for h in self.held}) < len(self.held)
+
+    def started(self) -> Family:
+        family = Family(self.rule.frame_proof)
+        for held, detail in zip(self.held, self._held_details, strict=True):
+            family.add(detail, held.recipient)
+        return family
+
+    def _greedy(self, order: Indices) -> Indices:
+        family = self.started()
+        details = [self._compared_by(i) for i in order.tolist()]
+        return order[[family.take(detail) for detail in details]] if len(order) else order
+
+    def _largest(self, order: Indices, found: Indices) -> Indices:
+        """A larger family, if a search of all comes upon one in time: whatever is left of a family is one."""
+        family, best, steps = self.started(), found, STEPS
+        details = [self._compared_by(i) for i in order.tolist()]
+
+        def grow(begin: int, taken: list[int]) -> None:
+            nonlocal best, steps
+            if len(taken) > len(best):
+                best = order[taken]
+            for i in range(begin, len(order)):
+                if len(taken) + len(order) - i <= len(best) or steps == 0:
+                    return
+                steps -= 1
+                if family.take(details[i]):
+                    grow(i + 1, [*taken, i])
+                    family.forget()
+
+        grow(0, [])
+        return best
+
+    def _compared_by(self, index: int) -> Detail:
+        """The detail of a pattern; by column where nothing is held that could be another kind of cut."""
+        return self.shown.detail(self.patterns.cuts(index)) if self.held else self.ranks[index]
+
+    def _above_a_base(self, window: Indices) -> Indices:
+        """The largest family that lies above one allowed pattern, also what is held."""
+        bases = self._bases()
+        for held in self._held_details:
+            bases = bases[self._finer(held, bases)]
+        levels = self.patterns.grid.T
+        above = [np.all(levels[window] >= levels[b], axis=1) for b in bases.tolist()]
+        found = window[:0]
+        order = sorted(range(len(bases)), key=lambda i: (-int(above[i].sum()), int(bases[i])))
+        for i in order[:TRIES]:
+            if int(above[i].sum()) <= len(found):
+                break
+            family = self._frame_proof(window[above[i]])
+            found = family if len(family) > len(found) else found
+        return found
+
+    def _bases(self) -> Indices:
+        """Allowed patterns below which nothing is allowed."""
+        allowed = self.patterns.allowed.reshape(self.patterns.shape)
+        below = np.zeros_like(allowed)
+        for axis in range(allowed.ndim):
+            lower = np.zeros_like(allowed)
+            into = tuple(slice(1, None) if a == axis else slice(None) for a in range(allowed.ndim))
+            out = tuple(slice(None, -1) if a == axis else slice(None) for a in range(allowed.ndim))
+            lower[into] = _reached(allowed)[out]
+            below |= lower
+        return np.flatnonzero(allowed & ~below)
+
+    def _extended(self, start: Indices, more: Indices) -> Indices:
+        """The family, and whatever of these fits beside it, in their order."""
+        family, tries, chosen = self.started(), TRIES_OF[self.rule.coalition], start.tolist()
+        for index in chosen:
+            family.add(self._compared_by(index))
+            mine, theirs = self.ranks[index], self.ranks[more]
+            more = more[np.any(theirs > mine, axis=1) & np.any(theirs < mine, axis=1)]
+        for index in more.tolist():
+            detail = self._compared_by(index)
+            if not family.fits(detail):
+                continue
+            doubtful = self._doubtful(index, chosen)
+            tries -= len(doubtful)
+            if doubtful and (tries < 0 or not all(self._pool.keeps_all(some) for some in doubtful)):
+                continue
+            family.add(detail)
+            chosen.append(index)
+        return np.array(chosen, np.int64)
+
+    def _doubtful(self, index: int, chosen: Sequence[int]) -> list[list[Cuts]]:
+        """Coalitions of a pattern and these, or what is held, whose meet is not known to be allowed."""
+        if self.rule.coalition is Coalition.NONE:
+            return []
+        patterns, cuts = self._held_patterns
+        one, others = self._cuts(index), [*patterns, *chosen]
+        if self.rule.coalition is Coalition.PAIRS:
+            unsafe = [self._cuts(i) for i in self._unsafe_meets(index, others)]
+            return [[one, other] for other in (*cuts, *unsafe)]
+        meet = self.patterns.grid[:, [index, *others]].min(axis=1)
+        if not cuts and self.patterns.allowed[np.ravel_multi_index(tuple(meet), self.patterns.shape)]:
+            return []
+        return [[one, *cuts, *(self._cuts(i) for i in others)]]
+
+    def _cuts(self, index: int) -> Cuts:
+        if index not in self._cuts_of:
+            self._cuts_of[index] = self.patterns.cuts(index)
+        return self._cuts_of[index]
+
+    def _unsafe_meets(self, index: int, others: Sequence[int]) -> list[int]:
+        """Those whose meet with a pattern is not allowed by itself."""
+        if not others:
+            return []
+        grid = self.patterns.grid.astype(np.int64)
+        meets = np.minimum(grid[:, others], grid[:, [index]])
+        safe = self.patterns.allowed[np.ravel_multi_index(tuple(meets), self.patterns.shape)]
+        return [other for other, fine in zip(others, safe.tolist(), strict=True) if not fine]
+
+    @cached_property
+    def _held_patterns(self) -> tuple[list[int], list[Cuts]]:
+        """What is held, as patterns where it is one, else as it is."""
+        patterns, cuts = list[int](), list[Cuts]()
+        every = np.arange(self.patterns.count)
+        for held, detail in zip(self.held, self._held_details, strict=True):
+            same = every[self._finer(detail, every) & self._coarser(detail, every)]
+            if len(same):
+                patterns.append(int(same[0]))
+            else:
+                cuts.append(held.cuts)
+        return patterns, cuts
+
+    @cached_property
+    def _pool(self) -> Pool:
+        return Pool(self.patterns.table, self.patterns.promises)
+
+    # -- comparing ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The detail of every pattern, one number per column."""
+        ranks = self.shown.detail_ranks()
+        grid = self.patterns.grid
+        return np.stack([r[grid[j]] for j, r in enumerate(ranks)], axis=1)
+
+    @cached_property
+    def _held_details(self) -> list[Detail]:
+        return [self.shown.detail(h.cuts) for h in self.held]
+
+    def _finer(self, detail: Detail, indices: Indices) -> NDArray[np.bool_]:
+        """Which patterns show everything in that detail or finer."""
+        return self._compared(detail, indices, np.greater_equal)
+
+    def _coarser(self, detail: Detail, indices: Indices) -> NDArray[np.bool_]:
+        return self._compared(detail, indices, np.less_equal)
+
+    def _compared(self, detail: Detail, indices: Indices, than: np.ufunc) -> NDArray[np.bool_]:
+        levels, start = self.shown.details_of_levels(), 0
+        truth = np.ones(len(indices), dtype=bool)
+        for j, of_level in enumerate(levels):
+            end = start + of_level.shape[1]
+            truth &= than(of_level, detail[start:end]).all(axis=1)[self.patterns.grid[j, indices]]
+            start = end
+        return truth
+
+
+def _reached(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """For every pattern: whether it, or something at most as general, is allowed."""
+    found = allowed
+    for axis in range(allowed.ndim):
+        found = np.logical_or.accumulate(found, axis=axis)
+    return found

@@ -1,0 +1,1 @@
+"""The searches: each turns a table and its promises into a recoding."""

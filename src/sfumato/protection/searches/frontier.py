@@ -1,0 +1,97 @@
+"""The nodes of a lattice that a search has yet to look at."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from sfumato.protection.searches.price import Price
+
+Levels = tuple[int, ...]
+
+TIE = 1e-11
+"""Scores that differ by less than this share are equal: more than rounding, less than any row makes."""
+
+LEAN = 0.7
+
+
+def up_to(score: float) -> float:
+    """The largest score that still ties with this one."""
+    return score * (1 + TIE)
+
+
+def levels_at(index: int, shape: Levels) -> Levels:
+    """The node with this number, counted with the last column fastest."""
+    levels = []
+    for size in reversed(shape):
+        index, level = divmod(index, size)
+        levels.append(level)
+    return tuple(reversed(levels))
+
+
+class Frontier:
+    """Nodes in ascending order of what they cost at least; closed ones are never picked.
+
+    Cheap nodes are rarely allowed, and a node that is not allowed rules out the more, the more general it
+    is. So where nodes can be ruled out (`halfway`), the middle of what is left is picked first, and after
+    every refusal a point further towards the general end; else the cheapest comes first.
+    """
+
+    def __init__(self, shape: Levels, cost: Price, *, halfway: bool) -> None:
+        total = np.zeros(shape)
+        for j, steps in enumerate(cost.steps):
+            total += steps.reshape([-1 if i == j else 1 for i in range(len(shape))])
+        self._order = np.argsort(total, axis=None, kind="stable")
+        self._least = cost.least(total.ravel()[self._order])
+        rank = np.empty(total.size, dtype=np.int64)
+        rank[self._order] = np.arange(total.size)
+        self._rank = rank.reshape(shape)
+        self._open = np.ones(total.size, dtype=bool)
+        self._start = 0.5 if halfway else 0.0
+        self._point = self._start
+        self._best = inf
+        self._bounds: list[tuple[float, Levels]] = []
+
+    @property
+    def left(self) -> int:
+        """How many nodes are open."""
+        return int(np.count_nonzero(self._open))
+
+    def pick(self, best: float) -> Levels | None:
+        """An open node that may tie with `best`, closed with this; `None` if there is none."""
+        if best < self._best:
+            self._best = best
+            bounds, self._bounds = self._bounds, []
+            for floor, levels in bounds:
+                self.bound(levels, floor)
+        end = int(np.searchsorted(self._least, up_to(best), side="right"))
+        alive = np.flatnonzero(self._open[:end])
+        if not len(alive):
+            return None
+        at = alive[int(self._point * (len(alive) - 1))]
+        self._open[at] = False
+        return levels_at(int(self._order[at]), self._rank.shape)
+
+    def refused(self, levels: Levels, *, finer_too: bool) -> None:
+        """This node is not allowed; `finer_too`: nor is anything finer."""
+        if self._start:
+            self._point = 1 - (1 - self._point) * LEAN
+        if finer_too:
+            self._open[self._rank[tuple(slice(0, level + 1) for level in levels)]] = False
+
+    def allowed(self, levels: Levels, *, settled: bool) -> None:
+        """This node is allowed; `settled`: nothing more general can be preferred to it."""
+        self._point = self._start
+        if settled:
+            self._close_coarser(levels)
+
+    def bound(self, levels: Levels, floor: float) -> None:
+        """This node and everything more general cost at least `floor`."""
+        if floor > up_to(self._best):
+            self._close_coarser(levels)
+        elif floor > -inf:
+            self._bounds.append((floor, levels))
+
+    def _close_coarser(self, levels: Levels) -> None:
+        self._open[self._rank[tuple(slice(level, None) for level in levels)]] = False

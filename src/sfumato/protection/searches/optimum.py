@@ -1,0 +1,245 @@
+"""The best global recoding: the cuts with the least mean loss that keep every promise.
+
+Promises break on conflicts (`conflicts.py`): sets of values that cannot all stay. Losing a value means that
+its parent, or something higher, is published in its place, which never costs less. So the search starts with
+the raw table, picks a conflict, and branches over which of its values is lost; states are taken in the order
+of what they cost at least, and the first without a conflict is the best there is. Conflicts are found as they
+are needed, made as general as they can be (a general one is harder to lose), and kept; the data is asked only
+where no conflict that is known decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
+from math import inf, lcm
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.cut import Cut
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
+from sfumato.core.recoding import Recoding
+from sfumato.protection.loss import measure
+from sfumato.protection.searches.column_cuts import NEVER, Cutting
+from sfumato.protection.searches.conflicts import sources
+from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.step_check import budget_of
+from sfumato.protection.searches.top_down import top_down
+
+Ints = NDArray[np.int64]
+State = tuple[int, ...]
+
+PATIENCE = 50_000
+"""States looked at before the search settles for what top-down found; a count, so that results repeat."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best cuts found, their mean loss, and a loss that nothing can fall below.
+
+    `optimal` says that the two losses are equal. `states` counts the recodings looked at, `conflicts` those
+    that had to be known.
+    """
+
+    cuts: dict[str, Cut]
+    loss: Fraction
+    bound: Fraction
+    states: int
+    conflicts: int
+
+    @property
+    def optimal(self) -> bool:
+        return self.loss == self.bound
+
+
+def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """As a search of the policy: `optimal` in the outcome says whether the optimum was proved.
+
+    Nothing is suppressed beyond rows with empty key cells. Where a person has several rows, promises that
+    are not hereditary have no conflicts to branch on, and what top-down finds is returned.
+    """
+    lasting = all(p.hereditary or (p.monotone and not table.has_person) for p in promises)
+    if aim.loss != "loss":
+        raise WrongCall("the exact search keeps the measure loss small, and no other")
+    budget_of(table, promises, aim)
+    nothing_more = Fraction(table.dropped, max(1, table.rows + table.dropped))
+    greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
+    if not lasting or greedy.recoding.cuts is None:
+        return greedy
+    found = optimum(
+        table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=PATIENCE, progress=progress
+    )
+    recoding = Recoding.of_cuts(table, found.cuts)
+    loss = measure(aim.loss, recoding, weights=aim.weights)
+    return Outcome(recoding, loss, optimal=found.optimal, checked=greedy.checked + found.states)
+
+
+def optimum(
+    table: Microdata,
+    promises: Promises | ClassPromise | TablePromise,
+    *,
+    weights: Mapping[str, Fraction] | None = None,
+    deadline: float = inf,
+    start: Cuts | None = None,
+    most: int = 2_000_000,
+    progress: Progress = silent,
+) -> Optimum:
+    """The cuts with the least mean loss that keep the promises; no row is suppressed.
+
+    After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached;
+    `start` are cuts that keep the promises, to be improved on (all roots by default).
+    """
+    kept = promises if isinstance(promises, Promises) else Promises((promises,))
+    return _OptimumSearch(table, kept, weights or {}).run(monotonic() + deadline, start, most, progress)
+
+
+def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | None = None) -> Fraction:
+    """The measure `loss` of cuts, exactly."""
+    costs = _Costs(table, weights or {})
+    nodes = [cuts[c.name].nodes for c in table.keys]
+    return costs.loss(sum(int(cost[some].sum()) for cost, some in zip(costs.of_node, nodes, strict=True)))
+
+
+class _Costs:
+    """Mean loss in whole numbers: rows below a node times the leaves beyond one, on a common scale."""
+
+    def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
+        trees = [c.taxonomy for c in table.keys]
+        weight = [Fraction(weights.get(c.name, 1)) for c in table.keys]
+        share = [w / max(1, len(t.leaves) - 1) for w, t in zip(weight, trees, strict=True)]
+        scale = lcm(*(s.denominator for s in share))
+        self._whole = scale * sum(weight, Fraction(0)) * (table.rows + table.dropped)
+        self._dropped = table.dropped * scale * sum(weight, Fraction(0))
+        self.of_node: list[Ints] = []
+        for c, s, t in zip(table.keys, share, trees, strict=True):
+            held = np.zeros(len(t.leaves) + 1, np.int64)
+            np.add.at(held, table.codes(c.name) + 1, table.counts)
+            before = np.cumsum(held)
+            factor = int(s * scale)
+            if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= NEVER:
+                raise WrongCall("weights and trees are too fine for an exact search", remedy="Round weights.")
+            rows = before[t.high] - before[t.low]
+            self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
+
+    def loss(self, cost: int) -> Fraction:
+        return (cost + self._dropped) / self._whole if self._whole else Fraction(0)
+
+
+class _OptimumSearch:
+    def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
+        self.table = table
+        self.sources = sources(table, promises)
+        self.costs = _Costs(table, weights)
+        trees = [c.taxonomy for c in table.keys]
+        self.columns = [Cutting(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
+        self.known = np.zeros((0, len(trees)), np.int64)
+        self._used = np.zeros(0, np.int64)
+
+    def run(self, end: float, start: Cuts | None, most: int, progress: Progress) -> Optimum:
+        best = self._state_of(start)
+        if self._ask(best) is not True:
+            raise WrongCall("the cuts to start with break the promise")
+        first: State = tuple(c.finest for c in self.columns)
+        ceiling, looked, turn = self._cost(best), 0, count()
+        heap = [(self._cost(first), next(turn), first)]
+        seen = {first}
+        while heap:
+            least, _, state = heappop(heap)
+            if least >= ceiling:
+                break
+            if monotonic() > end or looked >= most:
+                return self._answer(best, least, looked)
+            looked += 1
+            progress("optimum", looked)
+            floor, children = self._judge(state)
+            if children is None:
+                return self._answer(state, self._cost(state), looked)
+            if floor > least:
+                heappush(heap, (floor, next(turn), state))
+                continue
+            for child in children:
+                if child not in seen:
+                    seen.add(child)
+                    heappush(heap, (max(least, self._cost(child)), next(turn), child))
+        return self._answer(best, ceiling, looked)
+
+    def _judge(self, state: State) -> tuple[int, list[State] | None]:
+        """What a state, or what is above it, costs at least, and where to go on; `None`: it is safe."""
+        alive = self._alive(state)
+        if not len(alive):
+            safe = self._ask(state)
+            if safe:
+                return self._cost(state), None
+            if safe is None:
+                return self._cost(state), list(self._one_step_up(state))
+            alive = self._alive(state)
+        met = [c.met[i] for c, i in zip(self.columns, state, strict=True)]
+        lose = np.stack([m.lose[self.known[alive, j]] for j, m in enumerate(met)])
+        least = lose.min(axis=0)
+        order = np.argsort(-least, kind="stable")
+        total, taken = self._cost(state), 0
+        for k in order.tolist():
+            # Conflicts over different columns are lost at separate costs.
+            if not taken & int(self._used[alive[k]]):
+                total += int(least[k])
+                taken |= int(self._used[alive[k]])
+        pivot = self.known[alive[order[0]]].tolist()
+        return total, [self._without(state, j, node) for j, node in enumerate(pivot) if node]
+
+    def _one_step_up(self, state: State) -> Iterator[State]:
+        for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
+            for node in np.unique(c.met[i].node_of).tolist():
+                if node:
+                    yield self._without(state, j, node)
+
+    def _without(self, state: State, column: int, node: int) -> State:
+        return (*state[:column], self.columns[column].without(state[column], node), *state[column + 1 :])
+
+    def _alive(self, state: State) -> NDArray[np.intp]:
+        """The known conflicts whose values are all at or above the cuts."""
+        alive = np.ones(len(self.known), dtype=bool)
+        for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
+            alive &= c.met[i].present[self.known[:, j]]
+        return np.flatnonzero(alive)
+
+    def _ask(self, state: State) -> bool | None:
+        """Whether the cuts keep every promise, by the data; `None`: no, and no conflict can be told."""
+        cuts = self._cuts(state)
+        for source in self.sources:
+            found = source.of(cuts)
+            if found is None:
+                return None
+            for values in found:
+                self._learn(values)
+            if found:
+                return False
+        return True
+
+    def _learn(self, values: Ints) -> None:
+        if not (self.known == values).all(axis=1).any():
+            self.known = np.vstack([self.known, values])
+            self._used = np.append(self._used, sum(1 << j for j, v in enumerate(values.tolist()) if v))
+
+    def _cost(self, state: State) -> int:
+        return sum(c.met[i].cost for c, i in zip(self.columns, state, strict=True))
+
+    def _state_of(self, cuts: Cuts | None) -> State:
+        chosen = cuts or {c.name: Cut.root(c.taxonomy) for c in self.table.keys}
+        names = [c.name for c in self.table.keys]
+        return tuple(c.number(chosen[n].node_of) for c, n in zip(self.columns, names, strict=True))
+
+    def _cuts(self, state: State) -> dict[str, Cut]:
+        shown = [c.met[i].node_of for c, i in zip(self.columns, state, strict=True)]
+        return {c.name: Cut(c.taxonomy, n) for c, n in zip(self.table.keys, shown, strict=True)}
+
+    def _answer(self, state: State, bound: int, looked: int) -> Optimum:
+        losses = self.costs.loss(self._cost(state)), self.costs.loss(bound)
+        return Optimum(self._cuts(state), *losses, looked, len(self.known))

@@ -1,0 +1,58 @@
+"""Why a search that specializes cannot even start, and what would help."""
+
+from __future__ import annotations
+
+from sfumato.core.classes import Classes
+from sfumato.core.errors import Infeasible
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import ClassPromise, Promises, TablePromise
+
+
+def too_many_missing(table: Microdata, allowed: int) -> Infeasible:
+    """More rows were left out for empty key cells than may stay unpublished."""
+    return Infeasible(
+        f"{table.dropped} rows have an empty key cell and would be suppressed; {allowed} are allowed",
+        remedy=f"Allow {table.dropped} suppressed rows, or let missing cells be a value of their own.",
+    )
+
+
+def at_the_root(everything: Classes, promises: Promises, *, final: bool) -> Infeasible:
+    """The table breaks a promise with every key column at its root.
+
+    `final` says that nothing finer can keep it either.
+    """
+    broken = [p for p in promises.of_class if not p.holds_on(everything).all()]
+    message = "; ".join(_shortfall(p, everything) for p in broken)
+    remedy = f"Ask for at most what the whole table reaches, or drop {' and '.join(p.name for p in broken)}."
+    if not final:
+        remedy += " Search by lattice: it may find classes to suppress that make the rest keep the promises."
+    return Infeasible(f"even with every key column fully generalized, {message}", remedy=remedy)
+
+
+def by_table(promise: TablePromise, reason: str) -> Infeasible:
+    """A table promise breaks with every key column at its root."""
+    return Infeasible(
+        f"even with every key column fully generalized, {promise} does not hold: {reason}",
+        remedy=f"Relax {promise.name}.",
+    )
+
+
+def nowhere(promise: TablePromise, reason: str, looked: int, *, all_of_them: bool) -> Infeasible:
+    """A table promise breaks at the roots, and no finer recoding that was looked at keeps every promise."""
+    whole = f"none of the {looked} recodings that could mend it does"
+    near = f"none of the {looked} nearest recodings mends it, which does not prove that none can"
+    return Infeasible(
+        f"with every key column fully generalized, {promise} does not hold: {reason};"
+        f" {whole if all_of_them else near}",
+        remedy=f"Relax {promise.name}.",
+    )
+
+
+def _shortfall(promise: ClassPromise, everything: Classes) -> str:
+    """Which promise, asked and reached, and how many people are concerned."""
+    verdict = promise.verdict(everything)
+    if promise.name == "k-anonymity":
+        short = int(verdict.limit) - int(verdict.measured or 0)
+        return f"{promise} is short by {short}: the table is about {verdict.measured or 0} people"
+    reached = "" if verdict.measured is None else f" (reached: {verdict.measured}, asked: {verdict.limit})"
+    return f"{promise} fails for {verdict.people} people{reached}"

@@ -1,0 +1,34 @@
+"""The searches by name: those built in, more through the entry-point group `sfumato.searches`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from sfumato.core.errors import WrongCall
+from sfumato.policy.searches import known, offered
+from sfumato.protection.searches.search import Search
+
+HOMES = {
+    "top-down": "sfumato.protection.searches.top_down:top_down",
+    "lattice": "sfumato.protection.searches.lattice:lattice",
+    "mondrian": "sfumato.protection.searches.mondrian:mondrian",
+    "optimum": "sfumato.protection.searches.optimum:search",
+}
+
+
+def find(name: str) -> Search:
+    """The search with this name; its module is loaded now.
+
+    >>> find("sideways")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    sfumato.core.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, ...
+    """
+    search = offered(name)
+    if search is None and name in HOMES:
+        module, _, function = HOMES[name].partition(":")
+        search = getattr(import_module(module), function)
+    if search is None:
+        raise WrongCall("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
+    return cast(Search, search)

@@ -1,0 +1,183 @@
+"""The classes of lattice nodes, each rolled up from those of a finer node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.microdata import Column, Counts, Microdata
+from sfumato.core.packing import Packing
+from sfumato.kernels.rows.groups import cross_tabulate, regroup, tally_fields
+
+Ints = NDArray[np.int64]
+Levels = tuple[int, ...]
+
+HELD = 16_000_000
+"""Entries of rolled-up tables (16 bytes each, more where keys are wide) held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """Where each key column, then each sensitive column, sits in an entry's key, and what levels do to it.
+
+    Key columns hold nodes of their taxonomy, sensitive columns leaf ranks. At level i of column j node v
+    becomes `lift[offset[j][i] + v]`.
+    """
+
+    keys: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
+    packing: Packing
+    lift: NDArray[np.int32]
+    offset: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, keys: Sequence[Column], sensitive: Sequence[Column]) -> Fields:
+        sizes = [len(c.taxonomy.labels) for c in keys] + [len(c.taxonomy.leaves) for c in sensitive]
+        lifts, offset, end = [np.zeros(max(sizes, default=1), np.int32)], [], len(sizes) and max(sizes)
+        for column in keys:
+            taxonomy, starts = column.taxonomy, []
+            for level in taxonomy.levels:
+                starts.append(end)
+                lifts.append(level[taxonomy.low])
+                end += len(taxonomy.labels)
+            offset.append(tuple(starts))
+        return cls(tuple(keys), tuple(sensitive), Packing(tuple(sizes)), np.concatenate(lifts), tuple(offset))
+
+    def entries(self, table: Microdata) -> Ints:
+        """The key of every distinct row, one per line."""
+        if not self.packing.sizes:
+            return np.zeros((table.distinct, 1), np.int64)
+        nodes = [c.taxonomy.leaves[table.codes(c.name)] for c in self.keys]
+        ranks = [table.codes(c.name) for c in self.sensitive]
+        return np.ascontiguousarray(self.packing.pack([*nodes, *ranks]).T)
+
+    def where(self, columns: Sequence[int]) -> tuple[Ints, Ints, Ints]:
+        """Word, shift and mask of these columns."""
+        places = [self.packing.places[j] for j in columns]
+        table = np.array([(w, s, (1 << b) - 1) for w, s, b in places], dtype=np.int64).reshape(-1, 3)
+        return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
+
+    def codes(self, entries: Ints, column: int) -> NDArray[np.int32]:
+        """The codes of one column."""
+        word, shift, bits = self.packing.places[column]
+        return ((entries[:, word] >> shift) & ((1 << bits) - 1)).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter."""
+
+    keys: Ints
+    rows: Counts
+    owner: NDArray[np.int32] | None = None
+    entries: tuple[Ints, Counts] | None = None
+
+
+class RollUp:
+    """Groups a table at any node of its lattice.
+
+    Columns are raised to their levels one after the other, those that merge most rows first; every table
+    on the way is kept and serves all nodes that begin alike. Each step works on an ever smaller table.
+    Where rows and people differ, a table must tell people apart, and every node starts from the rows.
+    """
+
+    def __init__(self, table: Microdata, sensitive: Sequence[str]) -> None:
+        self.table = table
+        self.fields = Fields.of(table.keys, [table.column(name) for name in sensitive])
+        self._where = [self.fields.where([j]) for j in range(len(self.fields.packing.sizes))]
+        keys = len(table.keys)
+        self._key_fields = self.fields.where(range(keys))
+        self._sensitive_fields = self.fields.where(range(keys, keys + len(sensitive)))
+        entries, counts = self.fields.entries(table), table.counts
+        if not table.has_person:
+            entries, counts = self._regroup(entries, counts, self.fields.where([]), [])[1:]
+        self.order = sorted(range(keys), key=lambda j: (-self._spread(entries, counts, j), j))
+        self._held: dict[Levels, tuple[Ints, Counts]] = {(0,) * keys: (entries, counts)}
+        self._entries = len(counts)
+        self._limit = HELD + len(counts)
+        self.overall = {
+            c.name: np.bincount(table.codes(c.name), table.counts, len(c.taxonomy.leaves)).astype(np.int64)
+            for c in self.fields.sensitive
+        }
+
+    def at(self, levels: Levels) -> Grouped:
+        """The classes of a node."""
+        fields = self.fields
+        if self.table.has_person:
+            base = self._held[(0,) * len(levels)]
+            lift = [fields.offset[j][i] for j, i in enumerate(levels)]
+            zero = [0] * len(fields.sensitive)
+            owner, keys, rows = self._regroup(*base, fields.where(range(len(lift + zero))), lift + zero)
+            return Grouped(keys, rows, owner)
+        entries = self._rolled(levels)
+        if not fields.sensitive:
+            return Grouped(*entries)
+        owner, keys, rows = self._regroup(*entries, self._sensitive_fields, [0] * len(fields.sensitive))
+        return Grouped(keys, rows, owner, entries)
+
+    def classes(self, grouped: Grouped, *, sensitive: bool) -> Classes:
+        """What promises judge; without `sensitive` only sizes."""
+        names = [c.name for c in self.fields.sensitive] if sensitive else []
+        if self.table.has_person and grouped.owner is not None:
+            return Classes.of(self.table, grouped.owner, sensitive=names)
+        histograms = {}
+        if grouped.owner is not None and grouped.entries is not None:
+            for j, column in enumerate(self.fields.sensitive[: len(names)]):
+                values = self.fields.codes(grouped.entries[0], len(self.fields.keys) + j)
+                start, found, sums = cross_tabulate(
+                    grouped.owner, values, grouped.entries[1], len(grouped.rows), len(column.taxonomy.leaves)
+                )
+                overall = self.overall[column.name]
+                histograms[column.name] = Histogram(column.taxonomy, start, found, sums, overall)
+        return Classes(grouped.rows, grouped.rows, histograms)
+
+    def tally(self, grouped: Grouped, chosen: NDArray[np.bool_]) -> list[Counts]:
+        """The rows of some classes, for every key column, per node of its taxonomy."""
+        bounds = np.cumsum([0] + [len(c.taxonomy.labels) for c in self.fields.keys])
+        sums = tally_fields(
+            grouped.keys[chosen], grouped.rows[chosen], *self._key_fields, bounds[:-1], int(bounds[-1])
+        )
+        return np.split(sums, bounds[1:-1]) if len(bounds) > 1 else []
+
+    def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
+        place = [0] * len(levels)
+        table = self._held[tuple(place)]
+        for j in self.order:
+            for level in range(levels[j], 0, -1):
+                place[j] = level
+                if (near := self._held.pop(tuple(place), None)) is not None:
+                    table = self._held[tuple(place)] = near
+                    break
+            else:
+                level = 0
+            if level < levels[j]:
+                place[j] = levels[j]
+                _, keys, rows = self._regroup(*table, self._where[j], [self.fields.offset[j][levels[j]]])
+                table = (keys, rows)
+                self._hold(tuple(place), table)
+        return table
+
+    def _hold(self, levels: Levels, table: tuple[Ints, Counts]) -> None:
+        """Keep a table; when too much is held, let those go that were not used for longest."""
+        self._held[levels] = table
+        self._entries += len(table[1])
+        while self._entries > self._limit:
+            oldest = next(name for name in self._held if any(name))
+            self._entries -= len(self._held.pop(oldest)[1])
+
+    def _regroup(
+        self, keys: Ints, rows: Counts, where: tuple[Ints, Ints, Ints], lift: Sequence[int]
+    ) -> tuple[NDArray[np.int32], Ints, Counts]:
+        offset = np.array(lift, dtype=np.int64)
+        owner, merged, sums = regroup(keys, rows, *where, offset, self.fields.lift)
+        return owner, merged, sums
+
+    def _spread(self, entries: Ints, counts: Counts, column: int) -> float:
+        """The entropy of a column: the higher, the more rows merge when it is raised."""
+        share = np.bincount(self.fields.codes(entries, column), counts) / max(1, int(counts.sum()))
+        share = share[share > 0]
+        return float(-(share @ np.log2(share)))

@@ -1,0 +1,55 @@
+"""What a search is: the seam between the algorithms and the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promises
+from sfumato.core.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a search should aim at.
+
+    `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
+    keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
+    with the median value on either side.
+    """
+
+    suppress: Fraction = Fraction(0)
+    loss: str = "loss"
+    weights: Mapping[str, Fraction] = field(default_factory=dict)
+    relaxed: bool = False
+
+    def allowed(self, table: Microdata) -> int:
+        """How many rows may stay unpublished."""
+        return int((table.rows + table.dropped) * self.suppress)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a search found: a recoding that keeps every promise, and what is known about it.
+
+    `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
+    `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged.
+    """
+
+    recoding: Recoding
+    loss: float
+    levels: Mapping[str, int] | None = None
+    optimal: bool = False
+    checked: int = 0
+
+
+class Search(Protocol):
+    """Finds a recoding that keeps the promises, or raises `Infeasible` with the nearest feasible change."""
+
+    def __call__(
+        self, table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent
+    ) -> Outcome: ...

@@ -1,0 +1,223 @@
+"""A table cut into segments: rows moved so that every class in the making is one contiguous range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.taxonomy import Nodes, Taxonomy
+from sfumato.kernels.rows import medians
+from sfumato.kernels.rows.layout import HEAVY, Layout, PackedRows
+
+Truths = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Ranges of rows `first[s] .. last[s]-1`, with the least and greatest leaf rank in every key column.
+
+    `tried` says which columns were split or given up; the bounds of `fresh` segments are not yet tight.
+    """
+
+    first: Counts
+    last: Counts
+    weight: Counts
+    low: Codes
+    high: Codes
+    tried: Truths
+    fresh: Truths
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def pick(self, chosen: NDArray[np.generic]) -> Segments:
+        """Some of the segments."""
+        return Segments(*(array[chosen] for array in self._arrays))
+
+    @classmethod
+    def joined(cls, some: Sequence[Segments]) -> Segments:
+        """The segments of each, one after the other."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in some), strict=True)))
+
+    def cut(self, parts: Proposal) -> Segments:
+        """Every segment replaced by its parts; nothing is tried on them yet."""
+        low, high = (np.repeat(bound, parts.parts, axis=0) for bound in (self.low, self.high))
+        tried, fresh = np.zeros(low.shape, bool), np.ones(len(low), bool)
+        return Segments(parts.first, parts.last, parts.weight, low, high, tried, fresh)
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Splits of some segments, `parts[s]` parts of segment s; part p is the rows `first[p] .. last[p]-1`."""
+
+    parts: Counts
+    first: Counts
+    last: Counts
+    weight: Counts
+
+    @property
+    def begin(self) -> Counts:
+        """The first part of every segment."""
+        return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
+
+    def pick(self, chosen: Truths) -> Proposal:
+        """The splits of some of the segments."""
+        of = np.repeat(chosen, self.parts)
+        return Proposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])
+
+
+class Floor:
+    """The rows of a table on the move, with what the compiled loops need beside them."""
+
+    def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
+        self.table = table
+        keys = table.keys
+        places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
+        self._layout = _layout(keys, places, weights)
+        key = table.words & _key_bits(places, len(table.words))
+        row = np.arange(table.distinct, dtype=np.int64)
+        if not _ascending(key):
+            row = np.lexsort(key[::-1])
+            key = np.ascontiguousarray(key[:, row])
+        weight = np.minimum(table.counts[row], HEAVY)
+        nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
+        self._weight = int(weight.sum())
+        self._rows = PackedRows(
+            key=key,
+            tag=(row << 32) | weight,
+            spare=np.empty((len(key) + 1, table.distinct), np.int64),
+            slot=np.full(nodes, -1, np.int64),
+            tally=np.empty(max(64, nodes), np.int64),
+            sizes=np.empty(nodes, np.int64),
+        )
+
+    @property
+    def whole(self) -> Segments:
+        """The table as one segment (none if it is empty)."""
+        count, leaves = min(1, self.table.distinct), [len(c.taxonomy.leaves) for c in self.table.keys]
+        low = np.zeros((count, len(leaves)), np.int32)
+        high = np.tile(np.array(leaves, np.int32) - 1, (count, 1)).astype(np.int32)
+        first, last, weight = (_longs([end] * count) for end in (0, self.table.distinct, self._weight))
+        return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
+
+    def propose(self, segments: Segments, *, least: int, relaxed: bool) -> Proposal:
+        """Split each segment in its widest column that allows it; bounds become tight."""
+        parts, first, weight = medians.propose(
+            self._layout,
+            self._rows,
+            segments.first,
+            segments.last,
+            segments.weight,
+            segments.low,
+            segments.high,
+            segments.tried,
+            segments.fresh,
+            (least, relaxed),
+        )
+        segments.fresh[:] = False
+        last = np.empty_like(first)
+        last[:-1] = first[1:]
+        last[np.cumsum(parts) - 1] = segments.last
+        return Proposal(parts, first, last, weight)
+
+    def divide(self, *, least: int, relaxed: bool) -> Segments:
+        """Split the table, and all parts, as long as parts of `least` rows are left."""
+        whole = self.whole
+        if not len(whole):
+            return whole
+        first, low, high = medians.divide(
+            self._layout, self._rows, self._weight, whole.low[0], whole.high[0], (least, relaxed)
+        )
+        last = np.append(first[1:], self.table.distinct)
+        return Segments(
+            first, last, last - first, low, high, np.ones(low.shape, bool), np.zeros(len(low), bool)
+        )
+
+    def rows_of(self, first: Counts, last: Counts) -> tuple[Codes, Counts]:
+        """The row numbers in some ranges, one after the other, and where each range starts."""
+        start = np.concatenate(([0], np.cumsum(last - first))).astype(np.int64)
+        place = np.arange(start[-1]) - np.repeat(start[:-1] - first, last - first)
+        return (self._rows.tag[place] >> 32).astype(np.int32), start
+
+    def class_of(self, segments: Segments) -> Codes:
+        """The segment of every row of the table; the segments cover it in order."""
+        found: Codes = medians.segment_of(self._rows.tag, segments.first, segments.last)
+        return found
+
+    def published(self, segments: Segments) -> tuple[Codes, Codes]:
+        """The leaf ranks `low .. high-1` that each segment publishes in every key column.
+
+        Ordered columns publish the range that occurs, unordered ones the lowest node above it. A range that
+        holds the missing cell and more is no range of values: it is published as the root.
+        """
+        low, high = segments.low.copy(), segments.high.copy()
+        medians.covers(self._layout, low, high)
+        high += 1
+        for j, column in enumerate(self.table.keys):
+            missing = column.taxonomy.rank(None)
+            if column.taxonomy.ordered and missing is not None:
+                mixed = (low[:, j] <= missing) & (missing < high[:, j]) & (high[:, j] - low[:, j] > 1)
+                low[mixed, j], high[mixed, j] = 0, len(column.taxonomy.leaves)
+        return low, high
+
+
+def _ancestors(tree: Taxonomy) -> Nodes:
+    """The ancestor of every leaf at depth 0, 1, ...: one row per depth; the leaf where it ends sooner."""
+    rows, current = [tree.leaves], tree.leaves
+    for depth in range(int(tree.depth.max(initial=0)), 0, -1):
+        current = np.where(tree.depth[current] >= depth, tree.parent[current], current).astype(np.int32)
+        rows.append(current)
+    return np.array(rows[::-1], dtype=np.int32)
+
+
+def _layout(
+    keys: tuple[Column, ...], places: Sequence[tuple[int, int, int]], weights: Mapping[str, Fraction]
+) -> Layout:
+    trees = [c.taxonomy for c in keys]
+    scales = [Fraction(weights.get(c.name, 1)) / max(1, len(c.taxonomy.leaves) - 1) for c in keys]
+    tables = [np.zeros((1, 0), np.int32) if t.ordered else _ancestors(t) for t in trees]
+    return Layout(
+        word=_longs([word for word, _, _ in places]),
+        shift=_longs([shift for _, shift, _ in places]),
+        mask=_longs([(1 << bits) - 1 for _, _, bits in places]),
+        ordered=np.array([t.ordered for t in trees], dtype=bool),
+        scale_by=np.array([float(s.numerator) for s in scales]),
+        scale_to=np.array([float(s.denominator) for s in scales]),
+        leaves=_longs([len(t.leaves) for t in trees]),
+        above=_longs(np.cumsum([0, *(t.size for t in tables)])[:-1]),
+        ancestor=np.concatenate([np.zeros(0, np.int32), *(t.ravel() for t in tables)]),
+        base=_longs(np.cumsum([0, *(len(t.labels) for t in trees)])[:-1]),
+        low=np.concatenate([np.zeros(0, np.int32), *(t.low for t in trees)]),
+        high=np.concatenate([np.zeros(0, np.int32), *(t.high for t in trees)]),
+        height=_longs([len(t) - 1 for t in tables]),
+    )
+
+
+def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
+    """The bits of every word that hold codes of key columns."""
+    field = np.zeros((words, 1), np.int64)
+    for word, shift, bits in places:
+        field[word] |= ((1 << bits) - 1) << shift
+    return field
+
+
+def _longs(values: Sequence[int] | NDArray[np.integer]) -> Counts:
+    return np.array(values, dtype=np.int64)
+
+
+def _ascending(key: NDArray[np.int64]) -> bool:
+    """Whether the columns of words are sorted, first word first."""
+    if len(key) == 1:
+        return bool(np.all(key[0, 1:] >= key[0, :-1]))
+    order = np.lexsort(key[::-1])
+    return bool(np.array_equal(order, np.arange(len(order))))

@@ -1,0 +1,74 @@
+"""Where to start if the roots break a promise that finer recodings may keep."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Answer, Promises
+from sfumato.core.recoding import Recoding
+from sfumato.protection.searches import refusal
+from sfumato.protection.searches.refinement import Specialization
+from sfumato.protection.searches.step_check import Judge
+from sfumato.protection.suppress import keep
+
+FARTHEST = 2_000
+"""So many recodings are looked at."""
+
+State = tuple[Cut, ...]
+
+
+def way_down(table: Microdata, promises: Promises, judge: Judge) -> list[Specialization]:
+    """The fewest steps from the roots to a recoding that keeps every promise; none where the roots do.
+
+    Breadth first; what lies below a recoding that can never be mended is left out. Raises `Infeasible` where
+    there is none, or none near enough, and says which.
+    """
+    if judge.waiting is None:
+        return []
+    columns = table.keys
+    roots = tuple(Cut.root(c.taxonomy) for c in columns)
+    seen: set[State] = {roots}
+    waiting: deque[tuple[State, list[Specialization]]] = deque([(roots, [])])
+    looked, found = 0, None
+    while waiting and found is None and looked < FARTHEST:
+        state, steps = waiting.popleft()
+        for step in [Specialization(j, int(v)) for j, cut in enumerate(state) for v in cut.specializations]:
+            finer = (
+                *state[: step.column],
+                state[step.column].specialize(step.node),
+                *state[step.column + 1 :],
+            )
+            if finer in seen:
+                continue
+            seen.add(finer)
+            looked += 1
+            answer = _answer(table, promises, judge, finer)
+            if answer is Answer.YES:
+                found = [*steps, step]
+                break
+            if answer is Answer.LATER:
+                waiting.append((finer, [*steps, step]))
+    for watch in judge.watches:
+        watch.accept({c.name: cut for c, cut in zip(columns, roots, strict=True)})
+    if found is None:
+        promise, reason = judge.waiting
+        raise refusal.nowhere(promise, reason, looked, all_of_them=not waiting)
+    return found
+
+
+def _answer(table: Microdata, promises: Promises, judge: Judge, state: State) -> Answer:
+    cuts = {c.name: cut for c, cut in zip(table.keys, state, strict=True)}
+    recoding = Recoding.of_cuts(table, cuts)
+    classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
+    if not judge.lasting.holds_on(classes).all():
+        return Answer.NEVER
+    worst = Answer.YES if keep(classes, promises).all() else Answer.LATER
+    for watch in judge.watches:
+        answer, _ = watch.ask(cuts)
+        if answer is Answer.NEVER:
+            return answer
+        worst = worst if answer is Answer.YES else answer
+    return worst

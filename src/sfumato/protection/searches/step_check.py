@@ -1,0 +1,175 @@
+"""Whether a step keeps the promises, judged on what the step changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.errors import WrongCall
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Answer, Cuts, Deliberate, Promises, TablePromise, Watch
+from sfumato.protection.searches import refusal
+from sfumato.protection.searches.refinement import Refinement, Split
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.suppress import keep
+
+
+class Judge:
+    """Judges the steps of a top-down search, and remembers the accepted ones.
+
+    `budget` rows may stay unpublished. A promise is *lasting* if breaking it now means breaking it after any
+    further step: a monotone promise where nothing is suppressed and rows are people (the parts of a class
+    cannot all keep what their union breaks), a hereditary promise always. Where a person may have several
+    rows, a person in two parts counts in both, so a union is no longer the sum of its parts and `monotone`
+    alone proves nothing.
+
+    Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
+    mean NEVER. The other promises are judged on all classes by the written definition of suppression
+    (`suppress.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by their
+    `watches`; those of another search of the same table serve again.
+    """
+
+    def __init__(
+        self, classes: Refinement, promises: Promises, aim: Aim, *, watches: Sequence[Watch] | None = None
+    ) -> None:
+        table = classes.table
+        self.classes = classes
+        self.budget = budget_of(table, promises, aim)
+        self.promises = promises
+        summed = self.budget == 0 and not table.has_person
+        self.lasting = Promises(
+            tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
+        )
+        self._whole = len(self.lasting.members) < len(promises.of_class)
+        everything = classes.everything(promises.sensitive)
+        self._overall = {name: h.overall for name, h in everything.histograms.items()}
+        self._all = everything
+        self._proposed = everything
+        self._broken = ~self.lasting.holds_on(everything)
+        self._breaking = self._broken
+        self._lost = int(everything.rows[self._broken].sum())
+        self.watches = [p.watch(table) for p in promises.of_table] if watches is None else list(watches)
+        self._cuts = classes.cuts if self.watches else {}
+        self.waiting: tuple[TablePromise, str] | None = None
+        self._check_start(everything)
+
+    def ask(self, split: Split) -> Answer:
+        """Whether a step keeps every promise; if not, whether it ever can."""
+        if split.part is None:
+            self._breaking, self._proposed = self._broken[split.parent], self._all
+        else:
+            parts = self.classes.parts(split, self._needed, self._overall)
+            self._breaking = ~self.lasting.holds_on(parts)
+            if self._rows_broken(split) > self.budget:
+                return Answer.NEVER
+            if self._whole:
+                self._proposed = replaced(self._all, split, parts)
+                kept = keep(self._proposed, self.promises)
+                if int(self._proposed.rows[~kept].sum()) > self.budget:
+                    return Answer.LATER
+        return self._ask_watches(split)
+
+    def accept(self, split: Split) -> None:
+        """The search makes this step, the last one asked about."""
+        broken = np.zeros(int(split.ids.max(initial=self.classes.count - 1)) + 1, dtype=bool)
+        broken[: len(self._broken)] = self._broken
+        broken[split.ids] = self._breaking
+        self._lost = self._rows_broken(split)
+        self._broken, self._all = broken, self._proposed
+        if self.watches:
+            self._cuts = self.classes.cuts_after(split.step, self._cuts)
+            for watch in self.watches:
+                watch.accept(self._cuts)
+
+    def certain(self, cuts: Cuts) -> bool:
+        """Whether these cuts keep the table promises for certain, not only by a bound."""
+        return all(watch.settle(cuts) for watch in self.watches if isinstance(watch, Deliberate))
+
+    def deliberate(self, most: int) -> None:
+        """Have table promises answer exactly from now on, so many times."""
+        for watch in self.watches:
+            if isinstance(watch, Deliberate):
+                watch.deliberate(most)
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which classes are published."""
+        return keep(self._all, self.promises) if self._whole else ~self._broken
+
+    @property
+    def _needed(self) -> tuple[str, ...]:
+        return self.promises.sensitive if self._whole else self.lasting.sensitive
+
+    def _rows_broken(self, split: Split) -> int:
+        """The rows that would be in classes that break a lasting promise."""
+        gone = int(split.rows[self._broken[split.parent]].sum()) if self._lost else 0
+        return self._lost - gone + int(split.rows[self._breaking].sum())
+
+    def _ask_watches(self, split: Split) -> Answer:
+        worst = Answer.YES
+        if self.watches:
+            step = (self.classes.table.keys[split.step.column].name, split.step.node)
+            cuts = self.classes.cuts_after(split.step, self._cuts)
+            for watch in self.watches:
+                answer, _ = watch.ask(cuts, step)
+                if answer is Answer.NEVER:
+                    return answer
+                worst = worst if answer is Answer.YES else answer
+        return worst
+
+    def _check_start(self, everything: Classes) -> None:
+        """Refuse where even the table with every key column at its root breaks a promise.
+
+        A table promise may break there and hold further down: it is kept in `waiting`, with the reason.
+        """
+        lost = int(everything.rows[~keep(everything, self.promises)].sum())
+        if lost > self.budget:
+            raise refusal.at_the_root(everything, self.promises, final=not self._whole)
+        for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
+            answer, reason = watch.ask(self._cuts)
+            if answer is Answer.NEVER:
+                raise refusal.by_table(promise, reason)
+            if answer is Answer.LATER:
+                self.waiting = self.waiting or (promise, reason)
+            watch.accept(self._cuts)
+
+
+def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
+    """How many of the coded rows may be suppressed; at least one row must be left to publish."""
+    if promises.of_table and aim.suppress > 0:
+        name = promises.of_table[0].name
+        raise WrongCall(
+            f"{name} is about the table as a whole and is not judged with rows suppressed",
+            remedy="Set suppress to 0.",
+        )
+    allowed = aim.allowed(table)
+    if table.dropped > allowed:
+        raise refusal.too_many_missing(table, allowed)
+    return min(allowed - table.dropped, max(0, table.rows - 1))
+
+
+def replaced(classes: Classes, split: Split, parts: Classes) -> Classes:
+    """The classes with those that a split touches replaced by its parts, by class number."""
+    chosen = np.arange(int(split.ids.max(initial=len(classes) - 1)) + 1)
+    chosen[split.ids] = len(classes) + np.arange(len(parts))
+    return _both(classes, parts).pick(chosen)
+
+
+def _both(one: Classes, other: Classes) -> Classes:
+    """The classes of one, then those of the other."""
+    histograms = {}
+    for name, h in one.histograms.items():
+        more = other.histograms[name]
+        histograms[name] = Histogram(
+            h.taxonomy,
+            np.concatenate((h.start, h.start[-1] + more.start[1:])),
+            np.concatenate((h.values, more.values)),
+            np.concatenate((h.counts, more.counts)),
+            h.overall,
+        )
+    return Classes(
+        np.concatenate((one.people, other.people)), np.concatenate((one.rows, other.rows)), histograms
+    )

@@ -1,0 +1,48 @@
+"""Suppression: which classes are published, in one definition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.core.classes import Classes
+from sfumato.core.microdata import Microdata
+from sfumato.core.promise import Cuts, Promises, Truth
+from sfumato.core.recoding import Recoding, classes_under
+
+
+def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
+    """One truth per class: whether it is published.
+
+    Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise;
+    judge the rest again as the table they would be, since a promise may compare with the published
+    distribution; stop when none breaks. Every round drops at least one class, so this ends, if need be
+    with nothing left. Table promises have no say here.
+
+    With `most`, the rounds end early once more than that many rows are dropped: too many already, and
+    dropped classes never come back.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = np.array([5, 1, 2])
+    >>> pair = SimpleNamespace(holds_on=lambda classes: classes.people >= 2)
+    >>> keep(Classes(sizes, sizes), pair).tolist()
+    [True, False, True]
+    """
+    left, standing = classes, np.arange(len(classes))
+    while len(standing):
+        truth = promises.holds_on(left)
+        if truth.all():
+            break
+        standing = standing[truth]
+        if most is not None and int(classes.rows.sum()) - int(classes.rows[standing].sum()) > most:
+            break
+        left = classes.pick(standing)
+    kept = np.zeros(len(classes), dtype=bool)
+    kept[standing] = True
+    return kept
+
+
+def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
+    """What cuts publish: classes that break a promise are suppressed."""
+    class_of, _ = classes_under(table, cuts)
+    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
+    return Recoding.of_cuts(table, cuts, keep=keep(classes, promises))

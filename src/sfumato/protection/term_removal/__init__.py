@@ -1,0 +1,1 @@
+"""Phase two of quasi-sensitive promises: terms are removed from rows, class by class."""

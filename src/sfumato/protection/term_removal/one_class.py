@@ -1,0 +1,227 @@
+"""One class and its term sets: what has to be kept, and the three ways to find out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes
+from sfumato.core.errors import WrongCall
+from sfumato.core.knowledge import Knowledge
+from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+from sfumato.promises.quasi_sensitive.prior import Prior
+from sfumato.protection.term_removal.cost import Tariff
+
+Terms = tuple[str, ...]
+QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
+
+METHODS = ("plain", "adaptive", "exact")
+"""plain: depth-first over removed cells; adaptive: the same, most promising cells first; exact: branch and
+bound over closed term sets."""
+
+ATOMS = range(12, 17)
+"""Terms of a row that are removed one by one, the more the smaller the class; of more terms, the commonest go
+together or not at all."""
+SUBSETS = 1 << 20
+"""So many subsets of rows may be looked at in a class."""
+LARGEST = 1 << 26
+"""Rows of a class times rows of the knowledge: beyond this, all terms go."""
+
+
+@dataclass(frozen=True, eq=False)
+class TermLimit:
+    """Promises about one column and one knowledge, in the form that the search works with."""
+
+    promises: tuple[QuasiSensitive, ...]
+
+    @classmethod
+    def of(cls, *promises: QuasiSensitive) -> TermLimit:
+        """A closeness must know its prior."""
+        if any(isinstance(p, QuasiSensitiveCloseness) and not isinstance(p.prior, Prior) for p in promises):
+            raise WrongCall("the prior is not known yet", remedy="Bind the promise to the original table.")
+        if len({(p.of, p.knowledge.digest) for p in promises}) != 1:
+            raise WrongCall("terms are removed for one column and one knowledge at a time")
+        return cls(promises)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return self.promises[0].knowledge
+
+    @property
+    def column(self) -> str:
+        return self.promises[0].of
+
+    @property
+    def ratios(self) -> tuple[QuasiSensitiveDiversity, ...]:
+        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveDiversity))
+
+    @property
+    def distances(self) -> tuple[QuasiSensitiveCloseness, ...]:
+        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveCloseness))
+
+    @cached_property
+    def reached_by_nothing(self) -> bool:
+        """Whether a class keeps every promise when all its terms are gone: all labels are equally likely."""
+        labels = self.knowledge.labels
+        even = Fraction(1, len(labels))
+        far = [
+            sum(((share - even) ** 2 for share in _prior(p).on(labels)), Fraction(0)) for p in self.distances
+        ]
+        near = all(d <= p.t * p.t for p, d in zip(self.distances, far, strict=True))
+        return near and all(p.reachable for p in self.ratios)
+
+    def holds_on(self, classes: Classes) -> NDArray[np.bool_]:
+        """Which classes keep every promise, exactly."""
+        truth = np.ones(len(classes), bool)
+        for promise in self.promises:
+            truth &= promise.holds_on(classes)
+        return truth
+
+    def compiled(self, *, strict: bool) -> Any:
+        """The same as arrays and numbers; `strict` gives ties that rounding may have made no benefit."""
+        from sfumato.kernels.term_sets import limits  # noqa: PLC0415  # compiled
+
+        labels = self.knowledge.labels
+        targets = [[float(share) for share in _prior(p).on(labels)] for p in self.distances]
+        return limits.Limit(
+            np.array([float(p.c) for p in self.ratios], np.float64),
+            np.array([min(p.l, len(labels) + 1) - 1 for p in self.ratios], np.int64),
+            np.array(targets, np.float64).reshape(len(targets), len(labels)),
+            np.array([float(p.t * p.t) for p in self.distances], np.float64),
+            -1.0 if strict else 1.0,
+        )
+
+    def __str__(self) -> str:
+        return " and ".join(str(p) for p in self.promises)
+
+
+def _prior(promise: QuasiSensitiveCloseness) -> Prior:
+    assert isinstance(promise.prior, Prior)  # noqa: S101  # TermLimit.of saw to it
+    return promise.prior
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try: rounds of multipliers, nodes of the tree, and a flag that another thread may raise."""
+
+    method: str = "exact"
+    rounds: int = 60
+    nodes: int = 1 << 40
+    strict: bool = False
+    stop: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32), compare=False)
+
+
+@dataclass(frozen=True)
+class ClassSolution:
+    """What is kept in every row of a class.
+
+    `cost` and `bound` are whole units of the tariff: no answer costs less than `bound`. `found` says that the
+    limit is kept; `proved` that nothing is cheaper or, where nothing was found, that nothing can be.
+    """
+
+    kept: tuple[Terms, ...]
+    cost: int
+    bound: int
+    found: bool
+    proved: bool
+
+
+def solve_class(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff, effort: Effort) -> ClassSolution:
+    """What to keep in each row so that the class keeps the limit, as cheaply as the method finds.
+
+    >>> from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveDiversity
+    >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
+    >>> limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", known, l=2, c=Fraction(1)))
+    >>> solve_class([("fever", "cough")], limit, Tariff("inverse", 2), Effort()).kept
+    (('cough',),)
+    """
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+
+    known = limit.knowledge
+    if len(rows) * len(known.rows) > LARGEST:
+        return _nothing_left(rows, limit, tariff)
+    query, holders, coarse = _compiled(rows, known)
+    choice, cost, bound, found, proved = solver.solve(
+        query,
+        holders,
+        tariff.table,
+        limit.compiled(strict=effort.strict),
+        METHODS.index(effort.method),
+        effort.rounds,
+        effort.nodes,
+        effort.stop,
+    )
+    kept = []
+    for i, row in enumerate(rows):
+        bits = query.atom[query.start[i] : query.start[i + 1]].tolist()
+        kept.append(tuple(t for t, b in zip(row, bits, strict=True) if int(choice[i]) >> b & 1))
+    sure = bool(proved) and tariff.exact and not coarse and not effort.strict
+    return ClassSolution(tuple(kept), int(cost), int(bound) if not coarse else 0, bool(found), sure)
+
+
+def out_of_reach(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff, effort: Effort) -> bool:
+    """Whether no removal keeps the limit, as far as a bound tells before any search.
+
+    Of a diversity the answer is complete: with all terms gone it holds, or never. Of a closeness it is
+    complete for a class of one row; for others the least distance of all mixtures of removals is a bound.
+
+    >>> from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness
+    >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
+    >>> cold = Prior.of({"Cold": Fraction(1)})
+    >>> close = QuasiSensitiveCloseness("symptoms", known, t=Fraction(1, 10), prior=cold)
+    >>> out_of_reach([("fever", "cough")], TermLimit.of(close), Tariff("inverse", 2), Effort())
+    True
+    """
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+
+    known = limit.knowledge
+    if limit.reached_by_nothing or not limit.distances or len(rows) * len(known.rows) > LARGEST:
+        return not limit.reached_by_nothing and not limit.distances
+    query, holders, coarse = _compiled(rows, known)
+    compiled = limit.compiled(strict=False)
+    return not coarse and bool(
+        solver.unreachable(query, holders, tariff.table, compiled, effort.rounds, effort.stop)
+    )
+
+
+def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Any, Any, bool]:
+    """Rows and knowledge as arrays, and whether terms of a row share a bit."""
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+
+    start, term = known.coded(rows)
+    atom, coarse = _atoms(start, term, known.holders[0])
+    numbers: dict[frozenset[str], int] = {}
+    same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
+    query = solver.Query(start, atom, term, same)
+    return query, solver.Holders(*known.holders, known.label_of_row), coarse
+
+
+def _atoms(
+    start: NDArray[np.int64], term: NDArray[np.int32], first: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], bool]:
+    """The bit of every term; in rows of very many terms the commonest share one."""
+    widths = np.diff(start)
+    atoms = next((a for a in reversed(ATOMS) if (1 << np.minimum(widths, a)).sum() <= SUBSETS), ATOMS[0])
+    atom = (np.arange(len(term)) - np.repeat(start[:-1], widths)).astype(np.int32)
+    wide = np.flatnonzero(widths > atoms)
+    for i in wide.tolist():
+        span = slice(int(start[i]), int(start[i + 1]))
+        held = term[span]
+        common = np.where(held >= 0, first[held + 1] - first[held], 0)
+        order = np.lexsort((held, common))
+        place = np.empty(len(held), np.int32)
+        place[order] = np.minimum(np.arange(len(held)), atoms - 1)
+        atom[span] = place
+    return atom, bool(len(wide))
+
+
+def _nothing_left(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff) -> ClassSolution:
+    """The answer that needs no search: every term gone."""
+    cost = sum(int(tariff.table[len(row), len(row)]) for row in rows)
+    return ClassSolution(((),) * len(rows), cost, 0, limit.reached_by_nothing, False)

@@ -1,0 +1,127 @@
+"""The certificate: proof of what was published and promised, for whoever has the files and the public key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadData
+from sfumato.releases import manifest
+from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
+from sfumato.show.card import Card
+from sfumato.system.disk import digest_of
+
+CERTIFICATE = "certificate.json"
+VERSION = 1
+
+
+def certificate(entry: Entry) -> dict[str, Any]:
+    """What may be shown of a sealed entry; the same entry gives the same bytes."""
+    shown = {**entry.public, "body": json.loads(entry.body)}
+    return {"sfumato": VERSION, "entry": shown, "hash": entry.hash, "signature": entry.signature}
+
+
+def as_bytes(content: Mapping[str, Any]) -> bytes:
+    """The certificate as its file."""
+    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A certificate file; its signature is not looked at."""
+    try:
+        return parsed(path.read_bytes(), path.name)
+    except FileNotFoundError:
+        raise missing(str(path)) from None
+    except IsADirectoryError:
+        raise BadData("this is a folder", where=str(path), remedy=f"Name the {CERTIFICATE} in it.") from None
+    except OSError as error:
+        raise BadData(f"the certificate cannot be read ({error.strerror})", where=str(path)) from None
+
+
+def missing(where: str) -> BadData:
+    """The error for a certificate that is not there."""
+    return BadData("there is no such file", where=where, remedy=f"Name the {CERTIFICATE} of a release.")
+
+
+def parsed(content: bytes, where: str) -> dict[str, Any]:
+    """The bytes of a certificate."""
+    try:
+        found = json.loads(content)
+        found["hash"], found["signature"], int(found["entry"]["number"]), found["entry"]["body"]["manifest"]
+    except (ValueError, KeyError, TypeError):
+        raise BadData("this is no certificate", where=where) from None
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a certificate and the files beside it came to."""
+
+    content: Mapping[str, Any]
+    pinned: bool
+    faults: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
+
+    @property
+    def _entry(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.content["entry"]
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        entry = self._entry
+        return {
+            "holds": self.holds,
+            "faults": list(self.faults),
+            "pinned": self.pinned,
+            "public_key": entry["signer"],
+            "head": {"number": entry["number"], "hash": self.content["hash"]},
+            "release": entry["release"],
+            "chain": entry["chain"],
+            "sequence": entry["sequence"],
+            **{k: entry["body"][k] for k in ("at", "recipient", "policy", "verdicts", "versions")},
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        if not self.holds:
+            return Card("the certificate does NOT hold", [(fault,) for fault in self.faults])
+        entry = self._entry
+        told = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        lines = [
+            (v["promise"], "holds" if v["holds"] else "does not hold") for v in entry["body"]["verdicts"]
+        ]
+        notes = (
+            f"release {entry['sequence']} of chain {entry['chain']}, entry {entry['number']} of its ledger",
+            f"key {entry['signer'][:16]}…, {told}",
+        )
+        return Card("the files are as they were published", lines, notes)
+
+
+def examine(path: str | Path, *, key: str | None = None) -> Examination:
+    """Hold a certificate against the files beside it, and its signature against the public key."""
+    place = Path(path)
+    content = read(place)
+    entry, wrong = content["entry"], []
+    hashed = digest(canonical({**entry, "body": canonical(entry["body"])}))
+    if hashed != content["hash"]:
+        wrong.append("the certificate was changed: its content does not match its hash")
+    elif not signed(entry_message(hashed), str(content["signature"]), str(entry["signer"])):
+        wrong.append("the certificate is not signed by the key it names")
+    if key is not None and key != entry["signer"]:
+        wrong.append("the certificate is signed by another key than the one that was given")
+    listed = place.with_name(manifest.MANIFEST)
+    if not listed.is_file():
+        wrong.append("the manifest is missing")
+    elif digest_of(listed) != entry["body"]["manifest"]:
+        wrong.append("the manifest is not the one that was published")
+    else:
+        wrong += manifest.faults(place.parent, manifest.read(listed))
+    return Examination(content, key is not None, tuple(wrong))

@@ -1,0 +1,65 @@
+"""Publishing a file: written aside, judged from its bytes, then renamed; or nothing at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sfumato.core.errors import WrongCall
+from sfumato.system.disk import to_disk
+from sfumato.system.private_folder import private_folder
+
+Evidence = TypeVar("Evidence")
+
+
+def check_target(path: Path, *, source: Path | None = None, overwrite: bool = False) -> None:
+    """Refuse early what could not be published later."""
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
+    if path.is_dir():
+        raise WrongCall("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
+    if not path.parent.is_dir():
+        raise WrongCall("the folder of the output does not exist", remedy="Make it first.")
+    if os.path.lexists(path) and not overwrite:
+        raise WrongCall(
+            "the output exists already", remedy="Name another file, or allow it with --overwrite."
+        )
+
+
+def publish(
+    path: Path,
+    write: Callable[[Path], object],
+    judge: Callable[[Path], Evidence],
+    *,
+    overwrite: bool = False,
+) -> Evidence:
+    """Let `write` fill a file, or a folder of parts, next to `path`; let `judge` read it; then rename it.
+
+    Whatever goes wrong, `path` is what it was before and the file next to it is gone; after a kill it is gone
+    when something is next published there. Readers see the old file or the new one, never half of either.
+    """
+    check_target(path, overwrite=overwrite)
+    with private_folder(path.parent, hidden=True) as folder:
+        staged = folder / path.name
+        write(staged)
+        evidence = judge(staged)
+        to_disk(staged)
+        if overwrite:
+            staged.replace(path)
+        else:
+            _rename_unless_there(staged, path)
+        to_disk(path.parent)
+        return evidence
+
+
+def _rename_unless_there(staged: Path, path: Path) -> None:
+    """A link fails where a rename would replace what somebody else wrote meanwhile."""
+    try:
+        os.link(staged, path)
+    except FileExistsError:
+        raise WrongCall("the output exists already", remedy="Somebody wrote it meanwhile.") from None
+    except OSError:  # a file system without links
+        check_target(path)
+        staged.replace(path)

@@ -1,0 +1,243 @@
+"""Issuing a release: written aside, judged from its bytes, entered in the ledger, then made visible.
+
+The commit of the ledger is the publish event. Before it everything can be thrown away; after it recovery can
+only go forward. Whatever happens in between, a release is in the ledger and complete, or in neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadData, SfumatoError, Unfinished
+from sfumato.core.progress import Progress, silent
+from sfumato.core.verdict import Verdict
+from sfumato.releases import manifest, staging
+from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Check, Compared, Record
+from sfumato.releases.receipt import Receipt
+from sfumato.releases.recovery import recover
+from sfumato.releases.steps import Step, nothing, uninterrupted
+from sfumato.releases.targets.target import Target, target_of
+from sfumato.show.document import verdict_document
+from sfumato.system.address import Address
+from sfumato.system.disk import digest_of, store, wipe
+
+PRIVATE = "private"
+"""Below the staging folder: what the judge needs and nobody else may see."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A release before it is written: what the ledger will remember, and how to write and judge it.
+
+    `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
+    unsafe, with `private` a folder for what must not outlive it. `place` is the folder of one version among
+    several, below that of their event.
+    """
+
+    policy: str
+    write: Callable[[Path], object]
+    judge: Callable[[Path, Path], tuple[Verdict, ...]]
+    verdicts: tuple[Verdict, ...] = ()
+    taxonomies: Mapping[str, str] = field(default_factory=dict)
+    cuts: Mapping[str, Sequence[int]] | None = None
+    trees: Mapping[str, Any] = field(default_factory=dict)
+    override: Mapping[str, Any] | None = None
+    recipient: str | None = None
+    place: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    memory: bytes = b""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+Prepare = Callable[[Sequence[Record]], Prepared]
+"""Plans a release, given the earlier ones of its chain."""
+
+PrepareAll = Callable[[Sequence[Record]], Sequence[Prepared]]
+"""Plans a version for each of several recipients."""
+
+
+def rehearse(
+    history: Sequence[Record], prepare: PrepareAll, *, chain: str, checks: Sequence[Check] = ()
+) -> tuple[Receipt, ...]:
+    """Everything but writing: what a release, in all its versions, would come to now."""
+    receipts = []
+    for prepared in prepare(history):
+        record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
+        receipts.append(Receipt(_compared(history, record, checks)))
+    return tuple(receipts)
+
+
+def issue(
+    ledger: Ledger,
+    prepare: Prepare,
+    *,
+    into: str | Path | Address,
+    name: str = "data.csv",
+    chain: str,
+    checks: Sequence[Check] = (),
+    aside: Path | None = None,
+    at: Step = nothing,
+) -> Receipt:
+    """Release a table to a new folder, or to a new place in an object store."""
+    (receipt,) = issue_all(
+        ledger,
+        lambda history: [prepare(history)],
+        into=into,
+        name=name,
+        chain=chain,
+        checks=checks,
+        aside=aside,
+        at=at,
+    )
+    return receipt
+
+
+def issue_all(
+    ledger: Ledger,
+    prepare: PrepareAll,
+    *,
+    into: str | Path | Address,
+    name: str = "data.csv",
+    chain: str,
+    checks: Sequence[Check] = (),
+    aside: Path | None = None,
+    progress: Progress = silent,
+    at: Step = nothing,
+) -> tuple[Receipt, ...]:
+    """Release one table in several versions, each to its place in a new folder: all of them, or none.
+
+    What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
+    """
+    target = target_of(into, aside=aside, progress=progress)
+    recover(ledger)
+    target.check()
+    history = ledger.history(chain)
+    at("begun")
+    versions = prepare(history)
+    at("planned")
+    event = uuid.uuid4().hex
+    folder = target.staging(event)
+    staging.sweep(folder.parent)
+    claim = staging.occupy(folder)
+    try:
+        try:
+            at("occupied")
+            ledger.stage(event, host=staging.host(ledger), folder=folder, target=target.place)
+            at("staged")
+            now = ledger.clock().isoformat()
+            records = []
+            for i, prepared in enumerate(versions):
+                record = _record(prepared, event if i == 0 else uuid.uuid4().hex, chain, at=now)
+                record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
+                if history:
+                    progress("beside earlier releases", i, len(versions))
+                records.append(_compared(history, record, checks))
+                at("compared")
+            target.bring(event, records, at=at)
+            at("ready")
+        except BaseException:
+            _give_up(ledger, event, target)
+            raise
+        after = history[-1].hash if history else ""
+        with uninterrupted():
+            progress("enter in the ledger", 0)
+            entries = _commit(ledger, records, after, target, at)
+            at("committed")
+            target.show(entries, at=at)
+            with contextlib.suppress(SfumatoError):  # recovery will
+                ledger.unstage(event)
+            at("done")
+    finally:
+        claim.release()
+    shown = [Record.of(entry) for entry in entries]
+    return tuple(
+        Receipt(record, target.place / record.place, (name,), target.named / record.place) for record in shown
+    )
+
+
+def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:
+    return Record(
+        release,
+        chain,
+        prepared.policy,
+        at=at,
+        recipient=prepared.recipient,
+        versions=prepared.versions,
+        taxonomies=prepared.taxonomies,
+        cuts=prepared.cuts,
+        trees=prepared.trees,
+        override=prepared.override,
+        place=prepared.place,
+        figures=prepared.figures,
+        memory=prepared.memory,
+    )
+
+
+def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
+    """Write the table, and have its bytes judged; what was judged is what the manifest names."""
+    file.parent.mkdir(mode=0o700, exist_ok=not prepared.place)
+    private = file.parent / PRIVATE
+    private.mkdir(mode=0o700)
+    prepared.write(file)
+    at("written")
+    listed = manifest.describe([file], release=record.release)
+    verdicts = prepared.judge(file, private)
+    wipe(private)
+    if wrong := manifest.faults(file.parent, listed):
+        raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
+    store(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
+    at("judged")
+    named = digest_of(file.parent / manifest.MANIFEST)
+    return replace(record, verdicts=_documents(verdicts), files=(file,), manifest=named)
+
+
+def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]) -> Record:
+    """The release next to all earlier ones of its chain; checks raise, add figures, or judge again."""
+    figures, verdicts = dict(record.figures), {told["promise"]: told for told in record.verdicts}
+    for check in checks:
+        found = check(history, record) or {}
+        more = found if isinstance(found, Compared) else Compared(found)
+        figures.update(more.figures)
+        verdicts.update({told["promise"]: told for told in _documents(more.verdicts)})
+    return replace(record, figures=figures, verdicts=list(verdicts.values()))
+
+
+def _commit(
+    ledger: Ledger, records: Sequence[Record], after: str, target: Target, at: Step
+) -> tuple[Entry, ...]:
+    """Enter the release; where that fails, find out what the ledger says before anything is thrown away."""
+    event = records[0].release
+    try:
+        return ledger.commit_event(records, after=after, before_commit=lambda: at("entered"))
+    except Unfinished:
+        raise
+    except BaseException:
+        try:
+            entries = ledger.settle(event)
+        except SfumatoError:
+            raise Unfinished(
+                "whether the release counts is not known yet: the ledger cannot be asked",
+                remedy="Run `sfumato ledger recover` when it can.",
+            ) from None
+        if entries:
+            return entries
+        _give_up(ledger, event, target)
+        raise
+
+
+def _give_up(ledger: Ledger, event: str, target: Target) -> None:
+    """Nothing was committed: leave nothing behind. What cannot be removed now, recovery removes."""
+    with contextlib.suppress(OSError, SfumatoError):
+        target.withdraw(event)
+        ledger.unstage(event)
+
+
+def _documents(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    return [verdict_document(verdict) for verdict in verdicts]

@@ -1,0 +1,83 @@
+"""Backup and restore: a backup is a ledger of its own, a SQLite file, from whichever database it comes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from sfumato.core.errors import BadLedger, WrongCall
+from sfumato.releases.ledger import entries, schema, seen_head
+from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.keys import public_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.tables import ENTRIES, HEAD
+
+
+def backup(ledger: Ledger, path: str | Path) -> Path:
+    """Copy the ledger, as it is at one moment, to a new SQLite file; without the key."""
+    target = Path(path)
+    if os.path.lexists(target):
+        raise WrongCall("the backup exists already", remedy="Name another file.")
+    _require(ledger)
+    part = target.with_name(f".{target.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        copy = Database(f"sqlite:///{part}")
+        _copy(ledger.database, copy)
+        _require(Ledger(f"sqlite:///{part}", readonly=True))
+        os.link(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def restore(
+    path: str | Path,
+    url: str,
+    *,
+    key: str | Path | None = None,
+    certificates: Sequence[Mapping[str, Any]] = (),
+) -> Ledger:
+    """Fill an empty database from a backup.
+
+    Refused where the backup is damaged, is of another key, or misses releases that are known from a
+    certificate or from what was noted beside the key: the next release could not be held against them.
+    """
+    old = Ledger(f"sqlite:///{Path(path)}", readonly=True)
+    if key is not None:
+        old.key_path = Path(key)
+    _require(old, certificates=certificates, key=None if key is None else public_key(Path(key)))
+    new = Database(url)
+    place = Path(key) if key else (new.path.with_name(f"{new.path.name}.key") if new.path else None)
+    before = seen_head.last_seen(place)
+    with old.database.reading() as connection:
+        if before and not entries.holds(connection, before):
+            raise BadLedger(
+                f"the backup ends before entry {before.number}, which was published",
+                remedy="Find a newer backup; without those entries the next release cannot be judged.",
+            )
+    _copy(old.database, new)
+    return Ledger(url, key=key)
+
+
+def _require(
+    ledger: Ledger, *, certificates: Sequence[Mapping[str, Any]] = (), key: str | None = None
+) -> None:
+    found = ledger.verify(certificates=certificates, key=key)
+    if not found.holds:
+        raise BadLedger(f"the ledger is not whole: {found.faults[0]}", remedy="Nothing was copied.")
+
+
+def _copy(source: Database, target: Database) -> None:
+    schema.prepare(target)
+    with source.reading() as old, target.writing() as new:
+        if entries.head(new) is not None:
+            raise WrongCall("there is a ledger already", remedy="Restore into an empty database.")
+        for table in (ENTRIES, HEAD):
+            order = ENTRIES.c.number if table is ENTRIES else HEAD.c.one
+            for row in old.execute(select(table).order_by(order)).mappings():
+                new.execute(insert(table).values(dict(row)))

@@ -1,0 +1,173 @@
+"""One database, two ways in: many may read, one may write.
+
+SQLite: a writer begins IMMEDIATE, so that it reads what it decides on under the lock. The rollback journal is
+used, not the write-ahead log: a ledger is written rarely, stays one file, can be read from a read-only disk,
+and leaves no second file behind that holds deleted pages.
+
+PostgreSQL: a writer takes an advisory lock before its SERIALIZABLE transaction begins. In the other order the
+snapshot could be older than the lock.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from sfumato.core.errors import BadLedger, WrongCall
+from sfumato.releases.ledger.failures import translated
+
+LOCK = 0x5F0A70
+"""The advisory lock of a ledger in PostgreSQL; one database holds one ledger."""
+
+SHARED_DRIVES = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"}
+
+
+class Database:
+    """Where the tables are, and how to enter."""
+
+    def __init__(self, url: str, *, readonly: bool = False, patience: float = 10.0) -> None:
+        self.readonly = readonly
+        self.patience = patience
+        self._url = _parsed(url)
+        self.path = _file(self._url)
+        self.engine = self._sqlite(self.path) if self.path else self._postgresql()
+
+    def __repr__(self) -> str:
+        return f"Database({self.name})"
+
+    @property
+    def name(self) -> str:
+        """The URL, without the password."""
+        return self._url.render_as_string(hide_password=True)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file; a server is taken to be there."""
+        return self.path is None or self.path.exists()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent view."""
+        try:
+            with self.engine.connect().execution_options(writing=False) as connection:
+                if self.path is None:
+                    connection.execution_options(isolation_level="REPEATABLE READ")
+                with connection.begin():
+                    yield connection
+        except SQLAlchemyError as error:
+            raise translated(error) from None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction; nobody else writes meanwhile."""
+        if self.readonly:
+            raise WrongCall("the ledger was opened for reading only")
+        try:
+            with self.engine.connect().execution_options(writing=True) as connection:
+                if self.path is None:
+                    self._take_lock(connection)
+                with connection.begin():
+                    yield connection
+        except SQLAlchemyError as error:
+            raise translated(error) from None
+
+    def _take_lock(self, connection: Connection) -> None:
+        """Held by the session, not the transaction: it is given back when the connection closes."""
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.execute(text(f"SET lock_timeout = {int(self.patience * 1000)}"))
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
+        connection.commit()
+        connection.execution_options(isolation_level="SERIALIZABLE")
+
+    def _sqlite(self, path: Path) -> Engine:
+        mode = "ro" if self.readonly else "rw"
+        address = f"file:{quote(str(path))}?mode={mode}"
+
+        def connect() -> sqlite3.Connection:
+            opened = sqlite3.connect(address, uri=True, timeout=self.patience, isolation_level=None)
+            opened.execute("PRAGMA synchronous = EXTRA")
+            opened.execute("PRAGMA secure_delete = ON")
+            opened.execute("PRAGMA trusted_schema = OFF")
+            opened.execute("PRAGMA cell_size_check = ON")
+            return opened
+
+        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            kind = "IMMEDIATE" if connection.get_execution_options().get("writing") else "DEFERRED"
+            connection.exec_driver_sql(f"BEGIN {kind}")
+
+        return engine
+
+    def _postgresql(self) -> Engine:
+        try:
+            return create_engine(
+                self._url,
+                poolclass=NullPool,
+                hide_parameters=True,
+                connect_args={"connect_timeout": max(2, int(self.patience)), "application_name": "sfumato"},
+            )
+        except ImportError:
+            raise WrongCall(
+                "PostgreSQL needs a driver", remedy="Install it: pip install 'sfumato[postgres]'."
+            ) from None
+
+    def make_file(self) -> None:
+        """An empty file that only its owner can read."""
+        if self.path is None or self.path.exists():
+            return
+        if not self.path.parent.is_dir():
+            raise WrongCall("the folder of the ledger does not exist", remedy="Make it first.")
+        self.path.touch(mode=0o600, exist_ok=True)
+
+    def require(self) -> None:
+        """Raise where there is nothing to open."""
+        if not self.exists:
+            raise BadLedger("there is no such ledger", where=str(self.path), remedy="Look at the URL.")
+
+    @property
+    def on_a_shared_drive(self) -> bool:
+        """Whether the file is on a network drive, where locks cannot be relied on."""
+        return self.path is not None and _drive(self.path.absolute()) in SHARED_DRIVES
+
+
+def _parsed(url: str) -> URL:
+    try:
+        found = make_url(url)
+    except ArgumentError:
+        raise WrongCall(
+            "the ledger is named by a URL", remedy="Such as sqlite:///ledger.db or postgresql://host/db."
+        ) from None
+    backend = found.get_backend_name()
+    if backend == "postgresql":
+        return found.set(drivername="postgresql+psycopg")
+    if backend == "sqlite" and found.database and found.database != ":memory:":
+        return found
+    raise WrongCall(
+        "a ledger is a SQLite file or a PostgreSQL database",
+        remedy="Such as sqlite:///ledger.db or postgresql://host/db.",
+    )
+
+
+def _file(url: URL) -> Path | None:
+    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+
+
+def _drive(path: Path) -> str:
+    """The kind of file system below a path, where the system tells."""
+    try:
+        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    mounts = [(Path(fields[1]), fields[2]) for fields in (line.split() for line in lines) if len(fields) > 2]
+    above = [(len(at.parts), kind) for at, kind in mounts if path.is_relative_to(at)]
+    return max(above)[1] if above else ""

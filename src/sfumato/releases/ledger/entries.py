@@ -1,0 +1,100 @@
+"""Questions to the tables of a ledger."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from sfumato.core.errors import BadLedger
+from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
+from sfumato.releases.ledger.seen_head import Head
+from sfumato.releases.ledger.tables import ENTRIES, HEAD
+
+
+def head(connection: Connection) -> Row[Any] | None:
+    """The row that says where the ledger ends."""
+    return connection.execute(select(HEAD)).first()
+
+
+def last(connection: Connection, chain: str | None = None) -> Entry | None:
+    """The last entry, of all or of a chain."""
+    wanted = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
+    if chain is not None:
+        wanted = select(ENTRIES).where(ENTRIES.c.chain == chain).order_by(ENTRIES.c.sequence.desc()).limit(1)
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else Entry.of(dict(row))
+
+
+def find(connection: Connection, release: str) -> Entry | None:
+    """The entry of a release."""
+    row = connection.execute(select(ENTRIES).where(ENTRIES.c.release == release)).mappings().first()
+    return None if row is None else Entry.of(dict(row))
+
+
+def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
+    """The entries of an event, which bears the name of its first release; they follow each other."""
+    first = find(connection, event)
+    found: list[Entry] = []
+    while first is not None and first.kind == RELEASE and first.event == event:
+        found.append(first)
+        first = at(connection, first.number + 1)
+    return tuple(found)
+
+
+def at(connection: Connection, number: int) -> Entry | None:
+    """The entry with this number."""
+    row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()
+    return None if row is None else Entry.of(dict(row))
+
+
+def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
+    """The releases of a chain, or of all chains, in the order in which they were entered."""
+    read = [column for column in ENTRIES.c if memory or column.name != "memory"]
+    wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
+    if chain is not None:
+        wanted = wanted.where(ENTRIES.c.chain == chain)
+    return [Entry.of({"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
+
+
+def key_in_force(connection: Connection) -> str:
+    """The public key whose signature counts now."""
+    wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc()).limit(1)
+    return public_key(connection.execute(wanted).scalar())
+
+
+def keys(connection: Connection) -> tuple[str, ...]:
+    """Every public key that was ever in force, newest first."""
+    wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc())
+    return tuple(public_key(body) for body in connection.execute(wanted).scalars())
+
+
+def public_key(body: object) -> str:
+    """The key that an entry of keys names."""
+    return str(_body(body).get("public_key", ""))
+
+
+def identity(connection: Connection) -> str:
+    """The name the ledger gave itself in its first entry."""
+    return str(
+        _body(connection.execute(select(ENTRIES.c.body).where(ENTRIES.c.number == 1)).scalar())["ledger"]
+    )
+
+
+def holds(connection: Connection, seen: Head) -> bool:
+    """Whether the entry that was the head once is still there."""
+    return (
+        connection.execute(select(ENTRIES.c.hash).where(ENTRIES.c.number == seen.number)).scalar()
+        == seen.hash
+    )
+
+
+def _body(text: object) -> dict[str, Any]:
+    try:
+        found = json.loads(str(text))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadLedger("an entry of the ledger is damaged", remedy="Run `sfumato ledger verify`.")
+    return found

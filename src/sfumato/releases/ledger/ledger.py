@@ -1,0 +1,354 @@
+"""The ledger: releases in order, sealed, in a SQLite file or a PostgreSQL database."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Connection, insert, select, update
+
+from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.releases.ledger import entries, schema, seen_head, underway
+from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.entry import KEY, Entry
+from sfumato.releases.ledger.failures import Collision, LostDatabase
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.links import check_links, damaged
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.seals import NOTHING, canonical, head_message, signed
+from sfumato.releases.ledger.seen_head import Head
+from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
+from sfumato.releases.ledger.underway import Staged
+from sfumato.system.address import Address
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.verification import Verification
+
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+
+PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
+"""How long to wait, in seconds, before a transaction is tried again."""
+
+DEFAULT = "sqlite:///ledger.db"
+
+
+def now() -> datetime:
+    """The time in UTC. Entries carry it; their order never depends on it."""
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """Every release, in order, and the proof that nothing was changed or taken away.
+
+    `url` names a SQLite file (`sqlite:///ledger.db`) or a PostgreSQL database (`postgresql://host/name`).
+    `key` is the file of the signing key: by default beside the SQLite file, made when first needed. A ledger
+    opened with `readonly=True` needs no private key and never writes.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT,
+        *,
+        key: str | Path | None = None,
+        readonly: bool = False,
+        clock: Clock = now,
+        patience: float = 10.0,
+    ) -> None:
+        self.database = Database(url, readonly=readonly, patience=patience)
+        self.clock = clock
+        self.key_path = self._place_of_key(key)
+        if readonly:
+            self.database.require()
+            with self.database.reading() as connection:
+                schema.check(connection)
+        else:
+            self._key = self._open()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.engine.dispose()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.database.name!r})"
+
+    @property
+    def readonly(self) -> bool:
+        return self.database.readonly
+
+    # -- opening ------------------------------------------------------------------------------------------
+
+    def _place_of_key(self, key: str | Path | None) -> Path | None:
+        if key is not None:
+            return Path(key)
+        path = self.database.path
+        return None if path is None else path.with_name(f"{path.name}.key")
+
+    def _open(self) -> Key:
+        if self.key_path is None:
+            raise WrongCall("a ledger in PostgreSQL needs a key file", remedy="Name one with --key FILE.")
+        schema.prepare(self.database)
+        with self.database.reading() as connection:
+            begun = entries.head(connection) is not None
+        path = self.key_path
+        key = Key.load(path) if begun or path.exists() else Key.make(path)
+        if not begun:
+            self.write(lambda connection: self._begin(connection, key))
+        before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
+        with self.database.reading() as connection:
+            key = self._current(connection, key)
+            self._check_head(connection, key.public, before)
+        return key
+
+    def _begin(self, connection: Connection, key: Key) -> None:
+        """The first entry: a name for the ledger, and whose signature counts."""
+        if entries.head(connection) is not None:
+            return
+        body = canonical(
+            {"at": self.clock().isoformat(), "ledger": uuid.uuid4().hex, "public_key": key.public}
+        )
+        entry = Entry(1, uuid.uuid4().hex, "", 1, KEY, NOTHING, body, "{}", b"", "").seal(key)
+        connection.execute(insert(ENTRIES).values(entry.row))
+        signature = key.sign(head_message(1, entry.hash))
+        connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
+
+    def _current(self, connection: Connection, key: Key) -> Key:
+        """The key in force, also where a change of keys was cut off after its entry."""
+        force = entries.key_in_force(connection)
+        if key.public == force:
+            return key
+        path = self.key_path
+        if path is not None:
+            if (stored := Key.load(path)).public == force:
+                return stored
+            successor = path.with_name(f"{path.name}.new")
+            if successor.exists() and (new := Key.load(successor)).public == force:
+                successor.replace(path)
+                new.publish(path.with_name(f"{path.name}.pub"))
+                return new
+        raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
+
+    def _check_head(self, connection: Connection, public: str, before: Head | None = None) -> Head:
+        """The head, if it is signed, is the last entry, and is not older than one seen before."""
+        found = entries.head(connection)
+        last = entries.last(connection)
+        remedy = "Run `sfumato ledger verify`."
+        if found is None or last is None or (found.number, found.hash) != (last.number, last.hash):
+            raise BadLedger("the ledger does not end where its head says", remedy=remedy)
+        if not signed(head_message(found.number, found.hash), found.signature, public):
+            raise BadLedger("the head of the ledger is not signed by its key", remedy=remedy)
+        if wrong := last.fault(last.signer):
+            raise BadLedger(f"entry {last.number}: {wrong}", remedy=remedy)
+        if before and not entries.holds(connection, before):
+            raise BadLedger("the ledger is older than it was: entries are gone", remedy=remedy)
+        return Head(found.number, found.hash)
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> Head:
+        """Where the ledger ends."""
+        with self.database.reading() as connection:
+            found = entries.head(connection)
+        if found is None:
+            raise BadLedger("the ledger has no head", remedy="Run `sfumato ledger verify`.")
+        return Head(found.number, found.hash)
+
+    @property
+    def public_key(self) -> str:
+        """The public half of the key in force, in hexadecimal, as the ledger tells it."""
+        with self.database.reading() as connection:
+            return entries.key_in_force(connection)
+
+    @property
+    def public_keys(self) -> tuple[str, ...]:
+        """Every public key that was ever in force, newest first."""
+        with self.database.reading() as connection:
+            return entries.keys(connection)
+
+    def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
+        """The releases of a chain, or of all, in order; first the whole ledger is followed to its head.
+
+        Without `memory`, what they left for later checks is not read: it may be long.
+        """
+        with self.database.reading() as connection:
+            check_links(connection)
+            found = entries.releases(connection, chain, memory=memory)
+        for entry in found:
+            if memory and not entry.memory_is_whole:
+                raise damaged(entry.number)
+        return tuple(Record.of(entry) for entry in found)
+
+    def entry(self, release: str) -> Entry | None:
+        """The entry of a release, if it is in the ledger."""
+        with self.database.reading() as connection:
+            return entries.find(connection, release)
+
+    def verify(self, *, certificates: Sequence[Any] = (), key: str | None = None) -> Verification:
+        """Read every entry and say what is wrong first; see `verification.verify`."""
+        from sfumato.releases.ledger.verification import verify  # noqa: PLC0415  # it reads ledgers
+
+        return verify(self, certificates=certificates, key=key)
+
+    # -- writing ------------------------------------------------------------------------------------------
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Do `work` in one transaction; tried again where the database asks for it, so it must not mind."""
+        for pause in (*PAUSES, None):
+            try:
+                with self.database.writing() as connection:
+                    return work(connection)
+            except (Collision, LostDatabase):
+                if pause is None:
+                    raise
+                time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
+        raise AssertionError
+
+    def commit(
+        self, record: Record, *, after: str, before_commit: Callable[[], object] = lambda: None
+    ) -> Entry:
+        """Enter one release: an event of its own; see `commit_event`."""
+        return self.commit_event([record], after=after, before_commit=before_commit)[0]
+
+    def commit_event(
+        self, records: Sequence[Record], *, after: str, before_commit: Callable[[], object] = lambda: None
+    ) -> tuple[Entry, ...]:
+        """Enter all releases of an event, if their chain still ends with the entry whose hash is `after`.
+
+        This is the publish event. What is in the ledger already is not entered again: the same answer is
+        given. All records are of one chain; the first one's name is that of the event.
+        """
+        event, chain = records[0].release, records[0].chain
+
+        def work(connection: Connection) -> tuple[Entry, ...]:
+            if found := entries.of_event(connection, event):
+                return found
+            if not underway.is_open(connection, event):
+                raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
+            last = entries.last(connection, chain)
+            if (last.hash if last else "") != after:
+                raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
+            self._key = self._current(connection, self._key)
+            head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
+            identity, made = entries.identity(connection), list[Entry]()
+            for i, record in enumerate(records):
+                entry = record.entry(
+                    number=head.number + 1 + i,
+                    sequence=(last.sequence if last else 0) + 1 + i,
+                    previous=made[-1].hash if made else head.hash,
+                    ledger=identity,
+                )
+                made.append(self._append(connection, entry))
+            before_commit()
+            return tuple(made)
+
+        try:
+            made = self.write(work)
+        except LostDatabase:
+            raise Unfinished(
+                "the database went away: whether the release counts is not known yet",
+                remedy="Run `sfumato ledger recover` when it is back.",
+            ) from None
+        seen_head.note(self.key_path, Head(made[-1].number, made[-1].hash))
+        return made
+
+    def _append(self, connection: Connection, entry: Entry, *, then: Key | None = None) -> Entry:
+        """Seal an entry and move the head; `then` is the key that signs the head, if it changes here."""
+        sealed = entry.seal(self._key)
+        connection.execute(insert(ENTRIES).values(sealed.row))
+        signature = (then or self._key).sign(head_message(sealed.number, sealed.hash))
+        moved = update(HEAD).values(number=sealed.number, hash=sealed.hash, signature=signature)
+        connection.execute(moved)
+        return sealed
+
+    def rotate(self) -> str:
+        """Change to a new key: an entry signed by the old one names it. The new public key."""
+        if self.readonly or self.key_path is None:
+            raise WrongCall("the ledger was opened for reading only")
+        path = self.key_path.with_name(f"{self.key_path.name}.new")
+        new = Key.load(path) if path.exists() else Key.make(path)
+
+        def work(connection: Connection) -> Entry:
+            self._key = self._current(connection, self._key)
+            head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
+            last = entries.last(connection, "")
+            body = canonical({"at": self.clock().isoformat(), "public_key": new.public})
+            sequence = last.sequence + 1 if last else 1
+            number = head.number + 1
+            blank = Entry(number, uuid.uuid4().hex, "", sequence, KEY, head.hash, body, "{}", b"", "")
+            return self._append(connection, blank, then=new)
+
+        entry = self.write(work)
+        with self.database.reading() as connection:
+            self._key = self._current(connection, self._key)
+        path.with_name(f"{path.name}.pub").unlink(missing_ok=True)
+        seen_head.note(self.key_path, Head(entry.number, entry.hash))
+        return new.public
+
+    # -- releases under way -------------------------------------------------------------------------------
+
+    def stage(self, release: str, *, host: str, folder: Path, target: Path | Address) -> None:
+        """Note that a release is being written to `folder`, to become `target`."""
+        place = {"release": release, "host": host, "folder": str(folder), "target": str(target)}
+
+        def work(connection: Connection) -> None:
+            if not underway.is_open(connection, release):
+                row = underway.sealed({**place, "state": underway.OPEN}, self._key)
+                connection.execute(insert(STAGED).values(row))
+
+        self.write(work)
+
+    def staged(self) -> list[Staged]:
+        """The releases under way, on any machine."""
+        with self.database.reading() as connection:
+            found = underway.rows(connection)
+            keys = entries.keys(connection) if found else ()
+        for row in found:
+            if not underway.is_sealed(row, keys):
+                raise BadLedger(
+                    "what the ledger says of a release under way was changed",
+                    remedy="Run `sfumato ledger verify`.",
+                )
+        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in found]
+
+    def event(self, name: str) -> tuple[Entry, ...]:
+        """The entries of an event, as far as they are there now."""
+        with self.database.reading() as connection:
+            return entries.of_event(connection, name)
+
+    def settle(self, release: str) -> tuple[Entry, ...]:
+        """The entries of a release or event; where there is none, none can come any more.
+
+        Read under the writer's lock, so that a commit that is still on its way has arrived.
+        """
+
+        def work(connection: Connection) -> tuple[Entry, ...]:
+            if found := entries.of_event(connection, release):
+                return found
+            mine = STAGED.c.release == release
+            for row in connection.execute(select(STAGED).where(mine)).mappings().all():
+                given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)
+                connection.execute(update(STAGED).where(mine).values(given_up))
+            return ()
+
+        return self.write(work)
+
+    def unstage(self, release: str) -> None:
+        """The release is in place, or gone: nothing is under way any more."""
+        self.write(
+            lambda connection: connection.execute(STAGED.delete().where(STAGED.c.release == release)) and None
+        )

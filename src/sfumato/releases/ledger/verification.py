@@ -1,0 +1,206 @@
+"""Is the ledger what it was? Every entry is read; the first that is wrong is named."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, select, text
+
+from sfumato.core.errors import BadLedger
+from sfumato.releases.ledger import entries, seen_head, underway
+from sfumato.releases.ledger.entry import KEY, Entry
+from sfumato.releases.ledger.failures import Denied
+from sfumato.releases.ledger.seals import NOTHING, head_message, signed
+from sfumato.releases.ledger.seen_head import Head
+from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.show.card import Card, several
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.ledger import Ledger
+
+PAGE = 500
+"""How many entries are read at a time."""
+
+UNREADABLE = (Exception,)
+"""What a damaged row may raise, anywhere between the page and the dataclass."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong: with an entry, or with the ledger as a whole (no number)."""
+
+    number: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return self.what if self.number is None else f"entry {self.number}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What reading the whole ledger came to; `faults` begins with the first bad entry."""
+
+    entries: int
+    head: Head | None
+    public_key: str
+    pinned: bool
+    certificates: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "holds": self.holds,
+            "entries": self.entries,
+            "head": None if self.head is None else {"number": self.head.number, "hash": self.head.hash},
+            "public_key": self.public_key,
+            "pinned": self.pinned,
+            "certificates": self.certificates,
+            "faults": [{"entry": fault.number, "what": fault.what} for fault in self.faults],
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        if not self.holds:
+            return Card("the ledger is NOT what it was", [(str(fault),) for fault in self.faults])
+        lines = [(several(self.entries, "entry", "entries"), "each as it was sealed")]
+        if self.certificates:
+            lines.append((several(self.certificates, "certificate"), "in the ledger"))
+        told = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        return Card("the ledger is whole", [*lines, (f"key {self.public_key[:16]}…", told)])
+
+
+def verify(
+    ledger: Ledger, *, certificates: Sequence[Mapping[str, Any]] = (), key: str | None = None
+) -> Verification:
+    """Read all entries, follow the hashes and the keys, and compare the end with what was seen outside.
+
+    `key` is the public key that is known from elsewhere, of any time: without it whoever writes a whole new
+    ledger with a new key is believed. `certificates` show a ledger that was rolled back.
+    """
+    before = seen_head.last_seen(ledger.key_path)  # first: meanwhile others may go on
+    faults: list[Fault] = []
+    keys: list[str] = []
+    hashes: list[str] = []
+    head: Head | None = None
+    try:
+        with ledger.database.reading() as connection:
+            faults += _file_faults(connection, ledger.database.path is not None)
+            faults += _entry_faults(connection, keys, hashes)
+            head, wrong = _head_faults(connection, keys, hashes)
+            faults += [*wrong, *_underway_faults(connection, keys)]
+    except Denied:
+        raise
+    except BadLedger:
+        faults.append(Fault(len(hashes) + 1, "it cannot be read"))
+    if before and hashes[before.number - 1 : before.number] != [before.hash]:
+        faults.append(
+            Fault(before.number, "it was here before: an older state was put back, or it was replaced")
+        )
+    faults += _certificate_faults(certificates, hashes)
+    pinned = key is not None
+    if key is not None and key not in keys:
+        faults.append(Fault(1, "no entry was made with the key that was given"))
+    faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
+    force = keys[-1] if keys else ""
+    return Verification(len(hashes), head, force, pinned, len(certificates), tuple(faults))
+
+
+def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
+    if is_file and connection.execute(text("PRAGMA integrity_check(1)")).scalar() != "ok":
+        yield Fault(None, "the database file is damaged")
+
+
+def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) -> Iterator[Fault]:
+    """Walk through the entries; fills the keys in force and the hashes on the way."""
+    numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
+    lengths: dict[str, int] = {}
+    if not numbers:
+        yield Fault(1, "it is not there")
+    for begin in range(1, len(numbers) + 1, PAGE):
+        end = min(begin + PAGE, len(numbers) + 1)
+        found = _page(connection, begin, end)
+        for number in range(begin, end):
+            entry = found.get(number)
+            if entry is None:
+                hashes.append("")
+                there = number in numbers
+                yield Fault(number, "it was changed, and cannot be read" if there else "it is not there")
+                continue
+            if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
+                yield Fault(number, what)
+            hashes.append(entry.hash)
+    if numbers and numbers[-1] != len(numbers):
+        yield Fault(None, "there are entries with numbers out of order")
+
+
+def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
+    """The entries with these numbers; one by one where a damaged row is in the way."""
+    wanted = select(ENTRIES).where(ENTRIES.c.number >= begin, ENTRIES.c.number < end)
+    with contextlib.suppress(*UNREADABLE):
+        return {row["number"]: Entry.of(dict(row)) for row in connection.execute(wanted).mappings()}
+    found = {}
+    for number in range(begin, end):
+        with contextlib.suppress(*UNREADABLE):
+            if entry := entries.at(connection, number):
+                found[number] = entry
+    return found
+
+
+def _wrong(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
+    """The first thing wrong with an entry in its place."""
+    try:
+        if not keys:
+            keys.append(str(json.loads(entry.body)["public_key"]))
+        what = entry.fault(keys[-1])
+        if not what and entry.previous != previous:
+            what = "it does not follow the entry before it"
+        lengths[entry.chain] = lengths.get(entry.chain, 0) + 1
+        if not what and entry.sequence != lengths[entry.chain]:
+            what = "it is out of order in its chain"
+        if entry.kind == KEY:
+            keys.append(str(json.loads(entry.body)["public_key"]))
+    except Exception:  # whatever it is that a changed byte turned the content into
+        return "its content makes no sense"
+    return what
+
+
+def _head_faults(
+    connection: Connection, keys: list[str], hashes: list[str]
+) -> tuple[Head | None, list[Fault]]:
+    rows = connection.execute(select(HEAD)).all()
+    if len(rows) != 1 or rows[0].one != 1:
+        return None, [Fault(None, "the head is missing, or there are several")]
+    row = rows[0]
+    head = Head(row.number, row.hash)
+    if head.number != len(hashes) and isinstance(head.number, int) and head.number > len(hashes):
+        return head, [Fault(len(hashes) + 1, "the last entries were cut off: the head is further")]
+    if head.number != len(hashes) or not hashes or head.hash != hashes[-1]:
+        return head, [Fault(None, "the head is not the last entry")]
+    if not keys or not signed(head_message(head.number, head.hash), str(row.signature), keys[-1]):
+        return head, [Fault(None, "the head is not signed by the key in force")]
+    return head, []
+
+
+def _underway_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]:
+    for row in underway.rows(connection):
+        if not underway.is_sealed(row, keys):
+            yield Fault(None, "what it says of a release under way was changed")
+
+
+def _certificate_faults(certificates: Sequence[Mapping[str, Any]], hashes: list[str]) -> Iterator[Fault]:
+    for certificate in certificates:
+        number = int(certificate["entry"]["number"])
+        if hashes[number - 1 : number] != [certificate["hash"]]:
+            what = (
+                "a certificate knows it, but it is not here: an older state was put back, or it was replaced"
+            )
+            yield Fault(number, what)

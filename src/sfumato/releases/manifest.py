@@ -1,0 +1,88 @@
+"""The manifest: which files make up a release, so that a reader can tell a whole one from a cut one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadData
+from sfumato.judge.reader import header, rows
+from sfumato.system.disk import digest_of
+
+MANIFEST = "manifest.json"
+VERSION = 1
+
+
+def describe(files: Sequence[Path], *, release: str) -> dict[str, Any]:
+    """What the files are, from their bytes."""
+    listed = [_describe(part, below=file) for file in files for part in files_of(file)]
+    return {"sfumato": VERSION, "release": release, "files": listed}
+
+
+def files_of(path: Path) -> list[Path]:
+    """A file, or the files of a folder of parts."""
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _describe(file: Path, *, below: Path) -> dict[str, Any]:
+    found = {
+        "name": file.name if file == below else f"{below.name}/{file.name}",
+        "format": file.suffix.lstrip("."),
+        "bytes": file.stat().st_size,
+        "sha256": digest_of(file),
+    }
+    return found if file.suffix == ".json" else {**found, "rows": rows(file), "columns": list(header(file))}
+
+
+def as_bytes(manifest: dict[str, Any]) -> bytes:
+    """The manifest as its file."""
+    return (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A manifest file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadData("there is no manifest: this is no published release", where=path.name) from None
+    except (OSError, ValueError):
+        raise BadData("the manifest cannot be read", where=path.name) from None
+    if not isinstance(found, dict) or not isinstance(found.get("files"), list):
+        raise BadData("this is no manifest", where=path.name)
+    return found
+
+
+def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What is wrong with the files beside a manifest; nothing if all are there, byte by byte."""
+    wrong = []
+    for file in manifest["files"]:
+        name = str(file.get("name", ""))
+        path = folder / name
+        if not is_inside(name):
+            wrong.append("the manifest names a file outside its folder")
+        elif not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif path.stat().st_size != file.get("bytes"):
+            wrong.append(f"{name} has another size than when it was published")
+        elif digest_of(path) != file.get("sha256"):
+            wrong.append(f"{name} was changed")
+    return wrong + _strangers(folder, [str(file.get("name", "")) for file in manifest["files"]])
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name stays in its folder: a file, or a file in a folder of parts."""
+    steps = name.split("/")
+    return len(steps) <= 2 and all(step and step != ".." and Path(step).name == step for step in steps)
+
+
+def _strangers(folder: Path, named: Sequence[str]) -> list[str]:
+    """Files in a folder of parts that the manifest does not name: a reader would take them for rows."""
+    parts = sorted({name.split("/")[0] for name in named if "/" in name and is_inside(name)})
+    return [
+        f"{part} holds a file that was not published"
+        for part in parts
+        if (folder / part).is_dir()
+        and any(f"{part}/{path.name}" not in named for path in (folder / part).iterdir())
+    ]

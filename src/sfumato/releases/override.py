@@ -1,0 +1,110 @@
+"""Overrides: a second person lets one recipient have a smaller k, for a stated reason and time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.seals import canonical, signed
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Override:
+    """What was allowed, by whom, until when (a day, inclusive), signed.
+
+    It is for one policy, one chain and one recipient. The signature is by a key that the policy lists under
+    `recipients.overriders`, and never by the key of the ledger: two people are needed.
+    """
+
+    policy: str
+    chain: str
+    recipient: str
+    k: int
+    reason: str
+    by: str
+    until: str
+    public_key: str = ""
+    signature: str = ""
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or isinstance(self.k, bool):
+            raise WrongCall("k is a whole number from 1")
+        if not self.reason.strip() or not self.by.strip() or not self.recipient.strip():
+            raise WrongCall("an override names the recipient, a reason, and who gives it")
+        try:
+            date.fromisoformat(self.until)
+        except ValueError:
+            raise WrongCall("an override ends on a day such as 2026-12-31") from None
+
+    def sign(self, key: Key) -> Override:
+        """The same, signed by its author."""
+        named = replace(self, public_key=key.public)
+        return replace(named, signature=key.sign(named.message))
+
+    @property
+    def message(self) -> bytes:
+        """What is signed: all of it."""
+        said = {name: value for name, value in asdict(self).items() if name != "signature"}
+        return f"sfumato override {canonical(said)}".encode()
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"sfumato-override": VERSION, **asdict(self)}
+
+    def as_bytes(self) -> bytes:
+        return (json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Override:
+        """From its file; the signature is looked at by `check`."""
+        place = Path(path)
+        try:
+            words = json.loads(place.read_text(encoding="utf-8"))
+            if not isinstance(words, Mapping) or words.get("sfumato-override") != VERSION:
+                raise ValueError
+            known = {f.name: words[f.name] for f in fields(cls)}
+            if not all(isinstance(v, int if n == "k" else str) for n, v in known.items()):
+                raise ValueError
+        except OSError:
+            raise BadData("the override cannot be read", where=place.name) from None
+        except (ValueError, KeyError):
+            raise BadData("this is no override", where=place.name) from None
+        return cls(**known)
+
+    def check(
+        self,
+        *,
+        policy: str,
+        chain: str,
+        names: Collection[str],
+        overriders: Collection[str],
+        ledger_keys: Collection[str],
+        now: datetime,
+    ) -> None:
+        """Raise unless it is genuine, by one who may, of another than who releases, and for this release."""
+        if not signed(self.message, self.signature, self.public_key):
+            raise BadData("the override was changed after it was signed, or signed by another key")
+        if self.public_key in ledger_keys:
+            raise WrongCall(
+                "the override is signed by the key of the ledger",
+                remedy="It takes a second person, with a key of their own.",
+            )
+        if self.public_key not in overriders:
+            raise WrongCall(
+                "the policy does not let the author of the override give one",
+                remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
+            )
+        if self.policy != policy or self.chain != chain:
+            raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
+        if self.recipient not in names:
+            raise WrongCall("the override is for somebody who is not named", remedy="Name them with --to.")
+        if now.date() > date.fromisoformat(self.until):
+            raise WrongCall(f"the override ended on {self.until}", remedy="Have a new one signed.")

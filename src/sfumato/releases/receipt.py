@@ -1,0 +1,107 @@
+"""A receipt: what a release came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.releases.ledger.record import Record
+from sfumato.show.card import Card, Printable, figure
+from sfumato.show.document import plain
+from sfumato.system.address import Address
+
+ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
+"""How figures are told."""
+
+
+@dataclass(frozen=True)
+class Receipt(Printable):
+    """A release, its place in the ledger, and where its files are; a rehearsal has neither.
+
+    `named` is the folder as the caller named it.
+    """
+
+    record: Record
+    folder: Path | Address | None = None
+    files: tuple[str, ...] = ()
+    named: Path | Address | None = None
+
+    @property
+    def published(self) -> bool:
+        return self.record.number > 0
+
+    @property
+    def certificate(self) -> Path | Address | None:
+        return None if self.folder is None else self.folder / "certificate.json"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        record = self.record
+        return {
+            "published": self.published,
+            "release": record.release or None,
+            "chain": record.chain,
+            "sequence": record.sequence or None,
+            "entry": record.number or None,
+            "head": record.hash or None,
+            "recipient": record.recipient,
+            "policy": record.policy,
+            "folder": None if self.folder is None else str(self.folder),
+            "files": list(self.files),
+            "figures": plain(record.figures),
+            "verdicts": plain(record.verdicts),
+        }
+
+    def card(self) -> Card:
+        """A few lines."""
+        record = self.record
+        title = (
+            f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
+        )
+        lines = [_verdict_line(verdict) for verdict in record.verdicts]
+        notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
+        if self.folder is not None:
+            notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
+        return Card(title, lines, notes)
+
+
+def _ordered(figures: Mapping[str, Any]) -> list[str]:
+    """The names of figures as they are told: always in one order, others last."""
+    return sorted(figures, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:
+    word = {True: "holds", False: "BROKEN", None: "not decidable"}[verdict["holds"]]
+    return (
+        verdict["promise"],
+        word,
+        f"{_figure(verdict['measured'])} measured",
+        f"{_figure(verdict['limit'])} asked",
+    )
+
+
+def _figure(value: Any) -> str:
+    return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def history_card(records: Sequence[Record]) -> Card:
+    """One line per release: its place, when, for whom, and its figures."""
+    names = ["rows", "k", "FA", "BA", "loss"]
+    title = f"{len(records)} releases" if len(records) != 1 else "1 release"
+    head = ("chain", "release", "when", "to", *names)
+    lines = [
+        (
+            record.chain,
+            str(record.sequence),
+            record.at[:10],
+            record.recipient or "–",
+            *(
+                _figure(record.figures[name]) if record.figures.get(name) is not None else "–"
+                for name in names
+            ),
+        )
+        for record in records
+    ]
+    return Card(title, [head, *lines] if lines else [])

@@ -1,0 +1,65 @@
+"""The names of recipients, and the folders that bear them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from sfumato.core.errors import WrongCall
+
+FORBIDDEN = frozenset('/\\:*?"<>|')
+RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))]
+)
+"""Names that some systems take for devices."""
+LONGEST = 100
+
+
+def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The recipients that were named, each once.
+
+    >>> recipients_of(["registry", "Ärzte"]), recipients_of(None)
+    (('registry', 'Ärzte'), ())
+    """
+    names = (to,) if isinstance(to, str) else tuple(to or ())
+    if any(not name.strip() for name in names):
+        raise WrongCall("a recipient needs a name")
+    if len(set(names)) < len(names):
+        raise WrongCall("a recipient is named twice", remedy="Everybody gets one version: name each once.")
+    return names
+
+
+def places_of(names: Sequence[str]) -> dict[str, str]:
+    """The folder of every recipient's version: its name, if that is safe on every system; alone, none.
+
+    >>> places_of(["registry", "lab"]), places_of(["../lab"])
+    ({'registry': 'registry', 'lab': 'lab'}, {'../lab': ''})
+    """
+    if len(names) == 1:
+        return {names[0]: ""}
+    seen: dict[str, str] = {}
+    for name in names:
+        if why := _unfit(name):
+            raise WrongCall(
+                f"a recipient's version is a folder of that name, and a name cannot {why}",
+                remedy="Name the recipient in letters and digits.",
+            )
+        twin = unicodedata.normalize("NFKC", name).casefold()
+        if twin in seen:
+            raise WrongCall(
+                "two recipients have names that some systems do not tell apart",
+                remedy="Names must differ in more than case.",
+            )
+        seen[twin] = name
+    return {name: name for name in names}
+
+
+def _unfit(name: str) -> str:
+    """Why a name cannot be that of a folder; nothing if it can."""
+    if set(name) & FORBIDDEN or not name.isprintable():
+        return "hold a separator or an invisible character"
+    if name[0] in ". " or name[-1] in ". ":
+        return "begin or end with a dot or a blank"
+    if name.partition(".")[0].casefold() in RESERVED:
+        return "be that of a device"
+    return f"have more than {LONGEST} bytes" if len(name.encode()) > LONGEST else ""

@@ -1,0 +1,82 @@
+"""Recovery: what a crash left half-done is finished or rolled back, as the ledger says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.core.errors import OutOfReach
+from sfumato.releases import staging
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.underway import Staged
+from sfumato.releases.targets.target import Target, target_of
+from sfumato.system.disk import Claim
+
+Outcome = Literal["finished", "rolled back", "under way", "out of reach", "lost"]
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What became of a release that was under way, or of all versions of one.
+
+    finished      it is in the ledger, and visible
+    rolled back   it is not in the ledger; what was written is gone
+    under way     a process is at it, or may be: on the machine `host`, if that is named
+    out of reach  its store cannot be reached now
+    lost          it is in the ledger, but its files are neither staged nor in place
+    """
+
+    release: str
+    outcome: Outcome
+    target: str
+    host: str = ""
+
+
+def recover(ledger: Ledger, *, host: str | None = None) -> tuple[Recovered, ...]:
+    """Look after every release under way on this machine, or on one that is no more: `host`.
+
+    What other machines brought to a store and entered in the ledger is finished, too. Doing it twice is doing
+    it once.
+    """
+    here, found = staging.host(ledger), []
+    for row in ledger.staged():
+        target = target_of(row.target, aside=row.folder.parent)
+        if row.folder != target.staging(row.release):  # nothing else is ever touched
+            continue
+        if row.host not in (here, host) and not target.shared:
+            continue
+        try:
+            ours = row.host in (here, host)
+            outcome = _recover(ledger, row, target) if ours else _complete(ledger, row, target)
+        except OutOfReach:
+            outcome = "out of reach"
+        found.append(Recovered(row.release, outcome, row.target, "" if row.host == here else row.host))
+    return tuple(found)
+
+
+def _recover(ledger: Ledger, row: Staged, target: Target) -> Outcome:
+    claim = Claim.take(row.folder)
+    if claim is None and row.folder.is_dir():
+        return "under way"
+    try:
+        entries = ledger.settle(row.release)
+        if not entries:
+            target.withdraw(row.release)
+        elif not target.complete(entries):
+            return "lost"
+        ledger.unstage(row.release)
+        return "finished" if entries else "rolled back"
+    finally:
+        if claim is not None:
+            claim.release()
+
+
+def _complete(ledger: Ledger, row: Staged, target: Target) -> Outcome:
+    """What another machine has staged: only what it has entered can be told to be beyond its work."""
+    entries = ledger.event(row.release)
+    if not entries:
+        return "under way"
+    if not target.complete(entries):
+        return "lost"
+    ledger.unstage(row.release)
+    return "finished"

@@ -1,0 +1,1 @@
+"""Where a release becomes visible: a new folder, or an address in an object store."""

@@ -1,0 +1,149 @@
+"""A folder as the target: staged beside it, and made visible by one rename.
+
+Versions for several recipients are folders in it: one rename makes all of them visible.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.core.errors import BadLedger, Unfinished, WrongCall
+from sfumato.releases import certificate, manifest
+from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.staging import staged_in
+from sfumato.releases.steps import Step, nothing
+from sfumato.system.disk import digest_of, store, to_disk, wipe
+
+ROOM = 4096
+"""Bytes that a certificate may be longer than expected."""
+
+
+@dataclass(frozen=True)
+class FolderTarget:
+    """A folder that is not there yet, on a file system that can rename."""
+
+    place: Path
+    given: Path | None = None
+    shared = False
+
+    @property
+    def named(self) -> Path:
+        return self.given or self.place
+
+    def check(self) -> None:
+        if os.path.lexists(self.place):
+            raise WrongCall("the target exists already", where=str(self.named), remedy="Name a new folder.")
+        if not self.place.parent.is_dir():
+            raise WrongCall(
+                "the folder of the target does not exist",
+                where=str(self.named.parent),
+                remedy="Make it first, or name a target in one that is there.",
+            )
+
+    def staging(self, event: str) -> Path:
+        return staged_in(self.place.parent, event)
+
+    def bring(self, event: str, records: Sequence[Record], *, at: Step = nothing) -> None:  # noqa: ARG002
+        """Everything that is needed after the commit is on disk before it."""
+        for record in records:
+            folder = record.files[0].parent
+            _make_room(folder, record)
+            for file in record.files:
+                for part in {*manifest.files_of(file), file}:
+                    to_disk(part)
+            to_disk(folder)
+        self.check()
+        to_disk(self.staging(event))
+        to_disk(self.place.parent)
+
+    def withdraw(self, event: str) -> None:
+        wipe(self.staging(event))
+
+    def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
+        """Certificates, then one rename. Can be done again."""
+        folder = self.staging(entries[0].release)
+        try:
+            places = [Record.of(entry).place for entry in entries]
+            if any(places):
+                _keep_only(folder, places)
+            for entry, place in zip(entries, places, strict=True):
+                _certify(entry, folder / place)
+            folder.chmod(0o777 & ~_umask())
+            to_disk(folder)
+            at("certified")
+            folder.rename(self.place)
+            to_disk(self.place.parent)
+            at("visible")
+        except OSError as error:
+            raise Unfinished(
+                f"the release is in the ledger, but its folder cannot be put in place ({error.strerror})",
+                where=self.place.name,
+                remedy="Make way for it, then run `sfumato ledger recover`.",
+            ) from None
+
+    def complete(self, entries: Sequence[Entry]) -> bool:
+        if self.staging(entries[0].release).is_dir():
+            self._check_staged(entries)
+            self.show(entries)
+            return True
+        return all(_is_in(self.place, Record.of(entry)) for entry in entries)
+
+    def _check_staged(self, entries: Sequence[Entry]) -> None:
+        """Raise unless the staged files are those of the ledger, byte by byte."""
+        folder = self.staging(entries[0].release)
+        for record in map(Record.of, entries):
+            if not _is_in(folder, record):
+                raise BadLedger("the staged files are not those that the ledger speaks of", where=folder.name)
+            whole = folder / record.place
+            if wrong := manifest.faults(whole, manifest.read(whole / manifest.MANIFEST)):
+                raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
+
+
+def _make_room(folder: Path, record: Record) -> None:
+    """Take the space of the certificate now: after the commit a full disk must not be in the way."""
+    likely = record.entry(number=1, sequence=1, previous="0" * 64, ledger="0" * 32)
+    store(
+        folder / certificate.CERTIFICATE,
+        b" " * (len(certificate.as_bytes(certificate.certificate(likely))) + ROOM),
+    )
+
+
+def _is_in(folder: Path, record: Record) -> bool:
+    listed = folder / record.place / manifest.MANIFEST
+    return listed.is_file() and digest_of(listed) == record.manifest
+
+
+def _certify(entry: Entry, folder: Path) -> None:
+    """Put the certificate beside the files of a release, and nothing else."""
+    named = [str(file["name"]) for file in manifest.read(folder / manifest.MANIFEST)["files"]]
+    listed = [*named, manifest.MANIFEST, certificate.CERTIFICATE]
+    _keep_only(folder, [name.split("/")[0] for name in listed])
+    for parts in {name.split("/")[0] for name in named if "/" in name}:
+        _keep_only(folder / parts, [name.split("/")[1] for name in named if name.startswith(f"{parts}/")])
+        (folder / parts).chmod(0o777 & ~_umask())
+    store(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
+    for name in listed:
+        (folder / name).chmod(0o666 & ~_umask())
+    folder.chmod(0o777 & ~_umask())
+    to_disk(folder)
+
+
+def _keep_only(folder: Path, named: Sequence[str]) -> None:
+    """Remove everything else from a folder."""
+    for path in folder.iterdir():
+        if path.name in named:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            wipe(path)
+        else:
+            path.unlink()
+
+
+def _umask() -> int:
+    found = os.umask(0o077)
+    os.umask(found)
+    return found

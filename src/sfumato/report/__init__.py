@@ -1,1 +1,0 @@
-"""Report: cards for the terminal and for notebooks."""

@@ -1,0 +1,1 @@
+"""Reports: what the verbs return, written out for people who were not there."""

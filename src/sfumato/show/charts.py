@@ -1,0 +1,105 @@
+"""Charts as files: SVG for documents, HTML with everything inside, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import WrongCall
+from sfumato.show.chart import Chart, Diagram, Figure, Grid, Scatter
+from sfumato.show.diagrams import COLOURS, diagram, grid, scatter
+
+INK = COLOURS["ink"]
+
+
+def draw(chart: Figure) -> Any:
+    """The figure as an Altair chart, to be shown in a notebook or changed further."""
+    altair = _altair()
+    match chart:
+        case Chart():
+            return _plain(altair, chart)
+        case Scatter():
+            return scatter(altair, chart)
+        case Diagram():
+            return diagram(altair, chart)
+        case Grid():
+            return grid(altair, chart)
+    raise WrongCall(f"nobody knows how to draw a {type(chart).__name__}")
+
+
+def _plain(altair: Any, chart: Chart) -> Any:
+    """Bars or a line."""
+    across, up = chart.axes
+    details = chart.details or [""] * len(chart.points)
+    rows = [
+        {"label": label, "value": value, "detail": detail}
+        for (label, value), detail in zip(chart.points, details, strict=True)
+    ]
+    data = altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
+    labels = list(chart.labels)
+    amount = altair.Axis(format="%", title=up) if chart.percent else altair.Axis(title=up)
+    scale = altair.Scale(domain=[0, 1]) if chart.percent else altair.Undefined
+    value = {"field": "value", "type": "quantitative", "axis": amount, "scale": scale}
+    tips = [altair.Tooltip(field=name, type="nominal") for name in ("label", "detail")]
+    tips.append(altair.Tooltip(field="value", type="quantitative", format=".1%" if chart.percent else ""))
+    base = altair.Chart(data, title=chart.title)
+    if chart.kind == "bars":
+        x, y = altair.X(**value), altair.Y(field="label", type="nominal", sort=labels, title=across)
+        return base.mark_bar(color=INK).encode(x=x, y=y, tooltip=tips).properties(width=480)
+    x = altair.X(field="label", type="ordinal", sort=labels, title=across, axis=altair.Axis(labelAngle=-30))
+    line = base.mark_line(color=INK, point=altair.OverlayMarkDef(color=INK))
+    return line.encode(x=x, y=altair.Y(**value), tooltip=tips).properties(width=480, height=280)
+
+
+def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
+    """One SVG per chart and a page with all of them; the files, the page last."""
+    convert = _converter()
+    into = Path(folder)
+    drawn = [(chart, convert.vegalite_to_svg(draw(chart).to_dict())) for chart in charts]
+    into.mkdir(parents=True, exist_ok=True)
+    files = []
+    for chart, svg in drawn:
+        files.append(into / f"{chart.name}.svg")
+        files[-1].write_text(svg, encoding="utf-8")
+    page = into / "charts.html"
+    page.write_text(_page(drawn), encoding="utf-8")
+    return (*files, page)
+
+
+def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
+    """Every chart as a picture and as a table, for those who read rather than look."""
+    parts = []
+    for chart, svg in drawn:
+        heads, *lines = chart.rows()
+        head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in line)}</tr>" for line in lines)
+        parts.append(f"<figure>{svg}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Charts</title>'
+        "<style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem}td,th{padding-right:1rem;text-align:left}"
+        "</style></head>\n<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
+    )
+
+
+def _altair() -> Any:
+    try:
+        import altair  # noqa: PLC0415
+    except ImportError:
+        raise _missing() from None
+    return altair
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert  # noqa: PLC0415
+    except ImportError:
+        raise _missing() from None
+    return vl_convert
+
+
+def _missing() -> WrongCall:
+    return WrongCall(
+        "charts need two more packages", remedy="Install them: python -m pip install 'sfumato[charts]'"
+    )

@@ -1,0 +1,78 @@
+"""Files that outlast a power cut, and a folder that one process holds at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from sfumato.core.errors import WrongCall
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+
+def to_disk(path: Path) -> None:
+    """Ask the system to keep a file, or the names in a folder, also through a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def store(path: Path, content: bytes) -> None:
+    """Write a whole file and keep it; the space it has is used again."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    with os.fdopen(handle, "r+b") as file:
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def wipe(folder: Path) -> None:
+    """Remove a folder and what is in it; a link is not followed."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+class Claim:
+    """A folder held by this process until it lets go or dies."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+
+    @classmethod
+    def take(cls, folder: Path) -> Claim | None:
+        """Hold the folder; `None` where somebody else does, or may, or it is gone."""
+        if fcntl is None:
+            raise WrongCall("this system has no file locks", remedy="Release on Linux or macOS.")
+        try:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(handle).st_ino == folder.stat().st_ino:
+                return cls(handle)
+        except OSError:
+            pass
+        os.close(handle)
+        return None
+
+    def release(self) -> None:
+        """Let go."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

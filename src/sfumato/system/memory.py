@@ -1,0 +1,129 @@
+"""How much memory a call may use, and where what does not fit goes."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.core.errors import NotEnoughMemory, WrongCall
+
+UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+
+PROGRAM = 400_000_000
+"""What Python and its table libraries take before the first row is read (330 MB measured)."""
+
+FLOOR = 8 << 20
+"""No buffer is made smaller than this: smaller ones only cost time."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """`limit` bytes for the whole process, or as much as there is; `spill`: where to put what does not fit.
+
+    Results never depend on it, only where rows wait. Without a folder, the system's temporary one is used.
+
+    >>> Memory.of("4GB").limit, Memory.of("512MiB").limit, Memory.of(None).limit
+    (4000000000, 536870912, None)
+    """
+
+    limit: int | None = None
+    spill: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < PROGRAM:
+            raise WrongCall(
+                f"a memory limit of {in_words(self.limit)} is below what the program takes by itself",
+                remedy=f"Allow at least {in_words(PROGRAM)}.",
+            )
+        if self.spill is not None and not self.spill.is_dir():
+            raise WrongCall("the spill folder does not exist", where=str(self.spill), remedy="Make it first.")
+
+    @classmethod
+    def of(cls, given: Memory | str | int | None, *, spill: str | Path | None = None) -> Memory:
+        """What was meant: 4GB, 512MiB, a number of bytes, or no limit."""
+        if isinstance(given, Memory):
+            return given
+        folder = None if spill is None else Path(spill)
+        return cls(_bytes(given) if isinstance(given, str) else given, folder)
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be taken: of the limit, or of what the machine or its container has."""
+        return max(0, (self.limit or machine_memory()) - resident())
+
+    @property
+    def room(self) -> int:
+        """How large a buffer of packed rows may grow: to sort and count it takes some five times as much."""
+        return max(FLOOR, self.left // 10)
+
+    def check(self, need: int, doing: str, remedy: str) -> None:
+        """Raise unless `need` more bytes are within the limit, if there is one."""
+        if self.limit is None or need <= self.left:
+            return
+        raise NotEnoughMemory(
+            f"{doing} takes about {in_words(need + resident())} of memory, "
+            f"and {in_words(self.limit)} are allowed",
+            remedy=f"Allow more with --memory, or {remedy}",
+        )
+
+
+def coarser(name: str) -> str:
+    """What else would do, where too many rows differ: the column with the most values could begin higher."""
+    return f"let a column begin coarser (`start: 1` in the policy, or higher): {name} has the most values."
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
+    if found is None or found[2] == "i":
+        raise WrongCall("a memory limit is a number and a unit", remedy="Write it as 4GB, 1.5GB or 512MiB.")
+    return int(float(found[1]) * {**UNITS, **BINARY}[found[2]])
+
+
+def in_words(count: int) -> str:
+    """So many bytes, in words.
+
+    >>> in_words(1_650_000_000), in_words(999)
+    ('1.6 GB', '999 B')
+    """
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            tenths = f"{int(count * 10 // size) / 10:.1f}" if count < 10 * size else str(count // size)
+            return f"{tenths} {unit}"
+    return f"{count} B"
+
+
+def resident() -> int:
+    """Bytes that this process holds in memory now; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
+    except (OSError, ValueError):
+        return 0
+
+
+def machine_memory(root: Path = Path("/")) -> int:
+    """Bytes of memory that the machine has, or the control group of this process, whichever is less."""
+    try:
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (ValueError, OSError):
+        found = [1 << 62]
+    group = root / "sys/fs/cgroup"
+    limits = [group / "memory.max", group / "memory/memory.limit_in_bytes"]
+    try:
+        for line in (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            place = Path(path.lstrip("/"))
+            if not controllers:
+                limits += [group / above / "memory.max" for above in (place, *place.parents)]
+    except (OSError, ValueError):
+        pass
+    for file in limits:
+        try:
+            found.append(int(file.read_text(encoding="ascii")))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return min(found)

@@ -1,0 +1,73 @@
+"""Every recoding of a small table, tried: the best there is, to know what a search misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from sfumato.core.classes import Classes
+from sfumato.core.cut import Cut
+from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Answer, Cuts, Deliberate, Promises
+from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.suppress import keep
+
+LARGEST = 200_000
+"""So many recodings are tried at most."""
+
+
+def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """The best of all global recodings that suppress nothing and keep every promise; ties go to the first."""
+    find_measure(aim.loss)
+    columns = table.keys
+    total = prod(cuts_of(c.taxonomy) for c in columns)
+    if total > LARGEST:
+        raise WrongCall(f"there are {total:,} recodings; at most {LARGEST:,} can be tried", remedy="Search.")
+    watches = [p.watch(table) for p in promises.of_table]
+    for watch in watches:
+        if isinstance(watch, Deliberate):
+            watch.deliberate()
+    best: tuple[float, Recoding] | None = None
+    for checked, chosen in enumerate(product(*(every_cut(c.taxonomy) for c in columns)), 1):
+        cuts: Cuts = {c.name: cut for c, cut in zip(columns, chosen, strict=True)}
+        recoding = Recoding.of_cuts(table, cuts)
+        loss = measure(aim.loss, recoding, weights=aim.weights)
+        progress("exhaustive", checked, total)
+        if best is not None and loss >= best[0]:
+            continue
+        classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
+        if keep(classes, promises).all() and all(w.ask(cuts)[0] is Answer.YES for w in watches):
+            best = loss, recoding
+    if best is None:
+        raise Infeasible("no recoding keeps the promises", remedy="Relax one of them.")
+    return Outcome(best[1], best[0], optimal=True, checked=total)
+
+
+def cuts_of(tree: Taxonomy, node: int = 0) -> int:
+    """How many cuts the tree below a node has.
+
+    >>> cuts_of(Taxonomy.grow(["*", "A", "a", "b", "c"], [-1, 0, 1, 1, 0]))
+    3
+    """
+    children = tree.children(node)
+    return 1 + prod(cuts_of(tree, child) for child in children) if children else 1
+
+
+def every_cut(tree: Taxonomy) -> Iterator[Cut]:
+    """Every cut, the root first."""
+    for nodes in _below(tree, 0):
+        yield Cut.of_nodes(tree, nodes)
+
+
+def _below(tree: Taxonomy, node: int) -> list[list[int]]:
+    children = tree.children(node)
+    if not children:
+        return [[node]]
+    parts = product(*(_below(tree, child) for child in children))
+    return [[node], *([n for part in chosen for n in part] for chosen in parts)]

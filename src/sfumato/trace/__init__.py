@@ -1,1 +1,0 @@
-"""Trace: whose version of a table turned up where it should not be."""

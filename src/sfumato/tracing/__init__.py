@@ -1,0 +1,1 @@
+"""Tracing: whose version of a table turned up where it should not be."""

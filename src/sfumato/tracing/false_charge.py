@@ -1,0 +1,204 @@
+"""How likely is it that a charge is false: if recipients made the leak, and if somebody else did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, log1p, prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.tracing.chance import accident_in_original, accident_in_versions, details, one_pattern
+from sfumato.tracing.coalition import Explanations
+from sfumato.tracing.incidence import Flags, LeakEvidence, MarkedTexts, RecipientKnowledge
+
+LEAST = Fraction(1, 1000)
+"""Nothing smaller is stated: the assumptions are not better known than that."""
+MARGIN = 2
+"""An outsider's chance is stated so many times as large as the assumptions give it."""
+PATTERNS = 100_000
+"""More patterns than this are not gone through; so many are drawn."""
+DOUBT = log(100)
+"""A share that was counted on drawn patterns is stated as its upper limit, at 99 %."""
+
+INSIDE = (
+    "the leak stems from versions that were handed out",
+    "not more recipients worked together than were looked for",
+)
+FAITHFUL = "nobody wrote finer values than they held, by guessing, into rows that are ours"
+OUTSIDE = (
+    "an unrelated table was written in our words: each of its rows fits a record of ours by accident, with"
+    " the chance that the margins of our columns give, as if columns were independent",
+    "its rows do not depend on each other",
+    "its detail, if it may be the same in all rows, is any combination of levels with equal chance",
+)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The chance that an unrelated table would be charged like this, at most `probability`.
+
+    Of `rows` different rows that could be read, `fitting` fit a record of ours (of the original, if that was
+    given); a row of somebody else fits by accident with the chance `by_accident`, on average (1 where that is
+    not known). `pattern` is the share of patterns that might charge somebody, 1 if the leak has several.
+    Stated is the chance of so many fits times that share, and that twice. `as_coarse` is the share among the
+    patterns that are as coarse as the leak: it is not part of what is stated, and often much larger.
+    """
+
+    probability: float
+    rows: int
+    fitting: int
+    by_accident: float
+    pattern: float
+    as_coarse: float = 1.0
+    assumptions: tuple[str, ...] = OUTSIDE
+
+    @classmethod
+    def of(
+        cls, fitting: int, tries: Sequence[tuple[int, float]], pattern: float, as_coarse: float = 1.0
+    ) -> Outside:
+        """From numbers of rows and the chance that each of them fits.
+
+        >>> Outside.of(10, [(10, 0.5)], 0.1).probability
+        0.001
+        >>> round(Outside.of(2, [(3, 0.5)], 0.1).probability, 4)
+        0.1
+        """
+        rows = sum(size for size, _ in tries)
+        mean = sum(size * chance for size, chance in tries) / max(1, rows)
+        chance = MARGIN * at_least(fitting, tries) * pattern
+        return cls(min(1.0, max(float(LEAST), chance)), rows, fitting, mean, pattern, as_coarse)
+
+
+@dataclass(frozen=True)
+class FalseCharge:
+    """Two chances that the charged have nothing to do with a leak; each holds under its own assumptions.
+
+    `probability` is the one if recipients made it. By the definition of an explanation it is zero: the makers
+    are one or contain one, and the charged are in all of them; what is stated is the least that ever is. It
+    says nothing about a table that stems from no version at all: that chance is `outside`.
+    """
+
+    outside: Outside
+    probability: float = float(LEAST)
+    assumptions: tuple[str, ...] = (*INSIDE, FAITHFUL)
+
+    def as_dict(self) -> dict[str, Any]:
+        outside = {**vars(self.outside), "assumptions": list(self.outside.assumptions)}
+        return {"probability": self.probability, "assumptions": list(self.assumptions), "outside": outside}
+
+
+def stated(
+    evidence: LeakEvidence,
+    found: Explanations,
+    *,
+    charged: Collection[str],
+    imprints: Mapping[int, Imprint | None],
+    original: Microdata | None = None,
+) -> FalseCharge:
+    """What is stated with a charge; the content of those who are charged is looked at first."""
+    leak, handed = evidence.leak, evidence.knowledge.handed
+    known = [(handed.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
+    known.sort(key=lambda pair: pair[0].recipient not in charged)
+    levels = one_pattern(leak)
+    tries = []
+    for rows in details(leak) if levels is None else [leak.legible]:
+        if original is not None:
+            chance = accident_in_original(leak, rows, original)
+        else:
+            chance = accident_in_versions(leak, rows, handed, known)
+        tries.append((int(rows.sum()), chance))
+    single = any(len(chosen) == 1 for chosen in found.sets)
+    shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
+    return FalseCharge(Outside.of(int(evidence.kept.sum()), tries, *shares))
+
+
+def at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
+    """The chance of at least so many fits in independent rows: so many rows with that chance each.
+
+    >>> at_least(2, [(2, 0.5)]), at_least(1, [(3, 1.0)]), at_least(2, [(1, 0.5)] * 2)
+    (0.25, 1.0, 0.25)
+    """
+    chances = np.ones(1)
+    for rows, chance in tries:
+        chances = np.convolve(chances, _binomial(rows, chance))
+    return float(min(1.0, chances[max(0, fits) :].sum()))
+
+
+def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
+    """The chance of every number of fits."""
+    if not 0 < chance < 1:
+        sure = np.zeros(rows + 1)
+        sure[rows if chance >= 1 else 0] = 1.0
+        return sure
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, rows + 1)))))
+    fits = np.arange(rows + 1)
+    ways = logs[-1] - logs - logs[::-1]
+    result: NDArray[np.float64] = np.exp(ways + fits * log(chance) + (rows - fits) * log1p(-chance))
+    return result
+
+
+def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bool) -> tuple[float, float]:
+    """The share of combinations of levels, in the columns of the leak, that might charge somebody, at most.
+
+    Among all combinations, and among those of the same height as `levels`. One might charge somebody alone if
+    somebody tells some cells of each column, and not two tell them all. With `single` false it is enough that
+    each column is told by anybody: a coalition might be charged.
+    """
+    columns = [_tellers(evidence, name) for name in evidence.leak.names]
+    heights = [len(surely) for surely, _ in columns]
+    total = prod(heights)
+    if total <= PATTERNS:
+        drawn = np.stack(np.unravel_index(np.arange(total), heights), axis=1)
+    else:
+        drawn = np.random.default_rng(1).integers(0, heights, (PATTERNS, len(heights)))
+    recipients = len(evidence.knowledge.handed.recipients)
+    all_told = np.ones((len(drawn), recipients), dtype=bool)
+    some_told = np.ones((len(drawn), recipients), dtype=bool)
+    possible = np.ones(len(drawn), dtype=bool)
+    for j, (surely, perhaps) in enumerate(columns):
+        all_told &= surely[drawn[:, j]]
+        some_told &= perhaps[drawn[:, j]]
+        possible &= np.logical_or.reduce(perhaps, axis=1)[drawn[:, j]]
+    told = some_told.any(axis=1) if single else possible
+    might = told & (all_told.sum(axis=1) <= 1)
+    as_coarse = might[drawn.sum(axis=1) == sum(levels)]
+    if total <= PATTERNS:
+        return float(might.mean()), float(as_coarse.mean())
+    return _upper(might), _upper(as_coarse)
+
+
+def _upper(drawn: Flags) -> float:
+    """The upper limit of a share (Bernstein's inequality with the variance that was seen)."""
+    tries = max(1, len(drawn))
+    share = int(drawn.sum()) / tries
+    return min(1.0, share + sqrt(2 * share * (1 - share) * DOUBT / tries) + 3 * DOUBT / tries)
+
+
+def _tellers(evidence: LeakEvidence, name: str) -> tuple[Flags, Flags]:
+    """Per level of a column: who tells each of its cells that anybody tells, and who tells one of them.
+
+    Texts are read as those of a leak are, so that some stand for a coarser level. Where content was looked
+    at, somebody surely tells a row only if each event gave them a version of the whole table: from others the
+    row may be missing. Of several trees the last is taken.
+    """
+    handed = evidence.knowledge.handed
+    tree = handed.columns[name][-1]
+    holding = [np.ones(len(handed.versions), dtype=bool)]
+    if evidence.held:
+        events = dict.fromkeys(version.event for version in handed.versions)
+        holding = [np.array([v.whole and v.event == event for v in handed.versions]) for event in events]
+    surely, perhaps = [], []
+    for level in range(tree.height + 1):
+        knowledge = RecipientKnowledge(handed, MarkedTexts((name,), (tree.marks[tree.level_nodes(level)],)))
+        _, sets = knowledge.columns[0]
+        sets = sets[sets.any(axis=1)]
+        perhaps.append(knowledge.recipients(sets).any(axis=0))
+        told = [knowledge.recipients(sets & holds).all(axis=0) for holds in holding]
+        surely.append(np.logical_and.reduce(told) & perhaps[-1])
+    return np.array(surely), np.array(perhaps)

@@ -1,0 +1,141 @@
+"""What was handed out: every recipient, and the version of the table that each release gave to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadInput, WrongCall
+from sfumato.core.reading_tree import ReadingTree, trees_in
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.record import Record
+
+UNNAMED = "(unnamed)"
+"""Whoever received a release that names no recipient: anybody, perhaps."""
+
+
+@dataclass(frozen=True)
+class HeldVersion:
+    """One release as its recipient holds it: the nodes of the cut of every key column.
+
+    `event` is common to the versions that were made of one table for several recipients; a version is `whole`
+    if it shows every row of that table.
+    `cuts` is `None` where the ledger does not say how columns were recoded, or cannot read their values: then
+    nothing can be ruled out about it.
+    """
+
+    recipient: str
+    release: str
+    event: str
+    chain: str
+    sequence: int
+    whole: bool
+    columns: tuple[str, ...]
+    digests: tuple[str, ...]
+    cuts: tuple[tuple[int, ...], ...] | None
+
+    def cut_of(self, tree: ReadingTree) -> tuple[int, ...] | None:
+        """Its cut on this tree, if it has one."""
+        if self.cuts is None or tree.name not in self.columns:
+            return None
+        j = self.columns.index(tree.name)
+        return self.cuts[j] if self.digests[j] == tree.digest else None
+
+    @property
+    def place(self) -> str:
+        """The release in words: its chain, and its number there."""
+        return f"{self.chain} {self.sequence}"
+
+
+@dataclass(frozen=True, eq=False)
+class Handed:
+    """All versions in the order of the ledger, and the trees they are read by."""
+
+    versions: tuple[HeldVersion, ...]
+    trees: Mapping[tuple[str, str], ReadingTree]
+
+    @classmethod
+    def of(cls, records: Sequence[Record], *, chain: str | None = None) -> Handed:
+        """The releases of a ledger, or of one of its chains; raises where none can be traced."""
+        known = trees_in(record.trees for record in records)
+        trees = {
+            (name, digest): replace(known[digest], name=name)
+            for name, digest in {place for record in records for place in record.taxonomies.items()}
+            if digest in known
+        }
+        if chain is not None and not any(record.chain == chain for record in records):
+            raise WrongCall("the ledger has no such chain", remedy="See `sfumato history`.")
+        wanted = [record for record in records if chain in (None, record.chain)]
+        versions = tuple(_version(record, trees) for record in wanted)
+        if not any(version.cuts for version in versions):
+            raise BadInput(
+                "the ledger holds no patterns"
+                + (f": none of its {len(versions)} releases can be traced" if versions else ": it is empty"),
+                remedy="Only what was released to named recipients, by a search that recodes a column as a"
+                " whole, can be traced.",
+            )
+        return cls(versions, trees)
+
+    @cached_property
+    def recipients(self) -> tuple[str, ...]:
+        """Everybody who received something, the first first."""
+        return tuple(dict.fromkeys(version.recipient for version in self.versions))
+
+    @cached_property
+    def owner(self) -> NDArray[np.intp]:
+        """The recipient of every version, as a number."""
+        number = {name: i for i, name in enumerate(self.recipients)}
+        return np.array([number[version.recipient] for version in self.versions], np.intp)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Those who received something whose pattern is not known."""
+        return tuple(dict.fromkeys(v.recipient for v in self.versions if v.cuts is None))
+
+    @cached_property
+    def columns(self) -> Mapping[str, tuple[ReadingTree, ...]]:
+        """The trees of every key column."""
+        found: dict[str, dict[str, ReadingTree]] = {}
+        for version in self.versions:
+            for name, digest in zip(version.columns, version.digests, strict=True):
+                if (name, digest) in self.trees:
+                    found.setdefault(name, {})[digest] = self.trees[name, digest]
+        return {name: tuple(trees.values()) for name, trees in found.items()}
+
+    def told(self, tree: ReadingTree) -> NDArray[np.bool_]:
+        """The nodes of a tree that some version tells."""
+        found = np.zeros(len(tree.parent), dtype=bool)
+        for cut in {v.cut_of(tree) for v in self.versions} - {None}:
+            found |= tree.knows(cut or ())
+        return found
+
+    def of_columns(self, names: Sequence[str]) -> Handed:
+        """Only the versions that have one of these columns: others say nothing about them."""
+        kept = tuple(v for v in self.versions if set(names) & set(v.columns))
+        return Handed(kept, self.trees)
+
+
+def _version(record: Record, trees: Mapping[tuple[str, str], ReadingTree]) -> HeldVersion:
+    listed = [str(words.get("name")) for words in record.trees.get("columns", ())]
+    columns = tuple(sorted(record.taxonomies, key=lambda n: listed.index(n) if n in listed else len(listed)))
+    digests = tuple(record.taxonomies[name] for name in columns)
+    cuts = record.cuts
+    readable = cuts is not None and set(cuts) == set(columns)
+    readable = readable and bool(columns) and all(p in trees for p in zip(columns, digests, strict=True))
+    return HeldVersion(
+        record.recipient or UNNAMED,
+        record.release,
+        record.event or record.release,
+        record.chain,
+        record.sequence,
+        not record.figures.get("suppressed"),
+        columns,
+        digests,
+        tuple(tuple(cuts[name]) for name in columns) if readable and cuts is not None else None,
+    )

@@ -1,0 +1,121 @@
+"""Three releases and more are decided exactly, against all worlds of tiny chains."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.chains import chains, exact, releases, table, two
+from sfumato.chains import candidates as certainty
+from sfumato.chains import swaps
+from sfumato.chains.candidates import Decider, decide
+from sfumato.chains.history import History, side_under
+from sfumato.core.cut import Cut
+from sfumato.core.errors import RefusedByHistory
+from sfumato.core.promise import Promises
+from sfumato.promises import Continuous
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import top_down
+from sfumato.testing.exhaustive import exhaustive
+from strategies import all_cuts
+
+
+def history_and_side(trees, people, cuts):
+    """Everything but the last cuts was published before."""
+    data = table(trees, people)
+    history = History.of(data, releases(trees, people, cuts[:-1]), "since")
+    named = {f"q{j}": c for j, c in enumerate(cuts[-1])}
+    return history, side_under(history, named)
+
+
+@given(st.integers(2, 4).flatmap(lambda n: chains(count=n, rows=6)), st.integers(1, 4))
+def test_the_decision_is_the_truth(chain, k):
+    truth = min(exact(*chain).values()) >= k
+    assert decide(*history_and_side(*chain), k).holds is truth
+
+
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7, values=1)), st.integers(1, 4))
+def test_swaps_never_promise_too_much(chain, k):
+    """Without the integer program only "not known" may take the place of the truth."""
+    truth = min(exact(*chain).values()) >= k
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certainty, "PROGRAMS", 0)
+        said = decide(*history_and_side(*chain), k).holds
+    assert said is truth or said is None
+
+
+@given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=1)), st.integers(2, 3))
+def test_programs_alone_decide_tiny_chains(chain, k):
+    """What is decided of earlier releases by programs may stand only where their people are closed off."""
+    truth = min(exact(*chain).values()) >= k
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swaps, "PATIENCE", 0)
+        assert decide(*history_and_side(*chain), k).holds is truth
+
+
+BITS = [two("0", "1") for _ in range(3)]
+CUBE = [
+    (*cell, 0, 1)
+    for cell, n in {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}.items()
+    for _ in range(n)
+]
+HIDING = [[Cut.root(t) if i == hidden else Cut.leaves(t) for i, t in enumerate(BITS)] for hidden in range(3)]
+AIM = Aim(loss="discernibility")
+
+
+def cube_promise():
+    """Each of three bits is hidden in one release of ten people; two releases are out, k = 2."""
+    return Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING[:2]))
+
+
+def test_a_third_release_that_every_bound_allows_is_not_made():
+    """Every pair leaves two candidates, and so does the refined bound; all three together leave one."""
+    data, bound = table(BITS, CUBE), cube_promise()
+    unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    verdict = bound.of_table[0].verdict_on(data, unsafe)
+    assert verdict.measured == 2 and verdict.holds is False
+    for search in (top_down, exhaustive):
+        chosen = search(data, bound, AIM).recoding.cuts
+        assert min(exact(BITS, CUBE, [*HIDING[:2], list(chosen.values())]).values()) >= 2
+
+
+def test_what_cannot_be_decided_is_not_published(monkeypatch):
+    data, bound = table(BITS, CUBE), cube_promise()
+    after = Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING))
+    with pytest.raises(RefusedByHistory, match="leave somebody fewer than 2"):
+        top_down(data, after, AIM)
+    monkeypatch.setattr(swaps, "PATIENCE", 0)
+    monkeypatch.setattr(certainty, "PROGRAMS", 0)
+    unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    verdict = bound.of_table[0].verdict_on(data, unsafe)
+    assert verdict.holds is None and "too large to decide" in verdict.reason
+    chosen = top_down(data, bound, AIM).recoding.cuts
+    assert min(exact(BITS, CUBE, [*HIDING[:2], list(chosen.values())]).values()) >= 2
+    with pytest.raises(RefusedByHistory, match="cannot be decided") as caught:
+        top_down(data, after, AIM)
+    assert caught.value.exit_code == 5
+
+
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=6)), st.integers(1, 3), st.data())
+def test_one_decider_says_of_every_candidate_what_a_fresh_one_says(chain, k, data):
+    trees, *_ = chain
+    history, _ = history_and_side(*chain)
+    every = list(product(*(all_cuts(tree) for tree in trees)))
+    decider = Decider(history, k)
+    for chosen in data.draw(st.lists(st.sampled_from(every), min_size=2, max_size=5)):
+        side = side_under(history, {f"q{j}": cut for j, cut in enumerate(chosen)})
+        assert decider.decide(side) == decide(history, side, k)
+
+
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7)), st.integers(1, 3), st.integers(0, 2))
+def test_what_a_search_finds_is_certain_however_few_decisions_it_is_allowed(chain, k, decisions):
+    trees, people, cuts = chain
+    bound = Promises((Continuous(k, since="since"),)).given(releases(trees, people, cuts[:-1]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.protection.searches.top_down.DECISIONS", decisions)
+        try:
+            chosen = top_down(table(trees, people), bound, AIM).recoding.cuts
+        except RefusedByHistory:
+            return
+    assert min(exact(trees, people, [*cuts[:-1], list(chosen.values())]).values()) >= k

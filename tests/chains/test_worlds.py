@@ -1,0 +1,252 @@
+"""How many people worlds can have in a cell, against all worlds of tiny chains."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from chains.chains import all_worlds, chains, exact, imprint, least, releases, shown, two
+from chains.test_correspondence import BITS, CUBE
+from sfumato.attacks.chain import solution
+from sfumato.attacks.chain.correspondence import correspondence
+from sfumato.attacks.chain.solution import settle
+from sfumato.chains import worlds
+from sfumato.chains.detail import told_by
+from sfumato.chains.equations import Equations
+from sfumato.chains.overlap import Overlap
+from sfumato.chains.worlds import Worlds
+from sfumato.core.chain import Chain
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData
+from sfumato.kernels.chains.simplex import DONE, NONE, raise_all
+from sfumato.kernels.chains.whole_sums import YES, fill, linked
+
+LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
+K2 = {
+    "columns": {"q0": {"role": "quasi"}, "q1": {"role": "quasi"}, "s": {"role": "sensitive"}},
+    "promises": [{"k-anonymity": {"k": 2}}],
+}
+
+
+def solutions(start, through, sums, most):
+    """Every way of giving whole numbers to variables so that all sums come out."""
+    count = len(start) - 1
+
+    def go(v, left):
+        if v == count:
+            if not any(left):
+                yield ()
+            return
+        rows = through[start[v] : start[v + 1]]
+        for amount in range(min(most[v], *(left[r] for r in rows)) + 1):
+            rest = list(left)
+            for r in rows:
+                rest[r] -= amount
+            for others in go(v + 1, rest):
+                yield (amount, *others)
+
+    return list(go(0, list(sums)))
+
+
+def chain_of(trees, people, cuts):
+    return Chain.of(releases(trees, people, cuts))
+
+
+@settings(max_examples=60)
+@given(LONG)
+def test_releases_that_tell_nothing_new_leave_all_worlds_as_they_are(chain):
+    """Everybody is bound by fewer releases, and the worlds are the same, person by person."""
+    found = chain_of(*chain)
+    cells = [Overlap(found).cells(t) for t in range(len(found))]
+    system = Equations.of(Overlap(found))
+    whole = [Overlap(found, every=True).cells(t) for t in range(len(found))]
+    kinds = []
+    for time, number in zip(system.times.tolist(), system.cells.tolist(), strict=True):
+        nodes = cells[time].side.nodes[number]
+        [same] = np.flatnonzero((whole[time].side.nodes == nodes).all(axis=1)).tolist()
+        classes = whole[time].classes[same].tolist()
+        kinds.append((time, tuple(tuple(found.releases[time + i].nodes[c]) for i, c in enumerate(classes))))
+    reduced = {
+        frozenset((kind, n) for kind, n in zip(kinds, world, strict=True) if n)
+        for world in solutions(system.start, system.through, system.sums, system.most)
+    }
+    _, every = all_worlds(chain[0], shown(*chain), 0)
+    assert reduced == {frozenset(world.items()) for world in every}
+
+
+def test_a_release_tells_nothing_new_of_those_whom_a_finer_one_showed():
+    tree = two("x", "y")
+    root, leaves = [Cut.root(tree)], [Cut.leaves(tree)]
+    people = [("x", 0, 1), ("y", 0, 2), ("x", 0, 3), ("y", 0, 4)]
+    found = chain_of([tree], people, [root, leaves, root, leaves])
+    assert told_by(found) == [-1, -1, 1, 1]
+    system = Equations.of(Overlap(found))
+    assert system.binding == ((0, 1), (1,), (2, 3), (3,))
+
+
+@st.composite
+def systems(draw):
+    """Whole numbers, and some sums of them."""
+    count = draw(st.integers(1, 5))
+    amounts = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    rows = draw(st.lists(st.sets(st.integers(0, count - 1), min_size=1).map(sorted), min_size=1, max_size=4))
+    rows += [[v] for v in range(count) if not any(v in row for row in rows)]
+    through = [[r for r, row in enumerate(rows) if v in row] for v in range(count)]
+    start = np.cumsum([0, *map(len, through)]).astype(np.int64)
+    sums = np.array([sum(amounts[v] for v in row) for row in rows], np.int64)
+    return start, np.array(list(itertools.chain(*through)), np.int32), sums
+
+
+@given(systems())
+def test_the_simplex_method_goes_as_far_as_any_solution(system):
+    start, through, sums = system
+    count = len(start) - 1
+    caps = np.array([sums[through[a:b]].min() for a, b in itertools.pairwise(start)])
+    every = np.array(solutions(start, through, sums, caps))
+    low, high, part = np.zeros(count, np.int64), caps.copy(), linked(start, through, len(sums))
+    order = np.argsort(part, kind="stable")
+    begin = np.searchsorted(part[order], np.arange(part.max() + 2)).astype(np.int64)
+    parts, wanted = np.arange(part.max() + 1), np.ones(count, bool)
+    patience = np.array([10**6], np.int64)
+    answers = raise_all(parts, (order, begin), system, wanted, low, high, patience)
+    truth = every.max(axis=0)
+    assert (answers == DONE).all() and patience[0] > 0
+    assert (low <= truth).all() and (truth <= high).all()
+    if len(sums) <= 2:  # such sums are nested or share: no corner is in fractions
+        assert (low == high).all()
+
+
+def test_a_corner_in_fractions_is_not_taken_for_a_world():
+    """Three numbers, and the sums of two of them are all 1: only halves fit."""
+    system = (np.arange(0, 8, 2), np.array([0, 1, 1, 2, 0, 2], np.int32), np.ones(3, np.int64))
+    members = (np.arange(3), np.array([0, 3]))
+    low, high = np.zeros(3, np.int64), np.ones(3, np.int64)
+    answers = raise_all(
+        np.zeros(1, np.int64), members, system, np.ones(3, bool), low, high, np.array([10**6])
+    )
+    assert answers.tolist() == [DONE] and low.tolist() == [0] * 3 and high.tolist() == [0] * 3
+
+
+def test_sums_that_contradict_each_other_have_no_solution():
+    start, through = np.array([0, 2]), np.array([0, 1], np.int32)
+    system = (start, through, np.array([1, 2]))
+    members = (np.zeros(1, np.intp), np.array([0, 1]))
+    low, high = np.zeros(1, np.int64), np.ones(1, np.int64)
+    answers = raise_all(np.zeros(1, np.int64), members, system, np.ones(1, bool), low, high, np.array([99]))
+    assert answers.tolist() == [NONE]
+
+
+@given(systems())
+def test_what_is_filled_in_adds_up(system):
+    start, through, sums = system
+    count = len(start) - 1
+    order = np.argsort(through, kind="stable")
+    member = np.repeat(np.arange(count, dtype=np.int32), np.diff(start))[order]
+    begin = np.searchsorted(through[order], np.arange(len(sums) + 1))
+    amount = np.empty(count + 1, np.int64)
+    assert fill(start, through, sums, (begin, member), amount, np.array([10**6])) == YES
+    found = np.zeros_like(sums)
+    np.add.at(found, through, np.repeat(amount[:-1], np.diff(start)))
+    assert found.tolist() == sums.tolist()
+
+
+@given(LONG)
+@example(CUBE)
+def test_every_target_has_exactly_what_some_world_gives_it(chain):
+    found, truth = chain_of(*chain), exact(*chain)
+    meeting = Overlap(found, every=True)
+    solved = Worlds(meeting)
+    solved.find_out(np.arange(len(solved.most)), solved.patience())
+    least, most = solved.between()
+    assert least.tolist() == most.tolist()
+    every = [(time, row) for time, cells in enumerate(solved.cells) for row in cells.classes.tolist()]
+    got = {}
+    for (time, row), left in zip(every, most.tolist(), strict=True):
+        shows = (tuple(found.releases[time + i].nodes[c].tolist()) for i, c in enumerate(row))
+        got[time, tuple(shows)] = left
+    assert {cell: n for cell, n in got.items() if n} == truth
+
+
+@given(LONG, st.integers(1, 4), st.sampled_from([0, 5, 30, 10**6]))
+def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
+    """However soon patience is used up: intervals hold the truth, and what is certain is exact."""
+    truth = exact(*chain)
+    policy = {**K2, "promises": [{"k-anonymity": {"k": k}}]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solution, "PATIENCE", steps)
+        got = correspondence(releases(*chain), policy)
+        settled = settle(got.chain, k)
+    assert got.holds in (min(truth.values()) >= k, None)
+    for time, (targets, known) in enumerate(zip(got.targets, settled, strict=True)):
+        value = least(truth, time)
+        if targets.certain:
+            assert targets.least == value
+        elif targets.seen:
+            assert targets.least >= value
+        assert known.few(k) <= sum(n < k for (t, _), n in truth.items() if t == time)
+        bounds = (known.lowest or math.inf, known.highest or math.inf)
+        assert bounds[0] <= (value or math.inf) <= bounds[1]
+    if steps == 10**6:
+        assert got.certain and got.open == 0 and got.holds is (min(truth.values()) >= k)
+
+
+def test_what_stays_open_is_counted_and_said(monkeypatch):
+    monkeypatch.setattr(solution, "PATIENCE", 0)
+    got = correspondence(releases(*CUBE), K3)
+    assert got.holds is None and not got.certain and got.open == 8
+    assert "if somebody can be there; 2 are asked; not known for 8 of 8 targets" in got.sentences[0]
+
+
+K3 = {**K2, "columns": {**K2["columns"], "q2": {"role": "quasi"}}}
+
+
+def test_a_target_below_k_is_seen_in_a_world():
+    got = correspondence(releases(*CUBE), K3)
+    assert got.holds is False and got.targets[0].few == 2 and "BROKEN" in got.sentences[0]
+
+
+def test_too_many_targets_are_only_bounded(monkeypatch):
+    monkeypatch.setattr(solution, "LARGEST", 3)
+    got = correspondence(releases(*CUBE))
+    assert got.FA == 2 and not got.certain and not got.targets[0].seen
+    assert "at most 2 candidates at worst, if somebody can be there" in got.sentences[0]
+    more = {**K3, "promises": [{"k-anonymity": {"k": 3}}]}
+    said = correspondence(releases(*CUBE), more)
+    assert said.holds is False and said.sentences[0].endswith("3 are asked: below that by the bound")
+
+
+def test_tables_that_agree_pair_by_pair_may_have_no_common_cause():
+    """Two people each: a = b in the first, b = c in the second, a != c in the third."""
+    hiding = [[Cut.root(t) if i == h else Cut.leaves(t) for i, t in enumerate(BITS)] for h in (2, 0, 1)]
+    people = [["000", "111"], ["000", "111"], ["001", "110"]]
+    found = [
+        imprint(BITS, [(*p, 0, 1) for p in some], cuts, 1) for some, cuts in zip(people, hiding, strict=True)
+    ]
+    with pytest.raises(BadData, match="no table of people gives"):
+        correspondence(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_ways_to_solve_a_larger_component_agree(seed, monkeypatch):
+    """Sixty people in a table of three columns, another one hidden in each release."""
+    rng = np.random.default_rng(seed)
+    trees = [two(*"abcd") for _ in range(3)]
+    people = [
+        (*("abcd"[x] for x in row[:3]), 0, 1 + row[3]) for row in rng.integers(0, [4, 4, 4, 3], (60, 4))
+    ]
+    hiding = [[Cut.root(t) if i == h else Cut.leaves(t) for i, t in enumerate(trees)] for h in range(3)]
+    meeting = Overlap(chain_of(trees, people, hiding))
+    known = []
+    for rounds in (((10**7, 0),), ((0, 10**5),), worlds.ROUNDS):
+        monkeypatch.setattr(worlds, "ROUNDS", rounds)
+        found = Worlds(meeting)
+        found.find_out(np.arange(len(found.most)), found.patience(10**8))
+        known.append(found)
+    simplex, search, both = known
+    assert (both.least == both.most).all()
+    for one in (simplex, search):
+        assert (one.least <= both.most).all() and (both.most <= one.most).all()
+    assert (simplex.most == both.most).mean() > 0.9 and (search.least == both.most).mean() > 0.9

@@ -1,0 +1,218 @@
+"""CSV as it comes: read right, or refused with the place and without the content."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.engine import open_source
+from sfumato.engine.csv.reader import CsvOptions
+from sfumato.testing.engines import codings, decoded
+
+SECRET = "Xq7-canary"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def rows(path, csv=None):
+    """All rows of a file, sorted, with None for missing cells."""
+    source = open_source(path, csv=csv)
+    table = source.count(codings([], source.columns))
+    found = [row for row, count in decoded(table).items() for _ in range(count)]
+    return source.columns, sorted(found, key=repr)
+
+
+READ_RIGHT = {
+    "empty and quoted empty": (b'a,b\n1,""\n,x\n', [("1", ""), (None, "x")]),
+    "crlf": (b"a,b\r\n1,2\r\n", [("1", "2")]),
+    "cr": (b"a,b\r1,2\r", [("1", "2")]),
+    "mixed line ends, last one absent": (b"a,b\r1,2\n3,4\r\n5,6", [("1", "2"), ("3", "4"), ("5", "6")]),
+    "line end inside quotes": (b'a,b\n"1\r\nx","2\n"\n', [("1\r\nx", "2\n")]),
+    "quote inside a plain cell": (b'a,b\n1,5" x\n', [("1", '5" x')]),
+    "doubled quotes": (b'a,b\n"""1""",2\n', [('"1"', "2")]),
+    "byte-order mark": (b"\xef\xbb\xbfa,b\n1,2\n", [("1", "2")]),
+    "utf-16": ("a,b\né,𝄞\n".encode("utf-16"), [("é", "𝄞")]),
+    "utf-16 big-endian": (b"\xfe\xff" + "a,b\né,2\n".encode("utf-16-be"), [("é", "2")]),
+    "semicolon": (b"a;b\n1,5;2\n", [("1,5", "2")]),
+    "tab": (b"a\tb\n1,5\t2\n", [("1,5", "2")]),
+    "bar": (b"a|b\n1|2;3\n", [("1", "2;3")]),
+    "text that looks missing": (
+        b"a,b\nNA,None\nnull,-\nnan,999\n",
+        [("NA", "None"), ("nan", "999"), ("null", "-")],
+    ),
+    "leading zeros and big ids": (b"a,b\n02138,9007199254740993\n", [("02138", "9007199254740993")]),
+    "padding and case": (b"a,b\n x ,X\nx,x\n", [(" x ", "X"), ("x", "x")]),
+    "leap days and old dates": (b"a,b\n2024-02-29,0001-01-01\n", [("2024-02-29", "0001-01-01")]),
+    "blank lines": (b"a,b\n\n1,2\n\n", [("1", "2")]),
+    "header only": (b"a,b\n", []),
+    "header only, no line end": (b"a,b", []),
+}
+
+
+@pytest.mark.parametrize("case", READ_RIGHT)
+def test_read_right(case, file):
+    content, expected = READ_RIGHT[case]
+    assert rows(file(content)) == (("a", "b"), sorted(expected, key=repr))
+
+
+def test_single_column_keeps_empty_rows(file):
+    assert rows(file(b'a\n\n1\n""\n\n'))[1] == sorted([(None,), ("1",), ("",), (None,)], key=repr)
+
+
+REFUSED = {
+    "too few cells": (f"a,b\n1,2\n{SECRET}\n3,4\n", "line 3"),
+    "too many cells": (f"a,b\n1,2,{SECRET}\n", "line 2"),
+    "ragged after an embedded line end": (f'a,b\n"x\ny",2\n{SECRET}\n', "line 4"),
+    "ragged after blank lines": (f"a,b\n1,2\n\n\n3,4,{SECRET}", "line 5"),
+    "unclosed quote": (f'a,b\n1,2\n{SECRET},"2\n3,4\n', "line 3"),
+    "text after a quote": (f'a,b\n1,"{SECRET}"y\n', "line 2"),
+    "unclosed, then quoted": (f'a,b\n1,"2\n3,4\n5,"{SECRET}"\n', "line 4"),
+    "nul byte": (f"a,b\n1,{SECRET}\0\n", "NUL"),
+    "latin-1": (f"a,b\n{SECRET},".encode() + b"\xe9\n", "byte 15"),
+    "half a character at the end": ("a,b\n1,é".encode()[:-1], "byte 6"),
+    "half a mark": (b"\xff\xfea\0,\0b", "UTF-16"),
+    "empty file": (b"", "empty"),
+    "only a line end": (b"\n", "empty"),
+    "equal names": (b"a,a\n1,2\n", "columns 1 and 2"),
+    "empty name": (b"a,,c\n1,2,3\n", "column 2"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_the_place_and_without_the_content(case, file):
+    content, place = REFUSED[case]
+    with pytest.raises(BadData) as refusal:
+        rows(file(content))
+    assert place in str(refusal.value)
+    error = refusal.value
+    while error is not None:
+        assert SECRET not in repr(error) + str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def test_ragged_row_far_down_in_a_large_file(file):
+    good = b'"x\ny",1\n' * 700_000
+    with pytest.raises(BadData, match="line 1400002 "):
+        rows(file(b"a,b\n" + good + b"1\n"))
+
+
+def test_options(file):
+    latin = file("a;b\né;1,2\n".encode("latin-1"))
+    assert rows(latin, CsvOptions(encoding="latin-1"))[1] == [("é", "1,2")]
+    assert rows(file(b"a;b,c\n1;2,3\n"), CsvOptions(delimiter=","))[0] == ("a;b", "c")
+    for wrong in ({"delimiter": ",,"}, {"delimiter": '"'}, {"delimiter": "é"}, {"encoding": "no-such"}):
+        with pytest.raises(WrongCall):
+            CsvOptions(**wrong)
+
+
+def test_gzip_and_endings(file):
+    assert rows(file(gzip.compress(b"a,b\n1,2\n"), "t.csv.gz"))[1] == [("1", "2")]
+    with pytest.raises(WrongCall, match="names no format"):
+        open_source(file(b"", "t.xlsx"))
+    with pytest.raises(BadData, match="no such file"):
+        open_source("nowhere.csv")
+    with pytest.raises(BadData, match="Parquet"):
+        rows(file(b"PAR1 not really", "t.parquet"))
+
+
+NAMES = [
+    "x" * 10_000,
+    "\u202eabc",
+    "'; drop table t; --",
+    'q"uote',
+    "[b]",
+    "a.b",
+    "a,b",
+    "u;v;w",
+    "t\tt|",
+    "l\nm",
+    " ",
+    "*",
+    "é",
+    "e\u0301",
+]
+
+
+def test_strange_names_survive(file, tmp_path):
+    head = ",".join('"' + name.replace('"', '""') + '"' for name in NAMES)
+    source = open_source(file(f"{head}\n{','.join('1' for _ in NAMES)}\n"))
+    assert list(source.columns) == NAMES
+    from sfumato.testing.engines import recodings
+
+    recoding = next(recodings(source.count(codings(NAMES[:3], NAMES[3:5]))))
+    for ending in ("csv", "parquet"):
+        again = open_source(source.write(recoding, tmp_path / f"o.{ending}"))
+        assert list(again.columns) == NAMES
+        assert again.survey().rows == 1
+        assert again.count(codings(NAMES)).rows == 1
+
+
+CELL = st.one_of(
+    st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)
+)
+
+
+@given(
+    st.lists(st.tuples(CELL, CELL), max_size=6),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_table_survives_csv(table, delimiter, end):
+    from engine.kinds import FOLDER
+
+    out = io.StringIO()
+    out.write(f"a{delimiter}b{end}")
+    for row in table:
+        out.write(delimiter.join("" if c is None else '"' + c.replace('"', '""') + '"' for c in row) + end)
+    from pathlib import Path
+
+    path = Path(FOLDER.name) / "any.csv"
+    path.write_bytes(out.getvalue().encode())
+    assert rows(path)[1] == sorted(table, key=repr)
+
+
+@given(st.binary(max_size=40), st.integers(0, 30))
+@settings(max_examples=150, deadline=None)
+def test_damaged_files_never_shift_columns(damage, place):
+    """Either refused, or the standard library's strict reader sees as many rows and cells."""
+    from pathlib import Path
+
+    from engine.kinds import FOLDER
+
+    good = b'a,b,c\n1,"x, y",3\n4,5,6\n'
+    content = good[:place] + damage + good[place:]
+    path = Path(FOLDER.name) / "damaged.csv"
+    path.write_bytes(content)
+    try:
+        source = open_source(path)
+        table = source.count(codings([], source.columns))
+    except BadData:
+        return
+    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    delimiter = max(",;\t|", key=lambda d: next(iter(text.splitlines()), "").count(d))
+    if delimiter != "," or "\x0b" in text or "\x0c" in text or "\x1c" in text or "\x85" in text:
+        return
+    theirs = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    theirs = [r for r in theirs if r or len(source.columns) == 1]
+    assert {len(r) for r in theirs} <= {len(source.columns), 0}
+    assert table.rows == len(theirs) - 1
+
+
+def test_codes_are_small_integers(file):
+    assert open_source(file(b"a\n1\n")).count(codings(["a"])).codes("a").dtype == np.int32

@@ -1,0 +1,45 @@
+"""Packages as they would be installed: a module and the metadata that offers its parts."""
+
+from __future__ import annotations
+
+import sys
+from importlib import invalidate_caches
+
+import pytest
+
+import sfumato.judge.registry as judges
+import sfumato.promises.registry as promises
+from sfumato.system import plugins
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """install(distribution, source, {group: {name: "module:attribute"}}); everything is gone afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(promises, "_loaded", set())
+    monkeypatch.setattr(promises, "_makers", {name: dict(kinds) for name, kinds in promises._makers.items()})
+    monkeypatch.setattr(promises, "_refused", {})
+    monkeypatch.setattr(judges, "_judges", dict(judges._judges))
+    modules = set(sys.modules)
+
+    def add(distribution, source, groups):
+        module = distribution.replace("-", "_")
+        (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
+        info = tmp_path / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        lines = [
+            line
+            for group, parts in groups.items()
+            for line in (f"[{group}]", *(f"{name} = {place}" for name, place in parts.items()))
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        invalidate_caches()
+        plugins.offers.cache_clear()
+
+    plugins.offers.cache_clear()
+    yield add
+    for name in set(sys.modules) - modules:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+    plugins.offers.cache_clear()

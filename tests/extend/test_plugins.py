@@ -1,0 +1,222 @@
+"""What other packages add, and what happens when one of them is broken."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato import promises
+from sfumato.attacks import registry as attacks
+from sfumato.cli.main import run
+from sfumato.core.errors import BadPolicy, BrokenPromise, WrongCall
+from sfumato.judge.file import recheck
+from sfumato.policy import searches
+from sfumato.policy.policy import Policy
+from sfumato.policy.schema import schema
+from sfumato.protection.searches.registry import find
+
+PROMISE = """
+from dataclasses import dataclass
+from typing import ClassVar
+from sfumato.promises import KAnonymity
+
+@dataclass(frozen=True)
+class Crowd(KAnonymity):
+    name: ClassVar[str] = "crowd"
+
+    def __str__(self):
+        return f"crowd of {self.k}"
+"""
+SEARCH = """
+from sfumato.policy.searches import Ability
+from sfumato.protection.searches.mondrian import mondrian
+
+def cautious(table, promises, aim, *, progress=lambda *_: None):
+    return mondrian(table, promises, aim, progress=progress)
+
+cautious.ability = Ability(losses=("loss",), suppresses=False)
+
+def silent(table, promises, aim, *, progress=None):
+    raise NotImplementedError
+"""
+ATTACK = """
+from fractions import Fraction
+from sfumato.core.verdict import Finding
+
+class Rumour:
+    name, knows, seeks, succeeds = "rumour", "nothing", "anything", "always"
+    threatens = ("k-anonymity",)
+
+    def strike(self, published, tolerance):
+        return [Finding("rumour", "gossip", "somebody talks", Fraction(0), 0, False)]
+"""
+JUDGE = """
+from sfumato.judge.registry import k_anonymity, second_judge
+
+@second_judge("crowd")
+def crowd(tally, promise):
+    return k_anonymity(tally, promise)
+"""
+BROKEN = "raise RuntimeError('canary')"
+PEOPLE = pl.DataFrame({"zip": ["1", "1", "2", "2", "3", "3"]})
+
+
+def words(promise=None, **protect):
+    return {
+        "columns": {"zip": {"role": "quasi"}},
+        "promises": [promise or {"k-anonymity": {"k": 2}}],
+        "protect": protect,
+    }
+
+
+def test_a_promise_with_its_second_judge_is_published(install, tmp_path):
+    install("crowds", PROMISE, {"sfumato.promises": {"crowd": "crowds:Crowd"}})
+    install("crowd-judge", JUDGE, {"sfumato.second_judges": {"crowd": "crowd_judge"}})
+    assert "crowd" in promises.known() and "crowd" in str(schema())
+    policy = Policy.from_dict(words({"crowd": {"k": 2}}))
+    assert policy.to_dict()["promises"] == [{"crowd": {"k": 2}}]
+    plan = sf.protect(PEOPLE, policy)
+    assert [str(v.promise) for v in plan.verdicts] == ["crowd of 2"]
+    path = tmp_path / "safe.csv"
+    plan.apply(PEOPLE).write_csv(path)
+    assert [v.holds for v in recheck(path, policy)] == [True]
+
+
+def test_a_search_is_found_and_says_what_it_can_do(install):
+    install(
+        "careful", SEARCH, {"sfumato.searches": {"cautious": "careful:cautious", "mute": "careful:silent"}}
+    )
+    assert searches.known() == (*searches.BUILT_IN, "cautious", "mute")
+    assert schema()["properties"]["protect"]["properties"]["search"]["enum"] == list(searches.known())
+    plan = sf.protect(PEOPLE, words(search="cautious"))
+    assert plan.classes == 3
+    assert list(searches.able()) == [*searches.BUILT_IN, "cautious"]
+    with pytest.raises(BadPolicy, match="discernibility does not work: cautious cannot keep it small"):
+        Policy.from_dict(words(search="cautious", loss="discernibility"))
+    with pytest.raises(BadPolicy, match="nothing to suppress"):
+        Policy.from_dict(words(search="cautious", suppress="1/2"))
+    with pytest.raises(BadPolicy, match="mute does not say what it can do"):
+        Policy.from_dict(words(search="mute"))
+
+
+def test_an_attack_takes_part_in_every_audit(install):
+    install("gossip", ATTACK, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
+    assert "rumour" in attacks.known()
+    assert "rumour" in {f.attack for f in sf.audit(PEOPLE, words()).findings}
+    assert [f.attack for f in sf.attack("rumour", PEOPLE, words()).findings] == ["rumour"]
+
+
+CRASH = ATTACK.replace("        return [", "        raise KeyError('canary') or [")
+GARBAGE = ATTACK.replace("        return [", "        return ['canary'] or [")
+DEAF = ATTACK + "\n    def informed(self, policy):\n        raise ValueError('canary')\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (CRASH, r"rumour: KeyError at gossip\.py:\d+"),
+        (GARBAGE, r"rumour: TypeError at attack\.py:\d+"),
+        (DEAF, r"rumour: ValueError at gossip\.py:\d+"),
+    ],
+)
+def test_an_attack_that_fails_is_named_and_the_others_go_on(install, tmp_path, capsys, code, said):
+    install("gossip", code, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
+    found = sf.audit(PEOPLE, words())
+    assert len(found.failed) == 1 and re.fullmatch(said, found.failed[0])
+    assert {f.attack for f in found.findings} >= {"linkage"}
+    assert found.holds is True
+    PEOPLE.write_csv(tmp_path / "safe.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(words()), encoding="utf-8")
+    where = [str(tmp_path / "safe.csv"), "-p", str(tmp_path / "policy.yaml")]
+    for call in (["audit", *where], ["attack", "rumour", *where], ["audit", *where, "--json"]):
+        assert run(call) == 70
+        told = capsys.readouterr()
+        assert "rumour" in told.out + told.err and "canary" not in told.out + told.err
+
+
+def test_what_is_broken_is_left_aside(install):
+    install(
+        "rotten",
+        BROKEN,
+        {
+            f"sfumato.{kind}": {"rot": "rotten:rot"}
+            for kind in ("promises", "attacks", "searches", "second_judges")
+        },
+    )
+    assert sf.protect(PEOPLE, words()).classes == 3
+    assert "rot" not in promises.known() and "rot" not in searches.able()
+    audit = sf.audit(PEOPLE, words())
+    assert audit.holds is True
+    assert [(o.sentence, o.holds) for o in audit.objections] == [
+        ("an attack of another package cannot be used and was not tried: rot", True)
+    ]
+
+
+def test_what_is_broken_names_its_distribution_when_asked_for(install, tmp_path):
+    install("rotten", BROKEN, {f"sfumato.{kind}": {"rot": "rotten:rot"} for kind in ("promises", "attacks")})
+    install(
+        "mouldy", BROKEN, {f"sfumato.{kind}": {"rot": "mouldy:rot"} for kind in ("searches", "second_judges")}
+    )
+    install("crowds", PROMISE, {"sfumato.promises": {"crowd": "crowds:Crowd"}})
+    path = tmp_path / "table.csv"
+    PEOPLE.write_csv(path)
+    asked = [
+        (BadPolicy, "rotten", lambda: Policy.from_dict(words({"rot": {}}))),
+        (BadPolicy, "rotten", lambda: promises.make("rot", {})),
+        (BadPolicy, "mouldy", lambda: Policy.from_dict(words(search="rot"))),
+        (WrongCall, "mouldy", lambda: find("rot")),
+        (WrongCall, "rotten", lambda: attacks.make("rot")),
+        (BrokenPromise, "mouldy", lambda: recheck(path, Policy.from_dict(words({"crowd": {"k": 2}})))),
+    ]
+    for error, distribution, ask in asked:
+        with pytest.raises(error, match=f"the distribution {distribution} cannot be loaded") as caught:
+            ask()
+        assert "canary" not in str(caught.value)
+
+
+def test_nothing_replaces_what_is_built_in(install):
+    install(
+        "usurper",
+        PROMISE + SEARCH + ATTACK,
+        {
+            "sfumato.promises": {"k-anonymity": "usurper:Crowd"},
+            "sfumato.searches": {"lattice": "usurper:cautious"},
+            "sfumato.attacks": {"linkage": "usurper:Rumour"},
+        },
+    )
+    asked = [
+        (BadPolicy, lambda: promises.make("k-anonymity", {"k": 2})),
+        (BadPolicy, lambda: Policy.from_dict(words(search="lattice"))),
+        (WrongCall, lambda: find("lattice")),
+        (WrongCall, lambda: attacks.make("linkage")),
+    ]
+    for error, ask in asked:
+        with pytest.raises(error, match="the distribution usurper would replace"):
+            ask()
+    policy = Policy.from_dict(words(promises.DistinctLDiversity("zip", 2)) | {"columns": COLUMNS})
+    assert "linkage" in {f.attack for f in sf.audit(PEOPLE, policy).findings}
+
+
+COLUMNS = {"zip": {"role": "sensitive"}, "age": {"role": "quasi"}}
+
+
+def test_a_decorator_replaces_nothing_either():
+    with pytest.raises(WrongCall, match="there is a promise k-anonymity already"):
+        promises.register("k-anonymity")(type("Other", (), {}))
+    with pytest.raises(WrongCall, match="there is a promise l-diversity already"):
+        promises.register("l-diversity")(type("Kindless", (), {}))
+    from sfumato.judge.registry import second_judge
+
+    with pytest.raises(WrongCall, match="k-anonymity has a second judge already"):
+        second_judge("k-anonymity")(lambda *_: None)
+
+
+def test_two_packages_with_one_name(install):
+    install("gossip", ATTACK, {"sfumato.attacks": {"rumour": "gossip:Rumour"}})
+    install("tattle", ATTACK, {"sfumato.attacks": {"rumour": "tattle:Rumour"}})
+    with pytest.raises(WrongCall, match="tattle bears the same name as one of gossip"):
+        attacks.make("rumour")

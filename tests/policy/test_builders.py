@@ -1,0 +1,233 @@
+"""Golden trees of every builder, and what they refuse."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.policy.taxonomies import BUILDERS, Flat, Mask, NestedTree, Prefix, WrittenRows, rule_from
+
+
+def ladder(tree, value):
+    return [tree.labels[v] for v in tree.levels[:, tree.rank(value)]]
+
+
+def test_tree_literal():
+    rule = rule_from(
+        {"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": {"Gram-": ["E.Coli"], "Other": ["TB", 7]}}}
+    )
+    tree = rule.build(["Flu", None])
+    assert ladder(tree, "Flu") == ["Flu", "Flu", "Viral", "*"]
+    assert ladder(tree, "7") == ["7", "Other", "Bacterial", "*"]
+    assert ladder(tree, None) == [None, None, None, "*"]
+    assert tree.parent[tree.node(None)] == 0 and not tree.ordered
+
+
+def test_a_flat_list_is_a_tree_too():
+    assert rule_from({"tree": ["a", "b"]}).build([]).labels == ("*", "a", "b")
+
+
+def test_a_tree_may_name_its_root():
+    assert rule_from({"tree": {"*": {"X": ["a"]}}}).build([]).labels == ("*", "X", "a")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ({"Viral": ["Flu"], "Bacterial": ["Flu"]}, "'Flu' can become 'Viral' or 'Bacterial'"),
+        ({"A": {"Other": ["x"]}, "B": {"Other": ["y"]}}, "'Other' can become 'A' or 'B'"),
+        ({"A": {"B": {"A": ["x"]}}}, "circle: 'A' becomes 'B', which becomes 'A' again"),
+        ({"A": [True]}, 'true is no label. Put it in quotes: "true"'),
+        ({"A": [None]}, "null is no label"),
+        ([], "the tree is empty"),
+    ],
+)
+def test_trees_that_are_none(words, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        rule_from({"tree": words})
+
+
+def test_a_very_deep_tree_is_refused():
+    words = ["leaf"]
+    for i in range(100):
+        words = {f"g{i}": words}
+    with pytest.raises(BadPolicy, match="deeper than"):
+        rule_from({"tree": words})
+
+
+def test_dates():
+    tree = rule_from({"date": ["month", "quarter", "year", "decade"]}).build(
+        ["2024-03-01", "2024-02-29", "1999-12-31", "2024-02-29T23:59:59+13:00", "0001-01-01"]
+    )
+    assert ladder(tree, "2024-02-29") == ["2024-02-29", "2024-02", "2024-Q1", "2024", "2020-2029", "*"]
+    assert ladder(tree, "2024-02-29T23:59:59+13:00")[1] == "2024-02"
+    assert ladder(tree, "0001-01-01")[3:5] == ["0001", "0000-0009"]
+    assert tree.ordered and tree.leaf_labels[0] == "0001-01-01" and tree.leaf_labels[-1] == "2024-03-01"
+
+
+def test_days_and_weeks():
+    tree = rule_from({"date": ["day", "week"]}).build(["2021-01-03T10:00", "2021-01-03", "2021-01-04"])
+    assert ladder(tree, "2021-01-03T10:00") == ["2021-01-03T10:00", "2021-01-03", "2020-W53", "*"]
+    assert ladder(tree, "2021-01-03")[:2] == ["2021-01-03", "2021-01-03"]
+    assert ladder(tree, "2021-01-04")[2] == "2021-W01"
+
+
+@pytest.mark.parametrize(
+    "value", ["2023-02-29", "29.02.2024", "2024", "20240229", "2024-02-29T", "Easter", "2024-13-01"]
+)
+def test_what_is_no_date_is_counted(value):
+    with pytest.raises(BadTaxonomy, match="1 value occurs") as caught:
+        rule_from({"date": ["year"]}).build(["2020-01-01", value])
+    assert caught.value.values == (value,) and value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("units", "complaint"),
+    [
+        (["year", "month"], "longer than the one before"),
+        (["week", "month"], "a week can lie in two months"),
+        (["fortnight"], "the units are day, week"),
+        ([], "the units are"),
+    ],
+)
+def test_units_that_do_not_nest(units, complaint):
+    with pytest.raises(BadPolicy, match=complaint):
+        rule_from({"date": units})
+
+
+@given(st.lists(st.dates(), min_size=1, max_size=20, unique=True))
+def test_every_date_keeps_its_month_year_and_decade(days):
+    texts = [d.isoformat() for d in days]
+    tree = rule_from({"date": ["month", "year", "decade"]}).build(texts)
+    for day, text in zip(days, texts, strict=True):
+        _, month, year, decade, top = ladder(tree, text)
+        first, last = (int(part) for part in decade.split("-"))
+        assert (month, year, top) == (text[:7], text[:4], "*") and first <= day.year <= last == first + 9
+    assert tree.leaf_labels == tuple(sorted(texts))
+
+
+def test_prefixes_keep_leading_zeros():
+    tree = rule_from({"prefix": [4, 3, 1]}).build(["02138", "02139", "02", None])
+    assert ladder(tree, "02138") == ["02138", "0213*", "021**", "0****", "*"]
+    assert ladder(tree, "02") == ["02", "02", "02", "0*", "*"]
+
+
+def test_masks():
+    right = rule_from({"mask": "right"}).build(["abc", "abd"])
+    assert ladder(right, "abc") == ["abc", "ab*", "a**", "*"]
+    left = rule_from({"mask": "left", "steps": [2]}).build(["abc", "xbc", "z"])
+    assert ladder(left, "abc") == ["abc", "**c", "*"] and ladder(left, "z")[-1] == "*"
+
+
+def test_a_mask_over_long_text_needs_steps():
+    with pytest.raises(BadTaxonomy, match="longer than 32 characters"):
+        Mask("right").build(["x" * 33])
+    assert Mask("right", (10, 20)).build(["x" * 33]).height == 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ({"prefix": [1, 3]}, "keep fewer characters"),
+        ({"prefix": [0]}, "whole number from 1"),
+        ({"prefix": []}, "keep fewer"),
+        ({"mask": "middle"}, "right or left"),
+        ({"mask": "right", "steps": [3, 1]}, "mask more characters"),
+        ({"prefix": [3], "mask": "left"}, "exactly one of"),
+        ({"prefx": [3]}, "Did you mean prefix"),
+        ({"prefix": [3], "stop": 1}, "prefix has no key stop"),
+        ("tree", "names one of"),
+        (7, "names one of"),
+    ],
+)
+def test_refusals(spec, complaint):
+    with pytest.raises(BadPolicy, match=complaint):
+        rule_from(spec)
+
+
+texts = st.lists(st.text(alphabet="0*ab", max_size=5), max_size=12, unique=True)
+
+
+@given(texts, st.sets(st.integers(1, 5), min_size=1), st.booleans())
+def test_prefixes_and_masks_always_make_a_tree(values, steps, missing):
+    """Even where the data holds stars of its own."""
+    given_values = [*values, *([None] if missing else [])]
+    for rule in (
+        Prefix(tuple(sorted(steps, reverse=True))),
+        Mask("left", tuple(sorted(steps))),
+        Mask("right", tuple(sorted(steps))),
+        Mask("right"),
+    ):
+        tree = rule.build(given_values)
+        assert set(tree.leaf_labels) == (set(given_values) or {"*"})
+        for value in values:
+            assert all(len(label) == len(value) for label in ladder(tree, value)[:-1])
+        if missing:
+            assert tree.parent[tree.leaves[tree.rank(None)]] == 0
+
+
+def test_words_that_look_like_nothing_stay_words():
+    words = ["-", "999", "NA", "NULL", "None", "nan", "null", ""]
+    assert rule_from("flat").build([*words, None]).leaf_labels == (*sorted(words), None)
+    assert rule_from({"tree": {"Unknown": words}}).build([*words, None]).leaf_labels == (*words, None)
+
+
+def test_flat_orders_numbers_by_size_and_text_by_text():
+    assert Flat().build(["10", "9", "2.5"]).leaf_labels == ("2.5", "9", "10")
+    assert Flat().build(["b", "10", "a"]).leaf_labels == ("10", "a", "b")
+    tree = rule_from({"flat": ["low", "mid", "high"], "ordered": True}).build(["mid"])
+    assert tree.leaf_labels == ("low", "mid", "high") and tree.ordered
+
+
+def test_a_domain_may_lack_values():
+    with pytest.raises(BadTaxonomy, match="2 values occur that the taxonomy lacks"):
+        rule_from({"flat": ["a"]}).build(["a", "b", "c"])
+
+
+def test_a_value_may_bear_the_name_of_its_group():
+    tree = rule_from(
+        {"rows": [["Europe", "Europe", "*"], ["France", "Europe", "*"], ["Peru", "America", "*"]]}
+    ).build([])
+    assert ladder(tree, "Europe") == ["Europe", "Europe", "*"]
+    assert tree.levels[0, tree.rank("Europe")] != tree.levels[1, tree.rank("Europe")]
+    assert tree.levels[1, tree.rank("Europe")] == tree.levels[1, tree.rank("France")]
+
+
+def test_an_ordered_taxonomy_may_only_group_neighbours():
+    rows = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]
+    assert rule_from({"rows": rows}).build([]).leaf_labels == ("1", "3", "2")
+    with pytest.raises(BadTaxonomy, match="only group neighbours"):
+        rule_from({"rows": rows, "ordered": True}).build([])
+
+
+def test_a_taxonomy_object_is_a_rule():
+    tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
+    assert rule_from(tree).build(["Flu"]).digest == tree.digest
+
+
+@pytest.mark.parametrize("key", sorted(set(BUILDERS) - {"file"}))
+def test_nothing_occurs(key):
+    spec = {
+        "tree": {"A": ["a"]},
+        "rows": [["a", "*"]],
+        "intervals": [5],
+        "date": ["year"],
+        "prefix": [2],
+        "mask": "left",
+        "flat": True,
+    }
+    extra = {"from": 0, "to": 10} if key == "intervals" else {}
+    rule = rule_from({key: spec[key], **extra})
+    for values in ([], [None]):
+        tree = rule.build(values)
+        assert (None in tree.leaf_labels) == (None in values)
+    assert rule_from(rule.spec) == rule
+
+
+def test_many_values_do_not_take_long():
+    values = [f"{i:06}" for i in range(120_000)]
+    tree = Prefix((4, 2)).build(values)
+    assert len(tree.leaves) == 120_000 and tree.height == 3
+    assert isinstance(NestedTree.read({"tree": {"A": values}}).build(values), Taxonomy)
+    assert len(WrittenRows.of(tree).rows) == 120_000

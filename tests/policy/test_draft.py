@@ -1,0 +1,164 @@
+"""A first policy from the data alone: it loads, it fits the data, and it says why."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policy.fakes import FakeSurvey, column, survey
+from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.microdata import Role
+from sfumato.core.problem import Origin
+from sfumato.policy import reader, yaml
+from sfumato.policy.doctor.policy import examine
+from sfumato.policy.doctor.safe_harbor import safe_harbor
+from sfumato.policy.draft import draft
+from sfumato.policy.presets import PRESETS, preset
+from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
+
+ROWS = 300
+
+
+def hospital():
+    dice = random.Random(1)
+    return survey(
+        patient_id=[f"P{i // 2}" for i in range(ROWS)],
+        name=[f"Name {i}" for i in range(ROWS)],
+        age=[str(dice.randint(0, 99)) for _ in range(ROWS)],
+        zip=[f"{dice.randint(1000, 9999):05}" for _ in range(ROWS)],
+        sex=[dice.choice("mf") for _ in range(ROWS)],
+        born=[f"19{dice.randint(30, 99)}-0{dice.randint(1, 9)}-11" for _ in range(ROWS)],
+        admitted=[f"2024-0{dice.randint(1, 9)}-11" for _ in range(ROWS)],
+        weight=[str(dice.randint(400, 900) / 10) for _ in range(ROWS)],
+        visits=[str(dice.randint(0, 40)) for _ in range(ROWS)],
+        children=[dice.choice(["0", "1", "2", None]) for _ in range(ROWS)],
+        disease=[dice.choice(["Flu", "TB", "cold"]) for _ in range(ROWS)],
+        notes=[f"a long remark about somebody, number {i}, and so on" for i in range(ROWS)],
+        row=[str(i) for i in range(7, ROWS + 7)],
+        hash=[f"{dice.getrandbits(64):x}-{i}" for i in range(ROWS)],
+        town=[f"town{dice.randint(1, 40) ** 2}" for i in range(ROWS)],
+        nothing=[None] * ROWS,
+    )
+
+
+def test_roles_and_taxonomies_follow_the_evidence():
+    rules = draft(hospital()).columns
+    hidden = {name for name, rule in rules.items() if rule.role is Role.IDENTIFIER}
+    assert hidden == {"patient_id", "name", "notes", "row", "hash", "nothing"}
+    assert {name for name, rule in rules.items() if rule.role is Role.SENSITIVE} == {"disease"}
+    kinds = {name: type(rule.taxonomy) for name, rule in rules.items() if rule.role is Role.QUASI}
+    assert kinds == {
+        **dict.fromkeys(("age", "weight", "visits"), Intervals),
+        **dict.fromkeys(("born", "admitted"), Dates),
+        **dict.fromkeys(("sex", "children", "town"), Flat),
+        "zip": Prefix,
+    }
+    assert rules["age"].taxonomy.spec == {"intervals": [5, 10, 20, 40], "from": 0, "to": 120}
+    assert rules["born"].taxonomy.units[-1] == "decade" and rules["weight"].taxonomy.decimal
+
+
+def test_every_guess_has_its_reason_in_the_file_and_no_cell_value():
+    policy = draft(hospital())
+    text = policy.to_yaml()
+    assert all(rule.reason for rule in policy.columns.values())
+    assert text.count("#") == len(policy.columns)
+    assert "Flu" not in text and "town1" not in text and "P7" not in text
+
+
+def test_repeated_patients_become_people():
+    policy = draft(hospital())
+    assert policy.person == "patient_id"
+    assert next(str(p) for p in policy.promises) == "k-anonymity, k = 5"
+    assert policy.promises.sensitive == ("disease",)
+
+
+def test_the_draft_is_healthy():
+    data = hospital()
+    assert {a.name for a in examine(draft(data), data)} <= {"empty-cells"}
+
+
+def test_presets_set_k_and_are_never_lowered():
+    data = hospital()
+    for name, chosen in PRESETS.items():
+        assert next(iter(draft(data, preset=name).promises)).k == chosen.k
+    few = survey(a=["x", "y", "x"])
+    assert next(iter(draft(few).promises)).k == 3 and next(iter(draft(few, preset="ema").promises)).k == 11
+    with pytest.raises(WrongCall, match="Did you mean ema"):
+        draft(data, preset="emaa")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_say_where_they_come_from(name):
+    chosen = preset(name)
+    assert chosen.source and chosen.dated[:2] == "20" and chosen.meaning
+    assert "complian" not in chosen.meaning + chosen.source
+    assert chosen.promises == [{"k-anonymity": {"k": chosen.k}}]
+
+
+def test_safe_harbor_looks_at_columns():
+    found = {a.where: a.what for a in safe_harbor(draft(hospital()))}
+    assert set(found) == {f"column {name}" for name in ("age", "zip", "born", "admitted", "town")}
+    assert "ages over 89" in found["column age"]
+    mended = draft(survey(age=["34", "90"] * 30, sex=["m", "f"] * 30))
+    spec = {**mended.to_dict(), "columns": {**mended.to_dict()["columns"]}}
+    spec["columns"]["age"] = {"role": "quasi", "taxonomy": {"intervals": [5], "from": 0, "top": 90}}
+    assert safe_harbor(reader.policy(spec, Origin())) == []
+
+
+def test_no_columns():
+    with pytest.raises(BadData, match="no columns"):
+        draft(FakeSurvey(0, {}))
+
+
+def test_columns_with_too_many_values_are_not_published():
+    full = column([f"v{i}" for i in range(60)])
+    big = replace(full, values=(), counts=full.counts[:0], complete=False)
+    policy = draft(
+        FakeSurvey(60, {"a": big, "sex": column(["m", "f"] * 30), "l": replace(full, kind="list")})
+    )
+    assert policy.dropped == ("a", "l")
+
+
+def test_some_column_is_always_a_key():
+    assert draft(survey(name=[f"n{i}" for i in range(60)])).published == ("name",)
+    assert draft(survey(disease=["a", "b"] * 5)).columns["disease"].role is Role.QUASI
+
+
+cells = st.one_of(
+    st.none(),
+    st.text(max_size=6),
+    st.integers(-(10**12), 10**12).map(str),
+    st.decimals(-1000, 1000, places=2).map(str),
+    st.dates().map(str),
+    st.sampled_from(["m", "f", "NA", "None", "02138", "1e5", "nan", "-0", "0.0"]),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+)
+names = st.sampled_from(["age", "zip", "id", "disease", "x", "income", "person id", "name"])
+
+
+@st.composite
+def surveys(draw):
+    rows = draw(st.integers(0, 70))
+    found = {}
+    for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+        few = draw(st.lists(cells, min_size=1, max_size=70))
+        found[name] = column([few[i % len(few)] for i in range(rows)])
+    return FakeSurvey(rows, found)
+
+
+@settings(max_examples=150, deadline=None)
+@given(surveys())
+def test_any_data_gives_a_policy_that_loads_and_fits(data):
+    policy = draft(data)
+    policy.check_columns(list(data.columns))
+    document = yaml.read(policy.to_yaml())
+    assert reader.policy(document.data, Origin(lines=document.lines)).digest == policy.digest
+    for coding in policy.codings:
+        values = data.columns[coding.name].values
+        tree = coding.build(values)
+        assert all(tree.rank(value) is not None for value in values)
+    if data.rows >= 2:
+        people = data.rows if policy.person is None else data.columns[policy.person].distinct
+        assert next(iter(policy.promises)).k <= people

@@ -1,0 +1,194 @@
+"""Families of versions against every family there is."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protection.recipients.table_one import table, version
+from sfumato.chains.pooling import CROWD, Pool
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.promises import make
+from sfumato.protection.patterns.patterns import classify
+from sfumato.protection.recipients.assignment import Held, Versions
+from sfumato.protection.recipients.capacity import capacity_of, enough_for
+from sfumato.protection.recipients.framing import ShownDetail
+from sfumato.protection.searches.search import Aim
+from strategies import tables
+
+SMALL = tables(rows=8, keys=3, leaves=4, min_rows=3)
+RULES = st.builds(
+    RecipientRule,
+    tolerance=st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1), Fraction(10)]),
+    frame_proof=st.integers(1, 3),
+    coalition=st.sampled_from(list(Coalition)),
+)
+METRICS = st.sampled_from(["loss", "height", "discernibility"])
+
+
+def promised(k):
+    return Promises((make("k-anonymity", {"k": k}),))
+
+
+def made(people, rule, metric, k=1, held=(), suppress=0):
+    patterns = classify(people, promised(k), Aim(suppress=Fraction(suppress)))
+    return Versions(patterns, rule, metric, held=held)
+
+
+def is_safe(people, versions, rule, k):
+    """By every coalition: nobody is framed, and everybody who may meet learns no more than is promised."""
+    shown = ShownDetail(people)
+    for i, target in enumerate(versions):
+        others = [v for j, v in enumerate(versions) if j != i]
+        for size in range(1, rule.frame_proof + 1):
+            if any(shown.builds(some, target) for some in combinations(others, size)):
+                return False
+    most = {Coalition.NONE: 1, Coalition.PAIRS: 2, Coalition.ANY: len(versions)}[rule.coalition]
+    pool = Pool(people, promised(k))
+    return all(pool.keeps(some) for size in range(2, most + 1) for some in combinations(versions, size))
+
+
+@settings(max_examples=80)
+@given(SMALL, RULES, METRICS, st.integers(1, 2))
+def test_whatever_is_chosen_is_alike_distinct_and_safe(people, rule, metric, k):
+    versions = made(people, rule, metric, k)
+    chosen = versions.choose(5)
+    values = versions.patterns.metric(metric)[versions.patterns.allowed] / versions.patterns.scale(metric)
+    for one in chosen:
+        assert float(one.quality) <= values.min() * float(1 + rule.tolerance) * (1 + 1e-6) + 1e-12
+    assert is_safe(people, [v.cuts for v in chosen], rule, k)
+    again = made(people, rule, metric, k).choose(5)
+    assert [v.cuts for v in again] == [v.cuts for v in chosen], "the same input, the same versions"
+
+
+@settings(max_examples=80)
+@given(SMALL, METRICS, st.sampled_from([Fraction(0), Fraction(1, 2)]), st.integers(1, 2), st.integers(1, 3))
+def test_on_small_lattices_no_frame_proof_family_is_larger(people, metric, tolerance, k, size):
+    versions = made(people, RecipientRule(tolerance=tolerance, frame_proof=size), metric, k)
+    window = versions._window()
+    if len(window) > 9:
+        return
+    rule = versions.rule
+    cuts = [versions.patterns.cuts(i) for i in window.tolist()]
+    families = (some for n in range(len(cuts), 0, -1) for some in combinations(cuts, n))
+    best = next((len(some) for some in families if is_safe(people, some, rule, k)), 0)
+    assert versions.most() == best
+
+
+@settings(max_examples=60)
+@given(tables(rows=12, keys=4, leaves=6, min_rows=3), RULES, METRICS, st.data())
+def test_a_wider_tolerance_never_serves_fewer(people, rule, metric, data):
+    """Any two tolerances, also where families are only searched for, and beside what is held."""
+    held = [Held(f"r{i}", v.cuts) for i, v in enumerate(made(people, rule, metric).choose(1))]
+    versions = made(people, rule, metric, held=held if data.draw(st.booleans()) else ())
+    shares = st.fractions(0, 3, max_denominator=50)
+    asked = data.draw(st.lists(shares, min_size=2, max_size=6))
+    served = {share: versions.most(share) for share in asked}
+    assert [served[share] for share in sorted(served)] == sorted(served.values())
+    fresh = made(people, rule, metric, held=versions.held)
+    assert served == {share: fresh.most(share) for share in sorted(served, reverse=True)}, "in any order"
+    widest = [versions.patterns.cuts(i) for i in versions.family(max(asked)).tolist()]
+    assert is_safe(people, [h.cuts for h in versions.held] + widest, rule, 1)
+
+
+def test_a_family_of_a_narrower_tolerance_is_carried_on():
+    """Where patterns are many: no two frame a third, on six columns of three levels."""
+    tree = Taxonomy.grow(["*", *"ab", *"cdef"], [-1, 0, 0, 1, 1, 2, 2])
+    rng = np.random.default_rng(7)
+    columns = [Column(f"q{j}", Role.QUASI, tree) for j in range(6)]
+    people = Microdata.of_codes(columns, [rng.integers(0, 4, 60).astype(np.int32) for _ in columns])
+    for coalition in Coalition:
+        rule = RecipientRule(frame_proof=2, coalition=coalition)
+        versions = made(people, rule, "loss", k=2)
+        served = [versions.most(Fraction(share, 100)) for share in range(0, 60, 4)]
+        assert served == sorted(served)
+        assert served[-1] >= 3
+
+
+@settings(max_examples=40)
+@given(SMALL, METRICS, st.integers(1, 2))
+def test_any_coalition_lies_above_one_allowed_pattern_or_is_small(people, metric, k):
+    rule = RecipientRule(tolerance=Fraction(1), coalition=Coalition.ANY)
+    versions = made(people, rule, metric, k)
+    family = versions.family()
+    if len(family) > 1:
+        meet = versions.patterns.grid[:, family].min(axis=1).tolist()
+        below = [
+            i
+            for i in np.flatnonzero(versions.patterns.allowed).tolist()
+            if all(a <= b for a, b in zip(versions.patterns.levels(i), meet, strict=True))
+        ]
+        if not below:
+            assert len(family) <= CROWD
+            assert is_safe(people, [versions.patterns.cuts(i) for i in family.tolist()], rule, k)
+
+
+@settings(max_examples=60)
+@given(SMALL, RULES, METRICS, st.integers(1, 3))
+def test_whoever_comes_later_gets_a_version_beside_the_earlier_ones(people, rule, metric, first):
+    start = made(people, rule, metric).choose(first)
+    held = [Held(f"r{i}", v.cuts) for i, v in enumerate(start)]
+    later = made(people, rule, metric, held=held).choose(2)
+    assert is_safe(people, [h.cuts for h in held] + [v.cuts for v in later], rule, 1)
+
+
+@given(SMALL, METRICS)
+def test_capacity_left_is_capacity_less_those_served(people, metric):
+    rule = RecipientRule(tolerance=Fraction(1))
+    versions = made(people, rule, metric)
+    family = versions.family()
+    held = [Held(str(i), versions.patterns.cuts(i)) for i in family[:2].tolist()]
+    assert made(people, rule, metric, held=held).most() >= len(family) - len(held)
+
+
+def test_table_one_serves_two_of_one_height():
+    versions = made(table(), RecipientRule(), "height", k=2)
+    assert versions.most() == 1, "(0, 1) alone is of the least height"
+    wide = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2)
+    assert [wide.patterns.levels(i) for i in wide.family().tolist()] == [(0, 2), (1, 1)]
+    held = [Held("U1", version(1, 1))]
+    later = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2, held=held)
+    assert [later.patterns.levels(i) for i in later.family().tolist()] == [(0, 2)]
+
+
+def test_capacity_is_a_sentence():
+    capacity = capacity_of(made(table(), RecipientRule(), "height", k=2))
+    assert capacity.sentence == "this policy serves 1 recipient at this quality"
+    whole = [Fraction(0), Fraction(1)]
+    more = capacity_of(made(table(), RecipientRule(), "height", k=2), whole)
+    assert more.sentence == "this policy serves 1 recipient at this quality, 2 at 100 % more loss"
+    assert more.exact
+    assert enough_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
+    assert enough_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
+
+
+GROUPS = Taxonomy.grow(
+    ["*", *"abcd", *(f"{g}{i}" for g in "abcd" for i in range(3))],
+    [-1, *[0] * 4, *(1 + i // 3 for i in range(12))],
+)
+
+
+def test_subtree_cuts_carry_where_levels_run_out():
+    """One column, so levels are a chain and serve one; groups of its values are told apart."""
+    people = Microdata.of_codes(
+        [Column("q", Role.QUASI, GROUPS)], [np.repeat(np.arange(12), 3).astype(np.int32)]
+    )
+    rule = RecipientRule(tolerance=Fraction(1), coalition=Coalition.ANY)
+    versions = made(people, rule, "loss", k=4)
+    assert versions.most() == 1
+    chosen = versions.choose(4)
+    assert len(chosen) == 1, "one level up is everything"
+    rule = RecipientRule(tolerance=Fraction(1))
+    patterns = classify(people, promised(3), Aim())
+    raised = Versions(replace(patterns, allowed=patterns.allowed & (np.arange(3) == 1)), rule, "loss")
+    assert raised.most() == 1
+    chosen = raised.choose(4)
+    assert [v.index for v in chosen] == [None] * 4
+    assert len({v.cuts["q"] for v in chosen}) == 4
+    assert is_safe(people, [v.cuts for v in chosen], rule, 3)

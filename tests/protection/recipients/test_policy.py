@@ -1,0 +1,74 @@
+"""The policy key `recipients`."""
+
+from fractions import Fraction
+
+import pytest
+
+from sfumato.core.errors import BadPolicy
+from sfumato.policy.doctor.policy import examine
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition, RecipientRule
+
+KEY = "ab" * 32
+WORDS = {
+    "columns": {"zip": {"role": "quasi"}, "job": {"role": "insensitive"}},
+    "promises": [{"k-anonymity": {"k": 3}}],
+}
+
+
+def policy(**rule):
+    return Policy.from_dict({**WORDS, "recipients": rule})
+
+
+def test_what_is_said_is_read_and_written():
+    said = {
+        "quality": "precision",
+        "tolerance": "5%",
+        "frame-proof": 2,
+        "coalition": "pairs",
+        "overriders": [KEY],
+    }
+    found = policy(**said)
+    assert found.recipients == RecipientRule("precision", Fraction(1, 20), 2, Coalition.PAIRS, (KEY,))
+    again = Policy.from_dict(found.to_dict())
+    assert again == found
+    assert again.digest == found.digest
+
+
+def test_every_key_is_optional_and_the_rule_counts_in_the_digest():
+    assert policy().recipients == RecipientRule()
+    assert policy().to_dict()["recipients"] == {}
+    plain = Policy.from_dict(WORDS)
+    assert plain.recipients is None
+    assert "recipients" not in plain.to_dict()
+    assert len({plain.digest, policy().digest, policy(tolerance="1%").digest}) == 3
+
+
+def test_columns_that_colluders_match_rows_by_are_counted():
+    assert [c.name for c in Policy.from_dict(WORDS).codings] == ["zip"]
+    assert [c.name for c in policy().codings] == ["zip", "job"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "protect", "named"),
+    [
+        ({"coalition": "everybody"}, {}, "recipients.coalition"),
+        ({"quality": "beauty"}, {}, "recipients.quality"),
+        ({"frame-proof": 0}, {}, "recipients.frame-proof"),
+        ({"tolerance": "11"}, {}, "recipients.tolerance"),
+        ({"overriders": ["somebody"]}, {}, "recipients.overriders"),
+        ({"overriders": [KEY, KEY]}, {}, "recipients.overriders"),
+        ({"nobody": 1}, {}, "recipients.nobody"),
+        ({"coalition": "any"}, {"suppress": "1%"}, "recipients.coalition"),
+        ({}, {"search": "mondrian"}, "protect.search"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(rule, protect, named):
+    with pytest.raises(BadPolicy) as refused:
+        Policy.from_dict({**WORDS, "recipients": rule, "protect": protect})
+    assert any(named in str(problem["key"]) for problem in refused.value.problems)
+
+
+def test_the_doctor_says_what_recipients_can_do_together():
+    assert [a.name for a in examine(policy())] == ["coalition"]
+    assert examine(policy(coalition="pairs")) == []

@@ -1,0 +1,340 @@
+"""A release in several versions, from the call to the folders."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.chains.overlap import Overlap, left_in
+from sfumato.chains.pooling import Pool
+from sfumato.core.chain import Chain
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.recoding import classes_under
+from sfumato.journey.protect import counted
+from sfumato.protection.recipients.framing import ShownDetail
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.override import Override
+
+NAMES = ["registry", "university", "Ärzte"]
+TREE = {"flu": ["viral", "*"], "cold": ["viral", "*"], "ulcer": ["other", "*"], "cut": ["other", "*"]}
+
+
+def people(rows=1000, seed=3):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "name": [f"canary-{i}" for i in range(rows)],
+            "zip": [f"{z:03d}" for z in rng.integers(0, 40, rows)],
+            "age": [str(a) for a in rng.integers(20, 60, rows)],
+            "sex": rng.choice(["m", "f"], rows).tolist(),
+            "disease": rng.choice(list(TREE), rows).tolist(),
+            "ward": rng.choice(["north", "south"], rows).tolist(),
+        }
+    )
+
+
+def policy(*, k=4, promises=(), protect=None, **rule):
+    return sf.Policy.from_dict(
+        {
+            "columns": {
+                "name": {"role": "identifier"},
+                "zip": {"role": "quasi", "taxonomy": {"prefix": [2, 1]}},
+                "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10, 20], "from": 0, "to": 80}},
+                "sex": {"role": "quasi"},
+                "disease": {"role": "sensitive"},
+                "ward": {"role": "insensitive"},
+            },
+            "promises": [{"k-anonymity": {"k": k}}, *promises],
+            "recipients": {"tolerance": "100%", **rule},
+            **({} if protect is None else {"protect": protect}),
+        }
+    )
+
+
+@pytest.fixture
+def go(tmp_path):
+    """Release into a new folder of tmp_path."""
+
+    def call(data, rules, into, to, **more):
+        return sf.release(
+            data, rules, ledger=f"sqlite:///{tmp_path}/ledger.db", into=tmp_path / into, to=to, **more
+        )
+
+    return call
+
+
+def ledger(tmp_path):
+    return sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True)
+
+
+def shown(folder):
+    return pl.read_csv(folder / "data.csv", infer_schema=False)
+
+
+def test_everybody_gets_a_version_of_their_own(go, tmp_path):
+    event = go(people(), policy(), "out", NAMES)
+    assert [r.record.recipient for r in event.receipts] == NAMES
+    tables = [shown(tmp_path / "out" / name) for name in NAMES]
+    for one, table in zip(NAMES, tables, strict=True):
+        assert examine(tmp_path / "out" / one / "certificate.json").holds
+        assert table.height == 1000
+        assert table.group_by("zip", "age", "sex").len()["len"].min() >= 4
+        assert table["disease"].sort().equals(people()["disease"].sort()), "values are never altered"
+        keys = [row[:3] for row in table.rows()]
+        runs = [key for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
+        assert len(runs) == len(set(runs)), "rows are in an order that published values decide"
+        inside = table.group_by("zip", "age", "sex", maintain_order=True).agg(pl.struct("disease", "ward"))
+        assert all(part.to_list() == sorted(part.to_list(), key=str) for part in inside[:, 3])
+    assert (
+        len({tuple(map(tuple, t.select("zip", "age", "sex").unique().sort(pl.all()).rows())) for t in tables})
+        == 3
+    )
+    records = ledger(tmp_path).history("main")
+    assert len({r.event for r in records}) == 1
+    assert [r.sequence for r in records] == [1, 2, 3]
+    assert [r.number for r in records] == [2, 3, 4]
+    assert ledger(tmp_path).verify().holds
+    assert all(Imprint.from_json(r.memory).rows == 1000 for r in records)
+    assert records[0].trees["columns"][0]["marks"]
+
+
+def test_a_certificate_says_nothing_of_the_others(go, tmp_path):
+    event = go(people(), policy(), "out", NAMES)
+    mine = (tmp_path / "out" / "registry").rglob("*.json")
+    text = "".join(path.read_text(encoding="utf-8") for path in mine)
+    for other in event.receipts[1:]:
+        assert other.record.recipient not in text
+        assert other.record.release not in text
+        assert json.dumps(other.record.cuts) not in text
+    assert "canary" not in text
+
+
+def test_the_same_call_gives_the_same_versions_whatever_the_order(go, tmp_path):
+    go(people(), policy(), "out", NAMES)
+    one = {r.recipient: r.cuts for r in ledger(tmp_path).history("main")}
+    other = tmp_path / "other"
+    other.mkdir()
+    event = sf.release(
+        people().sample(fraction=1, shuffle=True, seed=1),
+        policy(),
+        ledger=f"sqlite:///{other}/ledger.db",
+        into=other / "out",
+        to=NAMES[::-1],
+    )
+    assert {r.record.recipient: r.record.cuts for r in event.receipts} == one
+
+
+def test_whoever_comes_later_leaves_the_others_as_they_are(go, tmp_path):
+    go(people(), policy(coalition="pairs"), "out", NAMES[:2])
+    later = go(people(), policy(coalition="pairs"), "later", NAMES[2])
+    assert later.record.sequence == 3
+    assert sorted(path.name for path in (tmp_path / "later").iterdir()) == [
+        "certificate.json",
+        "data.csv",
+        "manifest.json",
+    ]
+    cuts = [json.dumps(r.cuts) for r in ledger(tmp_path).history("main")]
+    assert len(set(cuts)) == 3
+
+
+@pytest.mark.parametrize("change", ["one row less", "one value"])
+def test_another_table_is_a_new_release_for_everybody(go, tmp_path, change):
+    go(people(), policy(), "out", NAMES[:2])
+    other = (
+        people()[1:]
+        if change == "one row less"
+        else people().with_columns(
+            ward=pl.when(pl.col("name") == "canary-5").then(pl.lit("west")).otherwise("ward")
+        )
+    )
+    with pytest.raises(RefusedByHistory, match=r"new release for everybody|not the one") as refused:
+        go(other, policy(), "later", NAMES[2])
+    assert refused.value.exit_code == 5
+    assert not (tmp_path / "later").exists()
+    assert len(ledger(tmp_path).history()) == 2
+
+
+def test_nobody_gets_a_second_version_of_a_table(go, tmp_path):
+    go(people(), policy(), "out", NAMES)
+    with pytest.raises(RefusedByHistory, match="has a version of this table already"):
+        go(people(), policy(), "later", [NAMES[0], "new"])
+    assert len(ledger(tmp_path).history()) == 3
+
+
+@pytest.mark.parametrize(
+    ("to", "error"),
+    [
+        (["a", "a"], WrongCall),
+        (["a", "A"], WrongCall),
+        (["a", "b/c"], WrongCall),
+        (["a", ".."], WrongCall),
+        (["a", "nul"], WrongCall),
+        (["a", " "], WrongCall),
+        (["a", "b\n"], WrongCall),
+        (["a", "b" * 200], WrongCall),
+        ([f"r{i}" for i in range(400)], Infeasible),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_recorded(go, tmp_path, to, error):
+    with pytest.raises(error):
+        go(people(), policy(), "out", to)
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".staged-*"))
+    if (tmp_path / "ledger.db").exists():
+        assert ledger(tmp_path).history() == ()
+
+
+def test_too_many_are_told_what_it_would_take(go):
+    with pytest.raises(Infeasible, match="this policy serves 1 recipient at this quality") as refused:
+        go(people(), policy(tolerance=0), "out", NAMES)
+    assert "recipients.tolerance" in refused.value.remedy
+
+
+def test_values_that_a_taxonomy_lacks_are_refused(go, tmp_path):
+    rules = policy().to_dict()
+    rules["columns"]["zip"]["taxonomy"] = {"tree": {"0": ["000", "001"]}}
+    with pytest.raises(BadTaxonomy):
+        go(people(), rules, "out", NAMES)
+    assert ledger(tmp_path).history() == ()
+
+
+def test_a_rehearsal_says_the_capacity_first_and_writes_nothing(tmp_path):
+    event = sf.release(people(), policy(), ledger=f"sqlite:///{tmp_path}/l.db", to=NAMES, dry_run=True)
+    assert str(event).startswith("this policy serves ")
+    assert event.as_dict()["capacity"]["recipients"] >= 3
+    assert not event.published
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("coalition", ["pairs", "any"])
+def test_versions_put_together_keep_every_promise(go, tmp_path, coalition):
+    """Whoever knows somebody's key values, and has all versions, has k people and l diseases left."""
+    rules = policy(
+        k=3, promises=[{"l-diversity": {"kind": "distinct", "l": 2, "of": "disease"}}], coalition=coalition
+    )
+    count = 2 if coalition == "pairs" else 3
+    go(people(3000), rules, "out", NAMES[:count])
+    chain = Chain.of([Imprint.from_json(r.memory) for r in ledger(tmp_path).history("main")])
+    table = counted(people(3000), rules)
+    trees = {c.name: c.taxonomy for c in table.keys}
+    records = ledger(tmp_path).history("main")
+    versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
+    left = left_in(Overlap(chain), 0, dict(enumerate(classes_under(table, cuts)[0] for cuts in versions)))
+    assert left.min() >= 3, "for everybody who is there"
+    assert Pool(table, rules.promises).keeps(versions)
+
+
+class TestOverride:
+    def sign(self, tmp_path, rules, **changes):
+        said = {
+            "policy": rules.digest,
+            "chain": "main",
+            "recipient": "rescue",
+            "k": 2,
+            "reason": "flood",
+            "by": "Berg",
+            "until": "2099-12-31",
+            **changes,
+        }
+        return Override(**said).sign(Key.make(tmp_path / "berg.key"))
+
+    def rules(self, tmp_path):
+        return policy(k=6, overriders=[Key.make(tmp_path / "berg.key").public])
+
+    def test_one_recipient_gets_a_smaller_k_and_it_is_written_down(self, go, tmp_path):
+        rules = self.rules(tmp_path)
+        override = self.sign(tmp_path, rules)
+        (tmp_path / "o.json").write_bytes(override.as_bytes())
+        go(people(3000), rules, "out", ["registry", "rescue"], overrides=[tmp_path / "o.json"])
+        smallest = {
+            name: shown(tmp_path / "out" / name).group_by("zip", "age", "sex").len()["len"].min()
+            for name in ("registry", "rescue")
+        }
+        assert smallest["registry"] >= 6 > smallest["rescue"] >= 2
+        _, record = ledger(tmp_path).history("main")
+        assert record.override == override.as_dict()
+        assert "flood" in json.dumps(record.override)
+        said = json.loads((tmp_path / "out" / "rescue" / "certificate.json").read_text())["entry"]["body"]
+        assert said["verdicts"][0]["promise"] == "k-anonymity, k = 2"
+        other = json.loads((tmp_path / "out" / "registry" / "certificate.json").read_text())["entry"]["body"]
+        assert other["verdicts"][0]["promise"] == "k-anonymity, k = 6"
+        later = go(people(3000), rules, "later", "third")
+        assert later.record.sequence == 3, "the earlier versions are made again, each under its own k"
+
+    @pytest.mark.parametrize(
+        ("change", "error"),
+        [
+            ({"chain": "other"}, WrongCall),
+            ({"policy": "0" * 64}, WrongCall),
+            ({"recipient": "somebody"}, WrongCall),
+            ({"until": "2001-01-01"}, WrongCall),
+            ({"k": 6}, WrongCall),
+        ],
+    )
+    def test_it_is_for_one_policy_chain_recipient_and_time(self, go, tmp_path, change, error):
+        rules = self.rules(tmp_path)
+        with pytest.raises(error):
+            go(
+                people(),
+                rules,
+                "out",
+                ["registry", "rescue"],
+                overrides=[self.sign(tmp_path, rules, **change)],
+            )
+        assert not (tmp_path / "out").exists()
+        assert ledger(tmp_path).history() == ()
+
+    def test_it_takes_a_second_person(self, go, tmp_path):
+        go(people(), policy(), "first", "somebody", chain="begun")
+        own = Key.load(tmp_path / "ledger.db.key")
+        rules = policy(k=6, overriders=[own.public])
+        mine = Override(rules.digest, "main", "rescue", 2, "flood", "me", "2099-12-31").sign(own)
+        with pytest.raises(WrongCall, match="key of the ledger"):
+            go(people(), rules, "out", ["rescue"], overrides=[mine])
+
+    def test_it_must_be_listed_and_whole(self, go, tmp_path):
+        rules = policy(k=6)
+        with pytest.raises(WrongCall, match="does not let the author"):
+            go(people(), rules, "out", ["rescue"], overrides=[self.sign(tmp_path, rules)])
+        rules = self.rules(tmp_path)
+        words = {**self.sign(tmp_path, rules).as_dict(), "k": 1}
+        (tmp_path / "o.json").write_text(json.dumps(words))
+        with pytest.raises(BadData, match="changed after it was signed"):
+            go(people(), rules, "out", ["rescue"], overrides=[tmp_path / "o.json"])
+
+    def test_a_broken_file_is_no_override(self, tmp_path):
+        for text in ("", "[]", '{"sfumato-override": 1}', '{"sfumato-override": 2}'):
+            (tmp_path / "o.json").write_text(text)
+            with pytest.raises(BadData):
+                Override.read(tmp_path / "o.json")
+
+
+def test_a_single_recipient_first_then_versions_beside_it(go, tmp_path):
+    """The first release is what the policy's search finds; the second is told apart from it."""
+    rules = {name: words for name, words in policy().to_dict().items() if name != "recipients"}
+    first = go(people(3000), rules, "one", "registry")
+    assert first.record.recipient == "registry"
+    (record,) = ledger(tmp_path).history("main")
+    assert record.memory
+    assert record.trees
+    later = go(people(3000), rules, "two", "university")
+    one, two = ledger(tmp_path).history("main")
+    table = counted(people(3000), policy())
+    trees = {c.name: c.taxonomy for c in table.keys}
+    cuts = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in (one, two)]
+    assert later.record.sequence == 2
+    shape = ShownDetail(table)
+    assert not shape.builds([cuts[0]], cuts[1])
+    assert not shape.builds([cuts[1]], cuts[0])
+
+
+def test_a_chain_that_went_to_nobody_in_particular_has_no_versions(go, tmp_path):
+    go(people(), policy(), "one", None)
+    with pytest.raises(RefusedByHistory):
+        go(people(), policy(), "two", NAMES)
+    assert len(ledger(tmp_path).history()) == 1

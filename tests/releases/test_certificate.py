@@ -1,0 +1,86 @@
+"""A certificate holds for exactly the files, the promises and the key it was made with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from faults.made_up import release
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.ledger import Ledger
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certified")
+    ledger = Ledger(f"sqlite:///{folder}/ledger.db")
+    release(ledger, folder / "one")
+    return folder / "one", ledger.public_key
+
+
+@pytest.fixture
+def published(template, tmp_path):
+    """What a reader has: the folder, and the public key."""
+    shutil.copytree(template[0], tmp_path / "one")
+    return tmp_path / "one", template[1]
+
+
+def test_it_holds_for_what_was_published(published):
+    folder, key = published
+    found = examine(folder / "certificate.json", key=key)
+    assert found.holds
+    assert found.pinned
+    assert found.as_dict()["verdicts"][0]["promise"] == "k-anonymity, k = 5"
+    assert not examine(folder / "certificate.json", key="0" * 64).holds
+
+
+def leaves(content, path=()):
+    if isinstance(content, dict | list):
+        for key, item in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from leaves(item, (*path, key))
+    else:
+        yield path
+
+
+def test_every_word_of_it_counts(published):
+    folder, _ = published
+    place = folder / "certificate.json"
+    whole = json.loads(place.read_text(encoding="utf-8"))
+    changed = 0
+    for path in leaves(whole):
+        if path == ("sfumato",):
+            continue
+        copy = json.loads(json.dumps(whole))
+        spot = copy
+        for key in path[:-1]:
+            spot = spot[key]
+        spot[path[-1]] = 4711 if isinstance(spot[path[-1]], int) else "0" * 64
+        if copy == whole:
+            continue
+        place.write_text(json.dumps(copy), encoding="utf-8")
+        assert not examine(place).holds, path
+        changed += 1
+    assert changed > 15
+
+
+@pytest.mark.parametrize("name", ["data.csv", "manifest.json"])
+@pytest.mark.parametrize("harm", ["cut", "flip", "remove"])
+def test_changed_files_are_found(published, name, harm):
+    """Also a file that was cut at the end of a line, which looks like a whole one."""
+    folder, key = published
+    content = (folder / name).read_bytes()
+    if harm == "remove":
+        (folder / name).unlink()
+    elif harm == "cut":
+        (folder / name).write_bytes(content[: content[:-1].rindex(b"\n") + 1])
+    else:
+        (folder / name).write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+    assert not examine(folder / "certificate.json", key=key).holds
+
+
+def test_it_says_nothing_that_only_the_ledger_may_know(published):
+    folder, _ = published
+    text = (folder / "certificate.json").read_text(encoding="utf-8")
+    assert all(word not in text for word in ("loss", "suppressed", "memory", "salt", "cuts", "taxonomies"))

@@ -1,0 +1,214 @@
+"""One writer, copies, versions, readers."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from faults.made_up import prepared, release
+from judge.tampering import change
+from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.releases.certificate import read
+from sfumato.releases.issue import issue
+from sfumato.releases.ledger import schema
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.record import Record, remembered
+from sfumato.releases.ledger.tables import METADATA, REVISION
+
+# -- one writer ---------------------------------------------------------------------------------------------
+
+
+def test_the_head_moved_meanwhile(url, tmp_path):
+    """Somebody else releases between the plan and the commit: nothing is published; it may be tried again."""
+    ledger = Ledger(url)
+
+    def meanwhile(step):
+        if step == "planned":
+            release(Ledger(url), tmp_path / "theirs")
+
+    with pytest.raises(LedgerConflict) as refused:
+        release(ledger, tmp_path / "ours", at=meanwhile)
+    assert refused.value.exit_code == 4
+    assert not (tmp_path / "ours").exists()
+    assert release(ledger, tmp_path / "ours").record.sequence == 2
+
+
+def test_another_chain_does_not_matter(url, tmp_path):
+    def meanwhile(step):
+        if step == "planned":
+            release(Ledger(url), tmp_path / "theirs", chain="other")
+
+    assert release(Ledger(url), tmp_path / "ours", at=meanwhile).record.number == 3
+
+
+def test_the_same_release_is_entered_once(url, tmp_path):
+    ledger = Ledger(url)
+    record = Record("a" * 32, "main", "p")
+    ledger.stage(record.release, host="", folder=tmp_path / "x", target=tmp_path / "y")
+    first = ledger.commit(record, after="")
+    assert ledger.commit(record, after="") == first
+    assert len(ledger.history()) == 1
+
+
+def test_a_release_that_was_given_up_cannot_be_entered(url, tmp_path):
+    ledger = Ledger(url)
+    record = Record("a" * 32, "main", "p")
+    ledger.stage(record.release, host="", folder=tmp_path / "x", target=tmp_path / "y")
+    assert ledger.settle(record.release) == ()
+    with pytest.raises(LedgerConflict, match="given up"):
+        ledger.commit(record, after="")
+
+
+def test_history_refuses(url, tmp_path):
+    ledger = Ledger(url)
+    release(ledger, tmp_path / "one", memory=b"left")
+
+    def check(history, this):
+        assert [record.memory for record in history] == [b"left"]
+        assert this.files[0].read_text(encoding="utf-8").startswith("zip,disease")
+        raise RefusedByHistory("unsafe next to release 1")
+
+    with pytest.raises(RefusedByHistory) as refused:
+        release(ledger, tmp_path / "two", checks=[check])
+    assert refused.value.exit_code == 5
+    assert not (tmp_path / "two").exists()
+    assert not list(tmp_path.glob(".staged-*"))
+
+
+def test_checks_may_add_figures(url, tmp_path):
+    release(Ledger(url), tmp_path / "one", checks=[lambda *_: {"FA": 3, "BA": 4}])
+    (record,) = Ledger(url, readonly=True).history()
+    assert record.figures == {"rows": 200, "k": 5, "loss": 0.5, "FA": 3, "BA": 4}
+
+
+def test_an_unsafe_file_is_not_released(url, tmp_path):
+    def judge(*_):
+        raise RefusedByHistory("no")
+
+    unsafe = prepared()
+    object.__setattr__(unsafe, "judge", judge)
+    with pytest.raises(RefusedByHistory):
+        issue(Ledger(url), lambda _: unsafe, into=tmp_path / "one", chain="main")
+    assert Ledger(url).history() == ()
+
+
+def test_a_document_is_remembered_in_its_canonical_form():
+    assert remembered({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+    assert remembered(b"raw") == b"raw"
+    assert remembered(None) == b""
+
+
+# -- copies, versions, readers ------------------------------------------------------------------------------
+
+
+def test_backup_and_restore(filled, tmp_path):
+    place = backup(filled, tmp_path / "backup.db")
+    assert place.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(WrongCall, match="exists"):
+        backup(filled, place)
+    (tmp_path / "ledger.db").unlink()
+    restored = restore(place, f"sqlite:///{tmp_path}/ledger.db")
+    assert restored.history() == filled.history()
+    assert restored.verify().holds
+    with pytest.raises(WrongCall, match="already"):
+        restore(place, f"sqlite:///{tmp_path}/ledger.db")
+
+
+def test_a_backup_that_misses_a_release_is_not_restored(url, tmp_path):
+    ledger = Ledger(url)
+    release(ledger, tmp_path / "one")
+    place = backup(ledger, tmp_path / "backup.db")
+    release(ledger, tmp_path / "two")
+    (tmp_path / "ledger.db").unlink()
+    with pytest.raises(BadLedger, match="ends before entry 3"):
+        restore(place, url)
+    known = [read(tmp_path / "two" / "certificate.json")]
+    with pytest.raises(BadLedger, match="entry 3"):
+        restore(place, f"sqlite:///{tmp_path}/elsewhere.db", key=ledger.key_path, certificates=known)
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_a_damaged_ledger_is_not_backed_up(filled, tmp_path):
+    change(tmp_path / "ledger.db", "UPDATE entries SET memory = x'00' WHERE number = 2")
+    with pytest.raises(BadLedger, match="entry 2"):
+        backup(filled, tmp_path / "backup.db")
+    assert not (tmp_path / "backup.db").exists()
+
+
+def test_reading_only(filled, url, tmp_path):
+    """An auditor needs neither the key nor the right to write."""
+    filled.key_path.unlink()
+    reader = Ledger(url, readonly=True)
+    assert reader.verify().holds
+    assert len(reader.history()) == 3
+    with pytest.raises(WrongCall, match="reading only"):
+        reader.rotate()
+    with pytest.raises(WrongCall, match="reading only"):
+        reader.unstage("x")
+    with pytest.raises(BadLedger, match="no such ledger"):
+        Ledger(f"sqlite:///{tmp_path}/nowhere.db", readonly=True)
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_newer_ledger_is_refused(url, tmp_path):
+    change(tmp_path / "ledger.db", "UPDATE alembic_version SET version_num = '9999'")
+    for readonly in (True, False):
+        with pytest.raises(BadLedger, match="version"):
+            Ledger(url, readonly=readonly)
+
+
+def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
+    """With a made-up next step."""
+    steps = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, steps)
+    (steps / "versions" / "9999_more.py").write_text(
+        "from alembic import op\nimport sqlalchemy as sa\nrevision = '9999'\n"
+        f"down_revision = '{REVISION}'\n"
+        "def upgrade():\n    op.add_column('staged', sa.Column('note', sa.Text))\n",
+        encoding="utf-8",
+    )
+    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    schema.prepare(database, migrations=steps, goal="9999")
+    with database.reading() as connection:
+        assert schema.revision(connection) == "9999"
+    assert Ledger(f"sqlite:///{tmp_path}/ledger.db.before-9999", readonly=True).history() == filled.history()
+
+
+def test_a_ledger_of_the_first_version_is_upgraded(tmp_path):
+    """Where nothing is under way; what is under way is finished by the version that began it."""
+    for number in range(2):
+        database = Database(f"sqlite:///{tmp_path}/{number}.db")
+        schema.prepare(database, goal="0001")
+        if number:
+            change(database.path, "INSERT INTO staged VALUES ('a', 'open', '', '/x', '/y')")
+            with pytest.raises(BadLedger, match="under way"):
+                schema.prepare(database)
+        else:
+            schema.prepare(database)
+        with database.reading() as connection:
+            assert schema.revision(connection) == ("0001" if number else REVISION)
+
+
+def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path):
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    assert ScriptDirectory(str(schema.MIGRATIONS)).get_heads() == [REVISION]
+    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    schema.prepare(database)
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+@pytest.mark.parametrize("url", ["ledger.db", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "::"])
+def test_a_url_that_names_no_ledger(url):
+    with pytest.raises(WrongCall):
+        Ledger(url)
+
+
+def test_a_password_is_never_shown():
+    assert "secret" not in repr(Database("postgresql://me:secret@host/db"))
