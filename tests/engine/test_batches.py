@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from engine.kinds import MAKERS, make_source, read
 from sfumato.core.microdata import Missing
 from sfumato.engine.arrow_arrays import text_array, to_arrow, to_numpy
-from sfumato.engine.frames.frame import arrow
+from sfumato.engine.files import readers
+from sfumato.engine.frames import arrow, duckdb, polars
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
 WHOLE = st.one_of(st.none(), st.integers(0, 100))
@@ -45,7 +46,7 @@ CELLS = {
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("missing", [Missing.OWN_VALUE, Missing.SUPPRESS])
 def test_small_batches(kind, size, missing, monkeypatch):
-    for module in (arrow, duckdb_relations, files, polars_frames):
+    for module in (arrow, duckdb, readers, polars):
         monkeypatch.setattr(module, "ROWS_AT_A_TIME", size)
     source = make_source(kind)(CELLS)
     given_ = codings(["a", "b"], ["s"])

@@ -18,10 +18,11 @@ from sfumato.core.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.core.recoding import Recoding, Rewriting
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.engine import publish
-from sfumato.engine.files.readers import writer
+from sfumato.engine.files import writer
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import open_source
-from sfumato.engine.spill.folder import Spill, pile, runs
+from sfumato.engine.spill import pile, runs
+from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.runs import Runs
 from sfumato.system import memory
 from sfumato.system.memory import Memory, in_words, machine_memory

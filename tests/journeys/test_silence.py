@@ -126,7 +126,7 @@ def test_a_file_that_the_second_judge_rejects_is_not_published(sfumato, clinic, 
     honest = judgement.recheck
     for word in (False, None):
         monkeypatch.setattr(
-            judging, "recheck", lambda p, q, w=word, **_: tuple(replace(v, holds=w) for v in honest(p, q))
+            judgement, "recheck", lambda p, q, w=word, **_: tuple(replace(v, holds=w) for v in honest(p, q))
         )
         call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
         assert sfumato(*call).code == 1

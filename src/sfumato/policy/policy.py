@@ -98,10 +98,7 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy file; every message names the key and the line."""
-        from sfumato.policy import (
-            reader,
-            yaml,
-        )
+        from sfumato.policy import reader, yaml  # noqa: PLC0415
 
         place = Path(path)
         try:

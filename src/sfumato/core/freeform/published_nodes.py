@@ -55,7 +55,7 @@ def place(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Tax
 
 def written_down(rule: TaxonomyRule | None) -> bool:
     """Whether the policy says what the taxonomy is, whatever values occur."""
-    if has_no_groups(rule):
+    if rule is None or has_no_groups(rule):
         return True
     try:
         return len(rule.build([]).labels) > 1

@@ -33,11 +33,11 @@ __all__ = [
     "HierarchyFile",
     "Intervals",
     "Mask",
+    "NestedTree",
     "Prefix",
-    "Rows",
     "Spec",
     "TaxonomyRule",
-    "Tree",
+    "WrittenRows",
     "as_csv",
     "rule_from",
 ]

@@ -89,7 +89,7 @@ class TermLimit:
 
         labels = self.knowledge.labels
         targets = [[float(share) for share in _prior(p).on(labels)] for p in self.distances]
-        return limits.Limit(
+        return limits.ConvexLimit(
             np.array([float(p.c) for p in self.ratios], np.float64),
             np.array([min(p.l, len(labels) + 1) - 1 for p in self.ratios], np.int64),
             np.array(targets, np.float64).reshape(len(targets), len(labels)),

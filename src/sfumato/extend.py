@@ -1,0 +1,1 @@
+"""The stable names for packages of others."""
