@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from chains.chains import all_worlds, chains, exact, imprint, least, releases, shown, two
 from chains.test_correspondence import BITS, CUBE
 from sfumato.attacks.chain import solution
-from sfumato.attacks.chain.correspondence import correspondence
 from sfumato.attacks.chain.solution import settle
 from sfumato.chains import worlds
 from sfumato.chains.detail import told_by
@@ -177,7 +177,7 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
     policy = {**K2, "promises": [{"k-anonymity": {"k": k}}]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solution, "PATIENCE", steps)
-        got = correspondence(releases(*chain), policy)
+        got = sf.attack.correspondence(releases(*chain), policy)
         settled = settle(got.chain, k)
     assert got.holds in (min(truth.values()) >= k, None)
     for time, (targets, known) in enumerate(zip(got.targets, settled, strict=True)):
@@ -195,7 +195,7 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
 
 def test_what_stays_open_is_counted_and_said(monkeypatch):
     monkeypatch.setattr(solution, "PATIENCE", 0)
-    got = correspondence(releases(*CUBE), K3)
+    got = sf.attack.correspondence(releases(*CUBE), K3)
     assert got.holds is None and not got.certain and got.open == 8
     assert "if somebody can be there; 2 are asked; not known for 8 of 8 targets" in got.sentences[0]
 
@@ -204,17 +204,17 @@ K3 = {**K2, "columns": {**K2["columns"], "q2": {"role": "quasi"}}}
 
 
 def test_a_target_below_k_is_seen_in_a_world():
-    got = correspondence(releases(*CUBE), K3)
+    got = sf.attack.correspondence(releases(*CUBE), K3)
     assert got.holds is False and got.targets[0].few == 2 and "BROKEN" in got.sentences[0]
 
 
 def test_too_many_targets_are_only_bounded(monkeypatch):
     monkeypatch.setattr(solution, "LARGEST", 3)
-    got = correspondence(releases(*CUBE))
+    got = sf.attack.correspondence(releases(*CUBE))
     assert got.FA == 2 and not got.certain and not got.targets[0].seen
     assert "at most 2 candidates at worst, if somebody can be there" in got.sentences[0]
     more = {**K3, "promises": [{"k-anonymity": {"k": 3}}]}
-    said = correspondence(releases(*CUBE), more)
+    said = sf.attack.correspondence(releases(*CUBE), more)
     assert said.holds is False and said.sentences[0].endswith("3 are asked: below that by the bound")
 
 
@@ -226,7 +226,7 @@ def test_tables_that_agree_pair_by_pair_may_have_no_common_cause():
         imprint(BITS, [(*p, 0, 1) for p in some], cuts, 1) for some, cuts in zip(people, hiding, strict=True)
     ]
     with pytest.raises(BadData, match="no table of people gives"):
-        correspondence(found)
+        sf.attack.correspondence(found)
 
 
 @pytest.mark.parametrize("seed", range(4))

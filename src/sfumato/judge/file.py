@@ -15,6 +15,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
+from sfumato.judge import freeform, quasi_sensitive, t_closeness  # noqa: F401  # each registers its judges
 from sfumato.judge.reader import Plant, SetColumn, Tally, check_witness, header, tally
 from sfumato.judge.registry import distinct_l_diversity, judge_of
 from sfumato.judge.taxonomies import planting

@@ -15,7 +15,7 @@ from sfumato.engine import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
 
 
 def printed(word):

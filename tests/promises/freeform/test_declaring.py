@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -193,6 +194,8 @@ def test_empty_one_row_and_missing_cells():
 
 def test_a_text_with_two_places_is_not_guessed():
     class Twice:
+        spec: ClassVar = {"tree": {}}
+
         def build(self, _):
             labels = ["*", "a", "Other", "a1", "b", "Other", "b1", "b2"]
             return Taxonomy.grow(labels, [-1, 0, 1, 2, 0, 4, 5, 5])

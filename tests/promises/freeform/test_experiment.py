@@ -14,7 +14,7 @@ from experiments.threats import threat_chart
 import sfumato as sf
 from papers.test_wang_2009 import POLICY, T1, T3
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_absent_data_is_named(tmp_path):
