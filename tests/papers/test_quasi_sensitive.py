@@ -88,14 +88,14 @@ def test_five_of_four_labels_cannot_be():
 def test_priors(rule, shares):
     assert plain.prior(E, TABLE, rule) == shares
     promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior=rule)
-    assert promise.bound(classes(TABLE)).prior == Prior.of(shares)
+    assert promise.given_original(classes(TABLE)).prior == Prior.of(shares)
 
 
 def test_distances():
-    promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1)).bound(classes(TABLE))
+    promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1)).given_original(classes(TABLE))
     assert plain.squared_distance(E, GROUP, MEAN) == promise.verdict(classes(GROUP)).measured == F(7, 32)
     assert promise.verdict(classes(TABLE)).measured == 0
-    counted = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior="count").bound(classes(TABLE))
+    counted = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior="count").given_original(classes(TABLE))
     assert counted.verdict(classes(TABLE)).measured > 0
 
 

@@ -10,8 +10,7 @@ import pytest
 from sfumato import promises
 from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Missing, Role
-from sfumato.core.promise import Promises
-from sfumato.core.verdict import Evidence
+from sfumato.core.promise import ClassPromise, Promises, TablePromise
 from sfumato.policy.compatibility import refusals, roles
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.searches import BUILT_IN, LOSSES
@@ -167,14 +166,10 @@ def test_person(role):
 
 
 @dataclass(frozen=True)
-class Odd:
+class Odd(ClassPromise):
     """A promise of another package."""
 
     name: ClassVar[str] = "odd"
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
     def holds_on(self, classes):
         return classes.people % 2 == 1
@@ -182,22 +177,26 @@ class Odd:
     def verdict(self, classes):
         raise NotImplementedError
 
+    def __str__(self):
+        return self.name
+
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(TablePromise):
     """A promise about the table as a whole."""
 
     name: ClassVar[str] = "whole"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
     def watch(self, table):
         raise NotImplementedError
 
     def verdict_on(self, table, cuts):
         raise NotImplementedError
+
+    def __str__(self):
+        return self.name
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sfumato.core.verdict import Evidence
+from sfumato.core.promise import ClassPromise
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
@@ -55,15 +55,11 @@ def test_our_promises_keep_to_the_seam(promise):
 
 
 @dataclass(frozen=True)
-class Small(Declared):
+class Small(Declared, ClassPromise):
     """At most k people: not monotone, not hereditary."""
 
     k: int
     name: ClassVar[str] = "small"
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
     keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
 
     def holds_on(self, classes):

@@ -12,9 +12,9 @@ from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Answer, Promises, TablePromise, Watch
 from sfumato.core.recoding import Recoding
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.verdict import Verdict
 from sfumato.promises.continuous.definition import Continuous
 from sfumato.promises.freeform.definition import Freeform
 from sfumato.testing import check_table_promise
@@ -47,14 +47,13 @@ def test_continuous_keeps_to_the_seam():
 
 
 @dataclass(frozen=True)
-class Coarse:
+class Coarse(TablePromise):
     """At most `most` nodes are shown in the first column; `lie` changes one thing."""
 
     most: int = 2
     lie: str = ""
 
-    name, sensitive, evidence = "coarse", (), Evidence.PUBLISHED
-    monotone, hereditary = True, False
+    name, monotone = "coarse", True
 
     def watch(self, table):  # noqa: ARG002  # it looks at cuts alone
         return Watching(self)
@@ -72,7 +71,7 @@ class Coarse:
         return "coarse"
 
 
-class Watching:
+class Watching(Watch):
     def __init__(self, promise):
         self.promise, self.stale = promise, None
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from protection.lattices import all_nodes, exhaustive, judged, recode
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Answer, ClassPromise, Promises, TablePromise, Watch
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.entropy_l_diversity import EntropyLDiversity
@@ -86,15 +86,18 @@ def test_every_loss_equals_every_node(loss, table, wanted, share):
 
 
 @dataclass(frozen=True)
-class Unpruned:
+class Unpruned(ClassPromise):
     """The same promise, but nothing may be concluded from it."""
 
-    promise: object
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
+    promise: ClassPromise
+    name: ClassVar[str] = "unpruned"
 
-    def __getattr__(self, name):
-        return getattr(self.promise, name)
+    @property
+    def sensitive(self):
+        return self.promise.sensitive
+
+    def __str__(self):
+        return str(self.promise)
 
     def holds_on(self, classes):
         return self.promise.holds_on(classes)
@@ -156,7 +159,7 @@ def test_the_change_an_infeasible_request_names_is_the_nearest(table, wanted, sh
 
 
 @dataclass(frozen=True)
-class Few:
+class Few(TablePromise):
     """At most so many different values in column q0: a promise about the table."""
 
     most: int
@@ -164,21 +167,27 @@ class Few:
     name: ClassVar[str] = "few"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
-    sensitive: ClassVar[tuple[str, ...]] = ()
-    evidence: ClassVar[str] = "published"
 
     def watch(self, _table):
-        return self
-
-    def ask(self, cuts, _step=None):
-        keeps = len(cuts["q0"].nodes) <= self.most
-        return (Answer.YES, "") if keeps else (self.refusal, f"more than {self.most} values")
-
-    def accept(self, _cuts):
-        raise AssertionError("the lattice accepts nothing on the way")
+        return FewWatch(self)
 
     def verdict_on(self, _table, _cuts):
         raise AssertionError("not asked for")
+
+    def __str__(self):
+        return f"at most {self.most} values of q0"
+
+
+@dataclass
+class FewWatch(Watch):
+    promise: Few
+
+    def ask(self, cuts, step=None):  # noqa: ARG002
+        keeps = len(cuts["q0"].nodes) <= self.promise.most
+        return (Answer.YES, "") if keeps else (self.promise.refusal, f"more than {self.promise.most} values")
+
+    def accept(self, _cuts):
+        raise AssertionError("the lattice accepts nothing on the way")
 
 
 @given(

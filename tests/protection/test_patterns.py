@@ -13,7 +13,7 @@ from protection.lattices import all_nodes, recode
 from sfumato.core.classes import Classes
 from sfumato.core.errors import BrokenPromise, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Answer, Promises, TablePromise, Watch
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
@@ -145,22 +145,27 @@ def test_wide_keys_are_looked_at_one_by_one():
         assert float(found.value("loss", at)) == pytest.approx(measure("loss", recoding))
 
 
-class Coarse:
+class Coarse(TablePromise):
     """A table promise: the first column is at the root. What is finer never keeps it."""
 
-    name, monotone, hereditary, evidence, sensitive = "coarse", True, False, None, ()
+    name, monotone = "coarse", True
 
     def watch(self, table):  # noqa: ARG002
-        return self
+        return CoarseWatch()
 
+    def verdict_on(self, table, cuts):  # noqa: ARG002
+        raise AssertionError("nobody asked")
+
+    def __str__(self):
+        return "coarse"
+
+
+class CoarseWatch(Watch):
     def ask(self, cuts, step=None):  # noqa: ARG002
         return (Answer.YES if cuts["a"].is_root else Answer.NEVER), "not at the root"
 
     def accept(self, cuts):  # noqa: ARG002
         raise AssertionError("classifying moves nowhere")
-
-    def verdict_on(self, table, cuts):  # noqa: ARG002
-        raise AssertionError("nobody asked")
 
 
 def test_a_promise_about_the_table_as_a_whole_is_asked():

@@ -14,10 +14,10 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, Composable, Promises
+from sfumato.core.promise import Answer, Promises, TablePromise, Watch
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.verdict import Verdict
 from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -169,17 +169,13 @@ def plain_score(table, cuts, step, loss, weights):
 
 
 @dataclass(frozen=True)
-class Guarded(Composable):
+class Guarded(TablePromise):
     """A made-up table promise: `second` may be specialized only where `first` no longer is at its root."""
 
     first: str
     second: str
     never: bool = False
     name: ClassVar[str] = "guarded"
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
     def watch(self, _table):
         return Guard(self, [])
@@ -195,7 +191,7 @@ class Guarded(Composable):
 
 
 @dataclass
-class Guard:
+class Guard(Watch):
     promise: Guarded
     accepted: list
 

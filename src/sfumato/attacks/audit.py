@@ -18,7 +18,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine.source import open_source
 from sfumato.policy.policy import Policy
-from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.policy.set_columns import forms_of
 from sfumato.show.card import Card, Printable, several, verdict_lines
 from sfumato.show.document import decimals, plain, verdict_document
 from sfumato.system.memory import Memory

@@ -8,7 +8,7 @@ from math import ceil
 
 from sfumato.attacks.published_table import PublishedTable, flat
 from sfumato.core.errors import BadData, BadTaxonomy
-from sfumato.core.promise import ClassPromise, LabelPromise, TablePromise
+from sfumato.core.promise import ClassPromise, Promise, TablePromise
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.policy.policy import Policy
@@ -58,7 +58,7 @@ def judge(published: PublishedTable, policy: Policy, unplaced: Collection[str]) 
 
 
 def _judge(
-    promise: ClassPromise | TablePromise,
+    promise: Promise,
     published: PublishedTable,
     unplaced: Collection[str],
     *,
@@ -68,7 +68,7 @@ def _judge(
     absent = [column for column in promise.sensitive if column not in coded]
     if absent:
         return _open(promise, f"column {', '.join(absent)} is not in this file")
-    if isinstance(promise, LabelPromise):
+    if isinstance(promise, TablePromise) and promise.judged_on_labels:
         try:
             return promise.verdict_on_labels(*published.texts)
         except BadData as homeless:
@@ -76,7 +76,7 @@ def _judge(
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
     placeless = [column for column in promise.sensitive if column in unplaced]
-    if placeless or getattr(promise, "unbound", False):
+    if placeless or promise.needs_original:
         lost = f"values of {', '.join(placeless)} are not in its taxonomy"
         return _open(promise, lost if placeless else UNKNOWN_PRIOR)
     found = _on_people(promise, published, promise.verdict(published.classes))
@@ -111,7 +111,7 @@ def _on_rows(promise: ClassPromise, published: PublishedTable, found: Verdict) -
     return replace(found, holds=None, measured=None, worst=None, people=0, classes=0, reason=reason)
 
 
-def _open(promise: ClassPromise | TablePromise, reason: str) -> Verdict:
+def _open(promise: Promise, reason: str) -> Verdict:
     return Verdict(str(promise), None, None, 0, evidence=promise.evidence, reason=reason)
 
 

@@ -1,82 +1,261 @@
-"""What a promise is: the seam between definitions, searches and judges.
+"""What a promise is: everything that searches, judges, attacks and reports may ask of one, in one place.
 
 There are two kinds. A *class promise* is a property of every equivalence class; it judges arrays and
 never sees a row. A *table promise* (freeform, continuous) is a property of the whole recoded table; it
 opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`.
+
+A definition derives from `ClassPromise` or `TablePromise` and says what differs from the defaults here.
+Nothing outside asks a promise for its name or its class in order to treat it differently.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
-from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.errors import WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.limits import AttackLimit, AttackLimits
+from sfumato.core.microdata import Codes, Counts, Microdata, Role
+from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from sfumato.core.imprint import Imprint
+from sfumato.core.weights import WeightedClass
 
 Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
+Nodes = NDArray[np.int64]
 
 
-class Promise(Protocol):
-    """What every promise says of itself.
+class Promise(ABC):
+    """What every promise says of itself; each member has a default that claims nothing.
 
-    `monotone`: if two classes keep it, so does their union; a search may then drop a specialization that
-    breaks it for good. `hereditary`: if a class breaks it, so does every part of that class; the number of
-    rows to suppress then only grows under specialization, and a lattice may be pruned by it.
-    `sensitive` names the columns whose histograms it reads.
-
-    Two more may be there: `reads`, every column that it speaks of (else those in `sensitive`), and `files`,
-    the name and digest of every file that it was made from (else none); see `reads_of` and `files_of`.
+    Any member may be a class variable, a field or a property in a definition.
     """
 
+    # Who it is.
+
     name: ClassVar[str]
-    monotone: ClassVar[bool]
-    hereditary: ClassVar[bool]
+    """Its key in a policy."""
+    kind: ClassVar[str | None] = None
+    """Which of several definitions under one key it is; the word that the key `kind` of a policy takes."""
+
+    # How a search may use it.
+
+    monotone: ClassVar[bool] = False
+    """If two classes keep it, so does their union: a search may drop what breaks it for good."""
+    hereditary: ClassVar[bool] = False
+    """If a class breaks it, so does every part of it: rows to suppress only grow under specialization."""
+    searches: ClassVar[tuple[str, ...] | None] = None
+    """The searches that can keep it; `None`: all that can keep promises of its sort."""
+
+    # Its columns.
+
+    roles: ClassVar[tuple[Role, ...]] = (Role.SENSITIVE,)
+    """The roles that the columns in `sensitive` may have."""
+    column_role: ClassVar[Role | None] = None
+    """A role of columns that means nothing in a policy without this promise."""
+    column_options: ClassVar[type[ColumnOptions] | None] = None
+    """The keys that columns of that role may have in a policy."""
+
+    # What threatens it.
+
+    threats: ClassVar[tuple[str, ...]] = ()
+    """The names of the attacks that succeed where it is broken."""
 
     @property
-    def evidence(self) -> Evidence: ...
+    def evidence(self) -> Evidence:
+        """What it can be judged on."""
+        return Evidence.PUBLISHED
 
     @property
-    def sensitive(self) -> tuple[str, ...]: ...
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns whose histograms it reads."""
+        return ()
 
-    def __str__(self) -> str: ...
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every column that it speaks of: each is coded."""
+        return self.sensitive
+
+    @property
+    def ordered_columns(self) -> tuple[str, ...]:
+        """The columns whose values it takes to be in order."""
+        return ()
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The name and the digest of every file that it was made from; part of a policy's digest."""
+        return ()
+
+    # How large a class must be, whatever is in it.
+
+    @property
+    def least_people(self) -> int:
+        """The smallest number of people it allows in a class; 0 where it says nothing of that."""
+        return 0
+
+    @property
+    def least_values(self) -> int:
+        """The smallest number of different values of its column in a class; 0 where it says nothing.
+
+        With `least_people` it is what rows alone prove about people: a class has at least as many rows as
+        people, and which values it holds does not depend on who holds them. So too few rows, or too few
+        values, break the promise also where a file does not tell whose rows they are. Nothing else follows.
+        """
+        return 0
+
+    @property
+    def by_size(self) -> bool:
+        """Whether it asks for `least_people` and for nothing else."""
+        return False
+
+    def with_least_people(self, k: int) -> Self:
+        """Returns the same promise asking for k people instead, if that is what it is about, else itself."""
+        del k
+        return self
+
+    # What several tables say together.
+
+    @property
+    def cone(self) -> bool:
+        """Whether the histograms that keep it form a convex cone: sums and multiples of kept ones are kept.
+
+        A class of `least_people` or more people then keeps it or not by the shares of its values alone. The
+        whole table is held fixed (see `relative`).
+        """
+        return False
+
+    @property
+    def relative(self) -> bool:
+        """Whether it compares classes with the whole published table, and so depends on which one that is."""
+        return False
+
+    def keeps_weights(self, held: WeightedClass) -> bool | None:
+        """Returns whether a class with rational counts keeps it, exactly; `None` where it cannot tell."""
+        del held
+        return None
+
+    # What it has to be told.
+
+    def about(self, columns: Mapping[str, ColumnView]) -> Self:
+        """Returns the same promise, told what a policy says of the columns; `reads` may follow from that."""
+        del columns
+        return self
+
+    def objections(self, policy: PolicyView) -> list[str]:
+        """Returns sentences about what in a policy it cannot go with."""
+        del policy
+        return []
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether it has to be given the original table before it can be judged."""
+        return False
+
+    def given_original(self, everything: Classes) -> Self:
+        """Returns the same promise with what it needs of the original table, given as one class."""
+        del everything
+        return self
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is judged beside earlier releases."""
+        return False
+
+    @property
+    def earlier(self) -> tuple[Imprint, ...]:
+        """The earlier releases that it was given, oldest first."""
+        return ()
+
+    @property
+    def batch_column(self) -> str | None:
+        """The column that tells the rows of earlier releases from new ones; it is not published."""
+        return None
+
+    def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
+        """Returns the same promise beside these releases, oldest first, and among these promises."""
+        del earlier, promises
+        return self
+
+    # What others are told.
+
+    def parameters(self) -> dict[str, object]:
+        """Returns its parameters as a policy holds them; what stands at its default is left out."""
+        return {}
+
+    def limits(self) -> tuple[AttackLimit, ...]:
+        """Returns what an adversary may achieve at most where it is kept, as data for attacks."""
+        return ()
+
+    def judge_data(self) -> dict[str, object]:
+        """Returns the promise as plain data for the second judge, which shares no code with it.
+
+        The data are texts, whole numbers, truths, fractions, tuples and dictionaries of these, and `None`:
+
+        `promise`, `kind`   the policy key, and which definition under it
+        `sentence`          the promise in words: what verdicts are filed under
+        `evidence`          what it can be judged on
+        `columns`           the columns whose values it is about
+        `parameters`        every parameter with its exact value; where it names a file, what that file holds
+        `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
+        `needs_original`    whether it cannot be judged yet
+        `earlier`           how many earlier releases it is judged beside
+
+        A definition adds what else its judge needs.
+        """
+        return {
+            "promise": self.name,
+            "kind": self.kind,
+            "sentence": str(self),
+            "evidence": self.evidence.value,
+            "columns": self.sensitive,
+            "parameters": {},
+            "least_people": self.least_people,
+            "least_values": self.least_values,
+            "needs_original": self.needs_original,
+            "earlier": len(self.earlier),
+        }
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Returns the promise in words, on one line, with its parameters and no cell values."""
+
+    def __and__(self, other: Promises | Promise) -> Promises:
+        return Promises((self,)) & other
 
 
-def reads_of(promise: Promise) -> tuple[str, ...]:
-    """The columns that a promise speaks of."""
-    reads: tuple[str, ...] = getattr(promise, "reads", promise.sensitive)
-    return reads
-
-
-def files_of(promise: Promise) -> tuple[tuple[str, str], ...]:
-    """The files that a promise was made from, each with its digest."""
-    files: tuple[tuple[str, str], ...] = getattr(promise, "files", ())
-    return files
-
-
-@runtime_checkable
-class ClassPromise(Promise, Protocol):
+class ClassPromise(Promise):
     """A property of every class."""
 
+    @abstractmethod
     def holds_on(self, classes: Classes) -> Truth:
-        """One truth per class, exact at the border."""
-        ...
+        """Returns one truth per class, exact at the border."""
 
+    @abstractmethod
     def verdict(self, classes: Classes) -> Verdict:
-        """The worst class and its margin."""
-        ...
+        """Returns the worst class and its margin."""
+
+    def keeps_weights(self, held: WeightedClass) -> bool | None:
+        """Returns whether a class with rational counts keeps it.
+
+        For a cone this is decided on a multiple of the class in whole numbers, where that fits 64 bits.
+        """
+        if not self.cone:
+            return None
+        if held.people < self.least_people:
+            return False
+        whole = held.in_whole_numbers(least=self.least_people)
+        return None if whole is None else bool(self.holds_on(whole)[0])
 
 
 class Answer(Enum):
@@ -87,17 +266,23 @@ class Answer(Enum):
     NEVER = "breaks it now and after any further specialization"
 
 
-class Watch(Protocol):
+class Watch(ABC):
     """A table promise at work on one table; may remember the recoding it last accepted."""
 
-    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        """Judge a recoding, and say why. `step` is (column, node) if the recoding is the last accepted one
-        with that node specialized, so that an incremental check need not start over."""
-        ...
+    in_full: str = ""
+    """The last objection with its values, for somebody who asks to see them."""
 
+    @abstractmethod
+    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
+        """Returns a judgement of a recoding, and why.
+
+        `step` is (column, node) if the recoding is the last accepted one with that node specialized, so that
+        an incremental check need not start over.
+        """
+
+    @abstractmethod
     def accept(self, cuts: Cuts) -> None:
         """The search moved here."""
-        ...
 
 
 @runtime_checkable
@@ -113,47 +298,70 @@ class Deliberate(Protocol):
         ...
 
 
-@runtime_checkable
-class TablePromise(Promise, Protocol):
+class Conflicts(Protocol):
+    """Where the conflicts of a promise come from: nodes, one per key column, that cannot all stay.
+
+    Wherever all of them are published, or lie above what is published, the promise is broken. The root stands
+    where a column does not matter.
+    """
+
+    def of(self, cuts: Cuts) -> list[Nodes] | None:
+        """Conflicts that these cuts hold; `[]` if they hold none, `None` if they do but cannot be told."""
+        ...
+
+
+class TablePromise(Promise):
     """A property of the recoded table as a whole."""
 
-    def watch(self, table: Microdata) -> Watch: ...
+    judged_on_labels: ClassVar[bool] = False
+    """Whether the published texts of the key columns decide it: `verdict_on_labels` then does."""
 
-    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict: ...
+    @abstractmethod
+    def watch(self, table: Microdata) -> Watch:
+        """Returns the promise at work on one table."""
 
-
-@runtime_checkable
-class LabelPromise(Protocol):
-    """A property of the table as a whole that its published texts decide."""
+    @abstractmethod
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        """Returns a judgement of the table under these cuts, from scratch."""
 
     def verdict_on_labels(
         self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
     ) -> Verdict:
-        """Column -> its texts, and for every distinct row which of them it shows, and how often it occurs.
+        """Returns a judgement of a published table by its texts alone, where `judged_on_labels`.
 
-        Raises `BadData` where a text has no place in its taxonomy."""
-        ...
+        Column -> its texts, and for every distinct row which of them it shows, and how often it occurs.
+        Raises `BadData` where a text has no place in its taxonomy.
+        """
+        del labels, codes, counts
+        return Verdict(str(self), None, None, 0, evidence=self.evidence, reason="its texts do not decide it")
 
+    def conflicts(self, table: Microdata) -> Conflicts | None:
+        """Returns what an exact search can learn from; `None` where it is told no more than yes or no."""
+        del table
+        return None
 
-@runtime_checkable
-class BesideEarlier(Protocol):
-    """A promise that is judged beside earlier releases."""
-
-    def given(self, earlier: Sequence[Imprint], promises: Promises) -> object:
-        """The promise with this evidence."""
-        ...
+    def judge_data(self) -> dict[str, object]:
+        return {**super().judge_data(), "judged_on_labels": self.judged_on_labels}
 
 
 @dataclass(frozen=True)
 class Promises:
     """Several promises, kept together: each on every class, each on the table."""
 
-    members: tuple[ClassPromise | TablePromise, ...]
+    members: tuple[Promise, ...]
 
-    def __iter__(self) -> Iterator[ClassPromise | TablePromise]:
+    def __post_init__(self) -> None:
+        for member in self.members:
+            if not isinstance(member, ClassPromise | TablePromise):
+                raise WrongCall(
+                    f"{type(member).__name__} is no promise: nothing would judge it.",
+                    remedy="Derive it from sfumato.extend.ClassPromise or TablePromise.",
+                )
+
+    def __iter__(self) -> Iterator[Promise]:
         return iter(self.members)
 
-    def __and__(self, other: Promises | ClassPromise | TablePromise) -> Promises:
+    def __and__(self, other: Promises | Promise) -> Promises:
         more = other.members if isinstance(other, Promises) else (other,)
         return Promises(self.members + more)
 
@@ -166,15 +374,13 @@ class Promises:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
-        """The promises beside the imprints of earlier releases, oldest first.
+        """Returns the promises beside the imprints of earlier releases, oldest first."""
+        return Promises(tuple(p.given(earlier, self) for p in self.members))
 
-        A promise that is judged on them offers `given(earlier, promises)`; the others stay as they are.
-        """
-        bound = (
-            cast(TablePromise, p.given(earlier, self)) if isinstance(p, BesideEarlier) else p
-            for p in self.members
-        )
-        return Promises(tuple(bound))
+    @property
+    def looks_back(self) -> bool:
+        """Whether any member is judged beside earlier releases."""
+        return any(p.looks_back for p in self.members)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -189,8 +395,13 @@ class Promises:
     def hereditary(self) -> bool:
         return all(p.hereditary for p in self.members)
 
+    @property
+    def limits(self) -> AttackLimits:
+        """What an adversary may achieve at most, by any member."""
+        return AttackLimits.of(limit for p in self.members for limit in p.limits())
+
     def holds_on(self, classes: Classes) -> Truth:
-        """A class keeps the promises when it keeps each of them."""
+        """Returns one truth per class: it keeps the promises when it keeps each of them."""
         truth = np.ones(len(classes), dtype=bool)
         for promise in self.of_class:
             truth &= promise.holds_on(classes)
@@ -198,10 +409,3 @@ class Promises:
 
     def verdicts(self, classes: Classes) -> tuple[Verdict, ...]:
         return tuple(p.verdict(classes) for p in self.of_class)
-
-
-class Composable:
-    """Gives a promise its `&`."""
-
-    def __and__(self, other: Promises | ClassPromise | TablePromise) -> Promises:
-        return Promises((self,)) & other  # type: ignore[arg-type]  # a mixin: self is the promise it is mixed into

@@ -9,7 +9,6 @@ from typing import Any
 
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.promise import BesideEarlier
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.system.memory import Memory
@@ -52,7 +51,7 @@ def imprints_of(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
 def beside(policy: Policy, earlier: Sequence[AnyImprint]) -> Policy:
     """The policy with the evidence of earlier releases."""
     known = imprints_of(earlier)
-    if known and not any(isinstance(p, BesideEarlier) for p in policy.promises):
+    if known and not policy.promises.looks_back:
         raise WrongCall(
             "no promise of the policy is about earlier releases",
             remedy="Add the promise continuous, or leave the earlier releases out.",

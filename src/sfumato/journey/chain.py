@@ -10,12 +10,11 @@ from sfumato.attacks.chain.correspondence import correspondence
 from sfumato.attacks.chain.table_imprint import counted, is_release
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.promise import BesideEarlier
 from sfumato.core.verdict import Verdict
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition
-from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.policy.set_columns import forms_of
 from sfumato.protection.plan import Plan
 from sfumato.show.card import several
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 def looks_back(policy: Policy) -> bool:
     """Whether a promise of the policy is about earlier releases."""
-    return any(isinstance(promise, BesideEarlier) for promise in policy.promises)
+    return policy.promises.looks_back
 
 
 def imprints(history: Sequence[Record]) -> tuple[Imprint, ...]:
@@ -120,7 +119,7 @@ def judged_beside(
     verdicts = tuple(
         Verdict(str(promise), True, found.least, found.k or 1, evidence=promise.evidence, reason=reason)
         for promise in policy.promises
-        if isinstance(promise, BesideEarlier)
+        if promise.looks_back
     )
     figures = {"FA": found.FA, "BA": found.BA, **({"open": found.open} if found.open else {})}
     return Compared(figures, verdicts)

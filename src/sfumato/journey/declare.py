@@ -23,8 +23,8 @@ from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.draft import draft
 from sfumato.policy.policy import Policy
 from sfumato.policy.presets import preset as preset_of
+from sfumato.policy.set_columns import forms_of
 from sfumato.promises.quasi_sensitive.knowledge_proposal import propose
-from sfumato.promises.quasi_sensitive.set_columns import forms_of
 
 if TYPE_CHECKING:
     pass

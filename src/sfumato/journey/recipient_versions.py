@@ -17,7 +17,7 @@ from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
-from sfumato.core.promise import BesideEarlier, Cuts, Promises
+from sfumato.core.promise import Cuts, Promises
 from sfumato.journey.chain import imprints, looks_back
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
@@ -169,7 +169,7 @@ class Handout:
         return sha256(f"{self.policy.digest}\0{self.chain}\0{name}".encode()).digest()
 
     def _classified(self, policy: Policy) -> Patterns:
-        promises = Promises(tuple(p for p in policy.promises if not isinstance(p, BesideEarlier)))
+        promises = Promises(tuple(p for p in policy.promises if not p.looks_back))
         return classify(self.table, promises, aim_of(policy), progress=self._progress)
 
     def _versions(self, patterns: Patterns) -> Versions:
@@ -216,10 +216,7 @@ class Handout:
         for earlier in self._beside(name):
             promises = policy.promises.given(earlier)
             for promise in promises.of_table:
-                if (
-                    isinstance(promise, BesideEarlier)
-                    and promise.verdict_on(self.table, cuts).holds is not True
-                ):
+                if promise.looks_back and promise.verdict_on(self.table, cuts).holds is not True:
                     return False
         return True
 

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 from sfumato import promises
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
+from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import ClassPromise, TablePromise, reads_of
+from sfumato.core.promise import Promise, TablePromise
 from sfumato.policy import searches
 from sfumato.policy.recipients import recipient_objections
 from sfumato.policy.searches import LOSSES, Ability
-from sfumato.promises.quasi_sensitive.set_columns import set_objections
-from sfumato.promises.registry import ColumnOptions
+from sfumato.policy.set_columns import set_objections
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy, ProtectRule
-
-Promise = ClassPromise | TablePromise
 
 TOLD_BY: Mapping[Role, str] = {Role.FREE: "freeform", Role.QUASI_SENSITIVE: "quasi-sensitive"}
 """Roles that mean nothing without their promise."""
@@ -66,7 +64,7 @@ def _some_key(policy: Policy) -> Iterator[Problem]:
 
 def _protected_columns(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
-        fit: tuple[Role, ...] = getattr(promise, "roles", (Role.SENSITIVE,))
+        fit = promise.roles
         for name in promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
@@ -92,9 +90,7 @@ def _fitting(fit: tuple[Role, ...]) -> str:
 
 def _order(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
-        if getattr(promise, "distance", None) != "ordered":
-            continue
-        for name in promise.sensitive:
+        for name in promise.ordered_columns:
             rule = policy.columns.get(name)
             if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
                 yield Problem(
@@ -163,7 +159,7 @@ def _searchable(policy: Policy) -> Iterator[Problem]:
     if ability is None:
         return
     for place, promise in _placed(policy):
-        whole, named = isinstance(promise, TablePromise), getattr(promise, "searches", None)
+        whole, named = isinstance(promise, TablePromise), promise.searches
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
             reason = "it is about the recoded table as a whole" if whole else "it says so itself"
@@ -237,7 +233,7 @@ def _present_roles(policy: Policy) -> Iterator[Problem]:
 
 def _told_roles(policy: Policy) -> Iterator[Problem]:
     """A column whose role belongs to a promise is one that such a promise speaks of."""
-    spoken = {(promise.name, column) for promise in policy.promises for column in reads_of(promise)}
+    spoken = {(promise.name, column) for promise in policy.promises for column in promise.reads}
     known = roles()
     for name, rule in policy.columns.items():
         needed, whole = TOLD_BY.get(rule.role), getattr(rule.options, "set", None) or name
@@ -252,8 +248,7 @@ def _told_roles(policy: Policy) -> Iterator[Problem]:
 
 def _own_rows(policy: Policy) -> Iterator[Problem]:
     for place, promise in _placed(policy):
-        said: Callable[[Policy], list[str]] | None = getattr(promise, "objections", None)
-        for sentence in said(policy) if said else ():
+        for sentence in promise.objections(policy):
             yield Problem(place, sentence)
 
 

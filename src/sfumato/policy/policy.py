@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role
+from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, refuse, short
-from sfumato.core.promise import Promises, files_of, reads_of
+from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.recipients import also_coded as coded_for_recipients
+from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies import Flat, TaxonomyRule
-from sfumato.promises.quasi_sensitive.set_columns import TermRule, forms_of
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -38,7 +38,7 @@ class ColumnRule:
     role: Role
     taxonomy: TaxonomyRule | None = None
     reason: str = field(default="", compare=False)
-    options: Any = None
+    options: ColumnOptions | None = None
     start: int = 0
 
 
@@ -89,7 +89,7 @@ class Policy:
     """What a policy that was proposed says of itself, first in its file."""
 
     def __post_init__(self) -> None:
-        told = tuple(p.about(self.columns) if hasattr(p, "about") else p for p in self.promises)
+        told = tuple(p.about(self.columns) for p in self.promises)
         object.__setattr__(self, "promises", Promises(told))
         from sfumato.policy.compatibility import objections  # noqa: PLC0415  # it reads policies
 
@@ -120,7 +120,7 @@ class Policy:
     @property
     def codings(self) -> tuple[Coding, ...]:
         """How the columns that promises look at are to be coded, in the order of the policy."""
-        read = {name for promise in self.promises for name in (*promise.sensitive, *reads_of(promise))}
+        read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
         read.update(coded_for_recipients(self))
         plain = tuple(
             Coding(name, rule.role, self._build(name, rule))
@@ -168,7 +168,7 @@ class Policy:
         found: dict[str, object] = {
             "sfumato": 1,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
-            "promises": [{p.name: _parameters(p)} for p in self.promises],
+            "promises": [{p.name: p.parameters()} for p in self.promises],
             "protect": _protect(self.protect),
             "missing": self.missing.value,
         }
@@ -190,13 +190,13 @@ class Policy:
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "promises": [[list(pair) for pair in files_of(p)] for p in self.promises],
+            "promises": [[list(pair) for pair in p.files] for p in self.promises],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
-        ordered = any(getattr(p, "distance", "") == "ordered" and name in p.sensitive for p in self.promises)
+        ordered = any(name in p.ordered_columns for p in self.promises)
         taxonomy = rule.taxonomy or Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
@@ -217,10 +217,6 @@ def _column(rule: ColumnRule) -> dict[str, object]:
     if rule.start:
         spec["start"] = rule.start
     return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
-
-
-def _parameters(promise: object) -> object:
-    return promise.parameters()  # type: ignore[attr-defined]  # every registered promise writes itself
 
 
 def _protect(rule: ProtectRule) -> dict[str, object]:

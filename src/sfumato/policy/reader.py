@@ -12,13 +12,13 @@ from sfumato.core.errors import BadInput
 from sfumato.core.exact_numbers import fraction
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import Origin, Place, Problem, refuse
-from sfumato.core.promise import ClassPromise, Promises, TablePromise
+from sfumato.core.promise import Promise, Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
-from sfumato.policy.compatibility import Promise, of_search, options_of, roles
+from sfumato.policy.compatibility import of_search, options_of, roles
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
-from sfumato.promises.quasi_sensitive.set_columns import TermRule
 
 Words = Mapping[str, object]
 
@@ -148,7 +148,7 @@ class _Reader:
             return None
 
     def _promise(self, words: object, place: Place) -> Promise | None:
-        if isinstance(words, ClassPromise | TablePromise):
+        if isinstance(words, Promise):
             return words
         name = next(iter(words)) if isinstance(words, Mapping) and len(words) == 1 else None
         trouble = known_promises.refused(name) if isinstance(name, str) else None

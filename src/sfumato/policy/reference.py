@@ -135,7 +135,7 @@ def kept_at(published: Path | Address) -> Path:
 
 def referred(policy: Policy, data: object, reference: Reference | str | Path | None = None) -> Policy:
     """The policy with the priors of the reference that is given, or that stands beside the published file."""
-    if not any(getattr(promise, "unbound", False) for promise in policy.promises):
+    if not any(promise.needs_original for promise in policy.promises):
         return policy
     if reference is None:
         reference = next((place for place in places(data) if place.is_file()), None)

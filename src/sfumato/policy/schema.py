@@ -9,8 +9,8 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.policy import searches
 from sfumato.policy.compatibility import options_of, roles
 from sfumato.policy.recipients import schema as recipients
+from sfumato.policy.set_columns import schema as term_rule
 from sfumato.policy.taxonomies import BUILDERS
-from sfumato.promises.quasi_sensitive.set_columns import schema as term_rule
 
 VERSION = 1
 

@@ -9,9 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.limits import CERTAINTY, RECOGNITION, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Verdict
+from sfumato.core.weights import WeightedClass, WeightedHistogram
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
@@ -19,7 +21,7 @@ from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 
 @register("confidence-bounding")
 @dataclass(frozen=True)
-class ConfidenceBounding(Declared):
+class ConfidenceBounding(Declared, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
     The confidence is the share of the most frequent value; a missing cell is a value of its own.
@@ -43,12 +45,16 @@ class ConfidenceBounding(Declared):
     name: ClassVar[str] = "confidence-bounding"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(CERTAINTY, self.confidence, self.of),)
 
     def holds_on(self, classes: Classes) -> Truth:
         return shares_within(*most_and_all(classes, self.of), self.confidence)
@@ -59,13 +65,16 @@ class ConfidenceBounding(Declared):
         worst, measured = largest_ratio(most, everybody) if len(classes) else (None, None)
         return verdict(self, classes, truth, limit=self.confidence, worst=worst, measured=measured)
 
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        return share_within(held.histograms[self.of], self.confidence)
+
     def __str__(self) -> str:
         return f"confidence bounding of {self.of}, at most {self.confidence}"
 
 
 @register("alpha-k-anonymity")
 @dataclass(frozen=True)
-class AlphaKAnonymity(Declared):
+class AlphaKAnonymity(Declared, ClassPromise):
     """Every class has at least k people, and no sensitive value is held by more than a share alpha of them.
 
     Source: Wong, Li, Fu and Wang, *(alpha, k)-anonymity: an enhanced k-anonymity model for privacy-preserving
@@ -81,7 +90,8 @@ class AlphaKAnonymity(Declared):
     name: ClassVar[str] = "alpha-k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of"),
         Exact("alpha", high=Fraction(1), strict=True),
@@ -91,6 +101,13 @@ class AlphaKAnonymity(Declared):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def least_people(self) -> int:
+        return self.k
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(CERTAINTY, self.alpha, self.of), Bound(RECOGNITION, Fraction(1, self.k)))
 
     def holds_on(self, classes: Classes) -> Truth:
         large: Truth = classes.people >= self.k
@@ -104,6 +121,9 @@ class AlphaKAnonymity(Declared):
         if small.any():
             worst, reason = int(classes.people.argmin()), f"a class has fewer than {self.k} people"
         return verdict(self, classes, truth, limit=self.alpha, worst=worst, measured=measured, reason=reason)
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        return held.people >= self.k and share_within(held.histograms[self.of], self.alpha)
 
     def __str__(self) -> str:
         return f"(alpha, k)-anonymity of {self.of}, alpha = {self.alpha}, k = {self.k}"
@@ -120,3 +140,8 @@ def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:
 def shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
     """Whether most / everybody <= limit, exactly."""
     return ~product_less(everybody, limit.numerator, most, limit.denominator)
+
+
+def share_within(held: WeightedHistogram, limit: Fraction) -> bool:
+    """Whether no value of a class with rational counts has more than this share."""
+    return max(held.weights.values(), default=Fraction(0)) <= limit * held.total

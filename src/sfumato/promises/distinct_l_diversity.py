@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.limits import VALUES, Bound
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Name, Parameter, Whole, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import verdict
@@ -18,7 +21,7 @@ from sfumato.promises.verdicts import verdict
 
 @register("l-diversity", kind="distinct")
 @dataclass(frozen=True)
-class DistinctLDiversity(Declared):
+class DistinctLDiversity(Declared, ClassPromise):
     """Every class holds at least l different values of the sensitive column.
 
     A missing cell counts as a value of its own.
@@ -44,12 +47,20 @@ class DistinctLDiversity(Declared):
     kind: ClassVar[str | None] = "distinct"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def least_values(self) -> int:
+        return self.l
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),)
 
     def holds_on(self, classes: Classes) -> Truth:
         truth: Truth = self._distinct(classes) >= self.l
@@ -63,6 +74,9 @@ class DistinctLDiversity(Declared):
 
     def _distinct(self, classes: Classes) -> NDArray[np.int64]:
         return np.diff(histogram_of(classes, self.of).start)
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        return len(held.histograms[self.of].weights) >= self.l
 
     def __str__(self) -> str:
         return f"distinct l-diversity of {self.of}, l = {self.l}"

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.exact_numbers import sign_of_logs
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Evidence, Measure, Verdict
+from sfumato.core.limits import VALUES, Bound
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Measure, Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import segment_sums, verdict
@@ -25,7 +27,7 @@ DIGITS = Context(prec=60)
 
 @register("l-diversity", kind="entropy")
 @dataclass(frozen=True)
-class EntropyLDiversity(Declared):
+class EntropyLDiversity(Declared, ClassPromise):
     """In every class the sensitive values have an entropy of at least log l.
 
     So a class is as diverse as if l values were equally frequent; l may be any number from 1 on. The
@@ -58,12 +60,20 @@ class EntropyLDiversity(Declared):
     kind: ClassVar[str | None] = "entropy"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def least_values(self) -> int:
+        return math.ceil(self.l)
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(VALUES, max(VALUES.default, Fraction(self.least_values)), self.of),)
 
     def holds_on(self, classes: Classes) -> Truth:
         h = histogram_of(classes, self.of)
@@ -115,6 +125,10 @@ class EntropyLDiversity(Declared):
         low = _rounded_down(exact[worst])
         # An effective number of exactly l must not be reported as less.
         return worst, self.l if truth[worst] and low < self.l else low
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        counts = held.histograms[self.of].in_whole_numbers().counts.tolist()
+        return len(counts) >= self.l and self._exactly(counts)
 
     def __str__(self) -> str:
         return f"entropy l-diversity of {self.of}, l = {self.l}"

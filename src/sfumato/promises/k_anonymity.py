@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self
 
 from sfumato.core.classes import Classes
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.limits import RECOGNITION, Bound
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Parameter, Whole
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import verdict
@@ -15,7 +18,7 @@ from sfumato.promises.verdicts import verdict
 
 @register("k-anonymity")
 @dataclass(frozen=True)
-class KAnonymity(Declared):
+class KAnonymity(Declared, ClassPromise):
     """Every published combination of quasi-identifier values is shared by at least k people.
 
     Source: Samarati and Sweeney 1998; Sweeney, *k-anonymity: a model for protecting privacy*, 2002.
@@ -34,9 +37,20 @@ class KAnonymity(Declared):
     name: ClassVar[str] = "k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
+    cone: ClassVar[bool] = True
+    by_size: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+
+    @property
+    def least_people(self) -> int:
+        return self.k
+
+    def with_least_people(self, k: int) -> Self:
+        return replace(self, k=k)
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(RECOGNITION, Fraction(1, self.k)),)
 
     def holds_on(self, classes: Classes) -> Truth:
         truth: Truth = classes.people >= self.k
@@ -46,6 +60,9 @@ class KAnonymity(Declared):
         worst = int(classes.people.argmin()) if len(classes) else None
         measured = None if worst is None else int(classes.people[worst])
         return verdict(self, classes, self.holds_on(classes), limit=self.k, worst=worst, measured=measured)
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        return held.people >= self.k
 
     def __str__(self) -> str:
         return f"k-anonymity, k = {self.k}"

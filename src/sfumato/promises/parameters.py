@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, SupportsIndex
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.exact_numbers import fraction, written
-from sfumato.core.promise import Composable
+from sfumato.core.promise import Promise
 
 LARGEST = 2**31 - 1
 
@@ -40,6 +40,10 @@ class Parameter(ABC):
 
     def write(self, value: Any) -> object:
         """The value as a policy file holds it."""
+        return value
+
+    def plain(self, value: Any) -> object:
+        """The value for the second judge: plain and exact, with the content of any file."""
         return value
 
     @property
@@ -150,6 +154,9 @@ class Optional(Parameter):
     def write(self, value: Any) -> object:
         return self.asked.write(value)
 
+    def plain(self, value: Any) -> object:
+        return self.asked.plain(value)
+
     @property
     def schema(self) -> Schema:
         return self.asked.schema
@@ -173,11 +180,12 @@ class Choice(Parameter):
 
 
 @dataclass(frozen=True)
-class Declared(Composable):
-    """A promise made of declared parameters: a frozen dataclass with one field per key, valid from birth."""
+class Declared(Promise):
+    """A promise made of declared parameters: a frozen dataclass with one field per key, valid from birth.
 
-    name: ClassVar[str]
-    kind: ClassVar[str | None] = None
+    A definition derives from it and from `ClassPromise` or `TablePromise`, in this order.
+    """
+
     keys: ClassVar[tuple[Parameter, ...]]
 
     def __post_init__(self) -> None:
@@ -207,6 +215,10 @@ class Declared(Composable):
         found = {key: getattr(self, key.name) for key in self.keys}
         kept = {k.name: k.write(value) for k, value in found.items() if value != defaults[k.name]}
         return {**kept, **({"kind": self.kind} if self.kind else {})}
+
+    def judge_data(self) -> dict[str, object]:
+        plain = {key.name: key.plain(getattr(self, key.name)) for key in self.keys}
+        return {**super().judge_data(), "parameters": plain}
 
     @classmethod
     def _defaults(cls) -> dict[str, object]:

@@ -9,9 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.limits import CERTAINTY, VALUES, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import Truth
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
@@ -19,7 +21,7 @@ from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 
 @register("l-diversity", kind="recursive")
 @dataclass(frozen=True)
-class RecursiveLDiversity(Declared):
+class RecursiveLDiversity(Declared, ClassPromise):
     """In every class r1 < c * (rl + ... + rm), where r1 >= r2 >= ... >= rm count its m sensitive values.
 
     So even after l - 2 values are ruled out, the most frequent one does not dominate the rest. A class with
@@ -49,12 +51,24 @@ class RecursiveLDiversity(Declared):
     kind: ClassVar[str | None] = "recursive"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"), Exact("c", strict=True))
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def least_values(self) -> int:
+        return self.l
+
+    def limits(self) -> tuple[Bound, ...]:
+        """From r1 < c * tail and r1 + tail <= all it follows that r1 / all < c / (1 + c)."""
+        return (
+            Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),
+            Bound(CERTAINTY, self.c / (1 + self.c), self.of),
+        )
 
     def holds_on(self, classes: Classes) -> Truth:
         return self._judge(*self._head_and_tail(classes))
@@ -80,6 +94,10 @@ class RecursiveLDiversity(Declared):
         running = np.concatenate(([0], np.cumsum(falling)))
         head = running[np.minimum(begin + 1, end)] - running[begin]
         return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        falling = sorted(held.histograms[self.of].weights.values(), reverse=True)
+        return bool(falling) and falling[0] < self.c * sum(falling[self.l - 1 :], Fraction(0))
 
     def __str__(self) -> str:
         return f"recursive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sfumato.core.errors import BadPolicy, WrongCall
-from sfumato.core.promise import ClassPromise, TablePromise
+from sfumato.core.policy_view import ColumnOptions
+from sfumato.core.promise import Promise
 from sfumato.promises.parameters import Schema
 from sfumato.system.plugins import offers
 
@@ -22,25 +23,6 @@ class Maker(Protocol):
     def from_parameters(self, given: Mapping[str, object], folder: Path | None = None) -> Any: ...
 
     def schema(self) -> Schema: ...
-
-
-class ColumnOptions(Protocol):
-    """What a policy may say of a column beyond role and taxonomy, for the promise that its role belongs to.
-
-    A promise that needs it has a class variable `column_options`, and a method `about(columns)` that gives
-    the same promise, told what is declared of the columns.
-    """
-
-    schema: ClassVar[Mapping[str, Any]]
-
-    @classmethod
-    def read(cls, words: Mapping[str, Any]) -> Any:
-        """From the keys of one column; raises `BadPolicy` that names the key."""
-        ...
-
-    def words(self) -> dict[str, object]:
-        """As a policy writes it."""
-        ...
 
 
 _makers: dict[str, dict[str | None, Maker]] = {}
@@ -71,9 +53,7 @@ def known() -> tuple[str, ...]:
     return tuple(sorted(_makers))
 
 
-def make(
-    name: str, parameters: Mapping[str, object], folder: Path | None = None
-) -> ClassPromise | TablePromise:
+def make(name: str, parameters: Mapping[str, object], folder: Path | None = None) -> Promise:
     """The promise that a policy names, with these parameters; files are looked for in `folder`.
 
     >>> str(make("l-diversity", {"of": "disease", "l": 3}))
@@ -88,7 +68,7 @@ def make(
     chosen = next(iter(kinds)) if kind is None else kind
     if not isinstance(chosen, str | None) or chosen not in kinds:
         raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
-    promise: ClassPromise | TablePromise = kinds[chosen].from_parameters(parameters, folder)
+    promise: Promise = kinds[chosen].from_parameters(parameters, folder)
     return promise
 
 

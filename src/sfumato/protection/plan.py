@@ -21,7 +21,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
-from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.explain.explanation import Explanation, explain
@@ -88,13 +88,13 @@ class Plan(Printable):
         sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
         published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
         unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
-        told = [name for p in self.policy.promises if (name := getattr(p, "told_by", None))]
+        told = [p.batch_column for p in self.policy.promises if p.batch_column]
         return Imprint.of(
             self.recoding,
             unchanged,
             since=told[0] if told else None,
             policy=self.policy.digest,
-            after=[i.digest for p in self.policy.promises for i in getattr(p, "earlier", ())],
+            after=[i.digest for p in self.policy.promises for i in p.earlier],
         )
 
     def explain(self) -> Explanation:

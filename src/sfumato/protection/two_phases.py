@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.core.classes import Classes
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import ClassPromise, Promises, TablePromise
+from sfumato.core.promise import Promise, Promises
 from sfumato.policy.policy import Policy
 from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protection.loss import measure
@@ -25,11 +25,11 @@ QUASI_SENSITIVE = "quasi-sensitive"
 
 def bound(policy: Policy, table: Microdata) -> Policy:
     """The policy with the priors that this table, the original one, gives."""
-    made: list[ClassPromise | TablePromise] = []
+    made: list[Promise] = []
     for promise in policy.promises:
         if isinstance(promise, QuasiSensitiveCloseness):
             everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=promise.sensitive)
-            made.append(promise.bound(everything))
+            made.append(promise.given_original(everything))
         else:
             made.append(promise)
     same = all(new is old for new, old in zip(made, policy.promises, strict=True))

@@ -13,10 +13,10 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Codes, Column, Microdata, Role
-from sfumato.core.promise import Answer, Cuts, Promises, Truth
+from sfumato.core.promise import Answer, ClassPromise, Cuts, Promises, TablePromise, Truth, Watch
 from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.verdict import Verdict
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure
@@ -234,14 +234,10 @@ def _say(truth: bool, sentence: str) -> None:
 
 
 @dataclass(frozen=True)
-class _NotThree:
+class _NotThree(ClassPromise):
     """No class of exactly three people: a promise that is neither monotone nor hereditary."""
 
     name: ClassVar[str] = "not three"
-    monotone: ClassVar[bool] = False
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
     def holds_on(self, classes: Classes) -> Truth:
         truth: Truth = classes.people != 3
@@ -255,18 +251,23 @@ class _NotThree:
 
 
 @dataclass(frozen=True)
-class _Coarse:
+class _Coarse(TablePromise):
     """The first key column is published as its root or the nodes right below: a promise about the table."""
 
     name: ClassVar[str] = "coarse"
     monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
 
-    def watch(self, table: Microdata) -> _Coarse:  # noqa: ARG002  # it looks at cuts alone
-        return self
+    def watch(self, table: Microdata) -> Watch:  # noqa: ARG002  # it looks at cuts alone
+        return _CoarseWatch()
 
+    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
+        return Verdict(str(self), self.watch(table).ask(cuts)[0] is Answer.YES, None, 1)
+
+    def __str__(self) -> str:
+        return "a coarse first column"
+
+
+class _CoarseWatch(Watch):
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:  # noqa: ARG002
         first = next(iter(cuts.values()))
         deep = first.taxonomy.depth[first.node_of] > 1
@@ -274,9 +275,3 @@ class _Coarse:
 
     def accept(self, cuts: Cuts) -> None:
         """Nothing to remember."""
-
-    def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:  # noqa: ARG002
-        return Verdict(str(self), self.ask(cuts)[0] is Answer.YES, None, 1)
-
-    def __str__(self) -> str:
-        return "a coarse first column"

@@ -16,7 +16,6 @@ from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import BesideEarlier
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
@@ -86,7 +85,7 @@ def _strike(
 def _decided(verdict: Verdict, joint: Correspondence, policy: Policy) -> Verdict:
     """The verdict on a promise about earlier releases; any other as it is."""
     for promise in policy.promises:
-        if isinstance(promise, BesideEarlier) and verdict.promise == str(promise):
+        if promise.looks_back and verdict.promise == str(promise):
             bound = "" if joint.certain else "; a bound, not the exact number"
             return Verdict(
                 verdict.promise,

@@ -17,7 +17,7 @@ from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
-from sfumato.promises.quasi_sensitive.set_columns import forms_of
+from sfumato.policy.set_columns import forms_of
 
 
 def read_chain(tables: Sequence[Any], policy: Policy) -> list[Imprint]:

@@ -11,7 +11,8 @@ from sfumato.core.classes import Classes
 from sfumato.core.errors import HeldBack, RefusedByHistory
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata, Role
-from sfumato.core.promise import ClassPromise, Cuts, Promises, Watch
+from sfumato.core.policy_view import ColumnView, PolicyView
+from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise, Watch
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import register
@@ -19,12 +20,11 @@ from sfumato.show.card import several
 
 if TYPE_CHECKING:
     from sfumato.chains.history import History
-    from sfumato.policy.policy import ColumnRule, Policy
 
 
 @register("continuous")
 @dataclass(frozen=True)
-class Continuous(Declared):
+class Continuous(Declared, TablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.
 
     Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
@@ -59,8 +59,10 @@ class Continuous(Declared):
     monotone: ClassVar[bool] = False
     hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.EARLIER
-    sensitive: ClassVar[tuple[str, ...]] = ()
-    searches: ClassVar[tuple[str, ...]] = ("top-down",)
+    searches: ClassVar[tuple[str, ...] | None] = ("top-down",)
+    by_size: ClassVar[bool] = True
+    looks_back: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Whole("k"),
         Optional(Name("since")),
@@ -76,18 +78,24 @@ class Continuous(Declared):
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns that records are matched by, and the one that says which rows are old."""
-        return (*self.matched, *([self.told_by] if self.told_by else []))
+        return (*self.matched, *([self.batch_column] if self.batch_column else []))
 
     @property
-    def told_by(self) -> str | None:
-        """The column that says which rows are old."""
+    def batch_column(self) -> str | None:
         return self.since or self.person
 
-    def about(self, columns: Mapping[str, ColumnRule]) -> Self:
+    @property
+    def least_people(self) -> int:
+        return self.k
+
+    def with_least_people(self, k: int) -> Self:
+        return replace(self, k=k)
+
+    def about(self, columns: Mapping[str, ColumnView]) -> Self:
         """The same promise, told which columns are published unchanged besides sensitive ones."""
         return replace(self, matched=tuple(n for n, r in columns.items() if r.role is Role.INSENSITIVE))
 
-    def objections(self, policy: Policy) -> list[str]:
+    def objections(self, policy: PolicyView) -> list[str]:
         """What a chain of releases cannot go with."""
         said = []
         if self.since and self.person:
@@ -162,7 +170,7 @@ class Continuous(Declared):
     def _history(self, table: Microdata) -> History:
         from sfumato.chains.history import History  # noqa: PLC0415
 
-        return History.of(table, self.earlier, self.told_by, person=self.person is not None)
+        return History.of(table, self.earlier, self.batch_column, person=self.person is not None)
 
     def _exists(self, history: History) -> None:
         """A next release exists iff it does with every column at its root: say why not."""

@@ -16,7 +16,7 @@ from sfumato.chains.survivors import surviving
 from sfumato.chains.worlds import Worlds
 from sfumato.core.chain import Chain, Side
 from sfumato.core.classes import Classes
-from sfumato.core.promise import Answer, Cuts
+from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.promises.continuous.watch import Continuity
 
 Survive = Callable[[Classes], bool]
@@ -39,7 +39,7 @@ def all_survive(history: History, meeting: Overlap, survive: Survive) -> bool | 
     return True
 
 
-class SurelySurviving:
+class SurelySurviving(Watch):
     """A watch over three or more releases that asks worlds what survives, where it is to answer exactly."""
 
     def __init__(self, watch: Continuity, survive: Survive) -> None:

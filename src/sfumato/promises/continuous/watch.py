@@ -17,7 +17,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.microdata import Codes, Counts
-from sfumato.core.promise import Answer, Cuts
+from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.taxonomy import Nodes
 from sfumato.kernels.chains import parts
 from sfumato.kernels.rows import splits
@@ -48,7 +48,7 @@ class Groups:
         return np.repeat(self.branch, np.diff(self.begin))
 
 
-class Continuity:
+class Continuity(Watch):
     """Follows a search; a step is judged on the classes it makes, since every other target keeps its count.
 
     For people who came with earlier releases, `cells` holds the cells that the releases from then on share,

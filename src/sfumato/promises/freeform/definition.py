@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from sfumato.core.freeform.guard import FreeColumn, Guard
 from sfumato.core.freeform.inference import Board, Inference
 from sfumato.core.freeform.published_nodes import board_of_labels, written_down
 from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
-from sfumato.core.promise import Cuts
+from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
+from sfumato.core.promise import Cuts, TablePromise
 from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.verdict import Verdict
 from sfumato.kernels.freeform.breaches import worst
-from sfumato.promises.freeform.options import FreeOptions
+from sfumato.promises.freeform.options import FreeOptions, plain_column
 from sfumato.promises.freeform.watch import FreeformWatch, PublishedNodes
 from sfumato.promises.parameters import Declared, Exact, Parameter
 from sfumato.promises.registry import register
@@ -33,7 +34,7 @@ class Share(Exact):
 
 @register("freeform")
 @dataclass(frozen=True)
-class Freeform(Declared):
+class Freeform(Declared, TablePromise):
     """Whatever can be observed of a person, no hidden value is inferred with a threat above `threat`.
 
     There is no line between quasi-identifiers and secrets: every key column takes part, value by value. An
@@ -59,13 +60,14 @@ class Freeform(Declared):
     name: ClassVar[str] = "freeform"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.PUBLISHED
-    sensitive: ClassVar[tuple[str, ...]] = ()
+    judged_on_labels: ClassVar[bool] = True
+    column_role: ClassVar[Role | None] = Role.FREE
+    threats: ClassVar[tuple[str, ...]] = ("freeform",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         Exact("threat", Fraction(0), Fraction(1)),
         Share("observability", Fraction(0), Fraction(1), strict=True),
     )
-    column_options: ClassVar[type[FreeOptions]] = FreeOptions
+    column_options: ClassVar[type[ColumnOptions] | None] = FreeOptions
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,16 +81,17 @@ class Freeform(Declared):
         """The columns that it was told about."""
         return tuple(self.columns)
 
-    def about(self, columns: Mapping[str, Any]) -> Freeform:
+    def about(self, columns: Mapping[str, ColumnView]) -> Freeform:
         """The same promise, told what the policy declares of its columns."""
         told = {}
         for name, rule in columns.items():
             if rule.role is Role.FREE:
-                declared = self.columns.get(name) or (rule.options or FreeOptions()).declared(rule.taxonomy)
+                options = rule.options if isinstance(rule.options, FreeOptions) else FreeOptions()
+                declared = self.columns.get(name) or options.declared(rule.taxonomy)
                 told[name] = replace(declared, rule=declared.rule or rule.taxonomy)
         return Freeform(self.threat, self.observability, told)
 
-    def objections(self, policy: Any) -> list[str]:
+    def objections(self, policy: PolicyView) -> list[str]:
         """What this promise cannot go with."""
         said = []
         if not any(rule.role is Role.FREE for rule in policy.columns.values()):
@@ -103,6 +106,11 @@ class Freeform(Declared):
             if column != FreeColumn() and not written_down(column.rule)
         ]
         return said
+
+    def judge_data(self) -> dict[str, object]:
+        """With `free_columns`: what is declared of each, as `plain_column` says."""
+        free = {name: plain_column(column) for name, column in self.columns.items()}
+        return {**super().judge_data(), "free_columns": free}
 
     def guards(self, columns: tuple[Column, ...]) -> tuple[Guard, ...]:
         """The key columns with what is declared of them; raises `BadPolicy` where that does not fit."""

@@ -85,6 +85,29 @@ class FreeOptions:
         return FreeColumn(self.sensitive, self.sensitivity, self.observability, rule)
 
 
+def plain_column(column: FreeColumn) -> dict[str, object]:
+    """What is declared of a free column, as plain data.
+
+    `sensitive`    the labels of the guarding set
+    `aggregate`    whether harm is to learn that it is some sensitive value (true), or which one (false)
+    `observable`   `None`: unless sensitive; else the beliefs: `leaf` (a share, or label -> share) and `boost`
+
+    A model of one's own, which only Python can give, stands there as the function that it is.
+    """
+    own = column.sensitivity not in (aggregate, particular)
+    seen: object = column.observability
+    if column.observability is unless_sensitive:
+        seen = None
+    elif isinstance(column.observability, Belief):
+        leaf = column.observability.leaf
+        seen = {
+            "leaf": dict(leaf) if isinstance(leaf, Mapping) else Fraction(leaf),
+            "boost": column.observability.boost,
+        }
+    shape: object = column.sensitivity if own else column.sensitivity is aggregate
+    return {"sensitive": column.sensitive, "aggregate": shape, "observable": seen}
+
+
 def _belief(words: Mapping[str, Any]) -> Belief:
     leaf = words.get("leaf", 0)
     boost = fraction(words.get("boost", 0), key="boost")

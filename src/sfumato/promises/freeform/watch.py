@@ -12,7 +12,7 @@ from sfumato.core.freeform.guard import Guard
 from sfumato.core.freeform.inference import Board, Inference, Ints, Small
 from sfumato.core.freeform.published_nodes import grows
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Cuts
+from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.recoding import classes_under
 from sfumato.kernels.freeform.breaches import breach, breach_of_step
 
@@ -80,11 +80,8 @@ def _numbered(pairs: Ints, space: int) -> tuple[NDArray[np.int64], NDArray[np.in
     return parts, place[pairs]
 
 
-class FreeformWatch:
-    """Asked before every step of a search; a step is judged on what it changes.
-
-    `in_full` is the last objection with its values, for somebody who asks to see them.
-    """
+class FreeformWatch(Watch):
+    """Asked before every step of a search; a step is judged on what it changes."""
 
     def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
         self.promise, self.table, self.guards = promise, table, guards

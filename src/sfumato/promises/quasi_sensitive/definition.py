@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import nextafter
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.knowledge import Knowledge, Links
 from sfumato.core.microdata import Counts, Role
-from sfumato.core.promise import Truth
+from sfumato.core.policy_view import ColumnOptions, PolicyView
+from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Evidence, Measure, Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.promises.quasi_sensitive.beliefs import head_and_tail, links_of, squared_distance
 from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
 from sfumato.promises.quasi_sensitive.prior import Prior, PriorRule, prior_of
-from sfumato.promises.quasi_sensitive.set_columns import SetOptions, options_of
+from sfumato.promises.quasi_sensitive.set_options import SetOptions, options_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, verdict
 from sfumato.show.card import several
-
-if TYPE_CHECKING:
-    from sfumato.policy.policy import Policy
 
 NEAR = 1e-9
 """Far more than sums of shares lose in floating point, relative to their size."""
@@ -35,7 +34,7 @@ READABLE = 2**53
 
 
 @dataclass(frozen=True)
-class _QuasiSensitive(Declared):
+class _QuasiSensitive(Declared, ClassPromise):
     """What both kinds have in common."""
 
     of: str
@@ -45,8 +44,11 @@ class _QuasiSensitive(Declared):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.REFERENCE
+    cone: ClassVar[bool] = True
     roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
-    column_options: ClassVar[type[SetOptions]] = SetOptions
+    column_role: ClassVar[Role | None] = Role.QUASI_SENSITIVE
+    threats: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
+    column_options: ClassVar[type[ColumnOptions] | None] = SetOptions
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -54,11 +56,10 @@ class _QuasiSensitive(Declared):
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
-        """The knowledge and the stored prior, where they stand in files."""
-        made = [self.knowledge, getattr(self, "prior", None)]
-        return tuple((m.file, m.digest) for m in made if isinstance(m, Knowledge | Prior) and m.file)
+        """The knowledge, where it stands in a file."""
+        return ((self.knowledge.file, self.knowledge.digest),) if self.knowledge.file else ()
 
-    def objections(self, policy: Policy) -> list[str]:
+    def objections(self, policy: PolicyView) -> list[str]:
         """What it cannot go with."""
         found = []
         if policy.person is not None:
@@ -130,7 +131,7 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
         """Whether a class with linked rows can keep it at all: if not with every term gone, then never."""
         return self.c * (len(self.knowledge.labels) - self.l + 1) >= 1
 
-    def objections(self, policy: Policy) -> list[str]:
+    def objections(self, policy: PolicyView) -> list[str]:
         found = super().objections(policy)
         if not self.reachable:
             found.append(
@@ -205,6 +206,11 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
         place, measured = largest_ratio(pairs[:, 0], pairs[:, 1])
         return list(exact.values())[place], measured
 
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        whole = held.histograms[self.of].in_whole_numbers()
+        head, tail = head_and_tail(links_of(self.knowledge, whole.taxonomy), whole, 0, self.l)
+        return head == 0 or (tail > 0 and head * self.c.denominator <= tail * self.c.numerator)
+
     def __str__(self) -> str:
         return f"quasi-sensitive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"
 
@@ -239,15 +245,26 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         return {**super().parameters(), "t": Exact("t").write(self.t)}
 
     @property
-    def unbound(self) -> bool:
+    def needs_original(self) -> bool:
         """Whether the prior has yet to be made from the original table."""
         return self.prior in ("mean", "count")
 
-    def bound(self, classes: Classes) -> Self:
+    @property
+    def relative(self) -> bool:
+        return self.needs_original
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """The knowledge and the stored prior, where they stand in files."""
+        if not isinstance(self.prior, Prior) or self.prior.file is None:
+            return super().files
+        return (*super().files, (self.prior.file, self.prior.digest))
+
+    def given_original(self, everything: Classes) -> Self:
         """The same promise with the prior that these classes, those of the original table, give."""
         if isinstance(self.prior, Prior):
             return self
-        links, held = self._links(classes)
+        links, held = self._links(everything)
         return replace(self, prior=prior_of(self.prior, self.knowledge.labels, links, held))
 
     def holds_on(self, classes: Classes) -> Truth:
@@ -283,15 +300,23 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
     def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
         from sfumato.kernels.term_sets.links import squared_distances  # noqa: PLC0415  # compiled
 
-        prior = self.prior
-        if not isinstance(prior, Prior):
-            prior = prior_of(prior, self.knowledge.labels, links, held)
-        target = prior.on(self.knowledge.labels)
+        target = self._prior(links, held).on(self.knowledge.labels)
         floats = np.array([float(share) for share in target])
         rough: NDArray[np.float64] = squared_distances(
             held.start, held.values, held.counts, links.bits, links.number, floats
         )
         return target, rough
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        whole = held.histograms[self.of].in_whole_numbers()
+        links = links_of(self.knowledge, whole.taxonomy)
+        target = self._prior(links, whole).on(self.knowledge.labels)
+        return squared_distance(links, whole, 0, target) <= self.t * self.t
+
+    def _prior(self, links: Links, held: Histogram) -> Prior:
+        if isinstance(self.prior, Prior):
+            return self.prior
+        return prior_of(self.prior, self.knowledge.labels, links, held)
 
     def __str__(self) -> str:
         before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"

@@ -39,6 +39,9 @@ class KnowledgeFile(Parameter):
             found.setdefault(label, []).append(sorted(terms))
         return {label: rows[0] if len(rows) == 1 else rows for label, rows in found.items()}
 
+    def plain(self, value: Knowledge) -> object:
+        return tuple((label, tuple(sorted(terms))) for label, terms in value.rows)
+
     @property
     def schema(self) -> Schema:
         texts = {"type": "array", "items": {"type": ["string", "array"]}}

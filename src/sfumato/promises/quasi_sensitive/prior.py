@@ -200,6 +200,9 @@ class PriorRule(Parameter):
             return value
         return {k: share_text(v) for k, v in value.shares} if value.file is None else value.file
 
+    def plain(self, value: str | Prior) -> object:
+        return value if isinstance(value, str) else value.shares
+
     @property
     def schema(self) -> Schema:
         return {"oneOf": [{"type": "string", "minLength": 1}, {"type": "object"}]}

@@ -9,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.classes import Classes
+from sfumato.core.classes import Classes, Histogram
 from sfumato.core.errors import BadPolicy
-from sfumato.core.promise import Truth
+from sfumato.core.limits import SHIFT, Bound
+from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Choice, Declared, Exact, Name, Parameter, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.t_closeness.earth_movers import Earth, Numbers, equal, hierarchical, ordered
@@ -24,7 +26,7 @@ DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 @register("t-closeness")
 @dataclass(frozen=True)
-class TCloseness(Declared):
+class TCloseness(Declared, ClassPromise):
     """In every class the sensitive values are distributed as in the whole table, up to t.
 
     The difference is the earth mover's distance, from 0 to 1, over one of three ground distances between
@@ -60,6 +62,8 @@ class TCloseness(Declared):
     name: ClassVar[str] = "t-closeness"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
+    cone: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("skewness",)
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of"),
         Exact("t", Fraction(0), Fraction(1)),
@@ -74,6 +78,19 @@ class TCloseness(Declared):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    @property
+    def ordered_columns(self) -> tuple[str, ...]:
+        return (self.of,) if self.distance == "ordered" else ()
+
+    @property
+    def relative(self) -> bool:
+        return self.reference is None
+
+    def limits(self) -> tuple[Bound, ...]:
+        """It limits the skewness attack where both measure the same: value by value, from the table."""
+        measured = self.distance == "equal" and self.relative
+        return (Bound(SHIFT, self.t, self.of),) if measured else ()
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -122,9 +139,12 @@ class TCloseness(Declared):
         """The classes that hold anybody, and what they are compared with."""
         h = histogram_of(classes, self.of)
         full = np.flatnonzero(np.diff(h.start))
-        held = h if len(full) == len(classes) else h.pick(full)
+        return full, self._compared(h, h if len(full) == len(classes) else h.pick(full))
+
+    def _compared(self, h: Histogram, held: Histogram) -> Earth:
+        """The classes of `held`, none empty, beside the whole table of `h`, or beside the reference."""
         if self.reference is None:
-            return full, Earth(held, h.overall, int(h.overall.sum()))
+            return Earth(held, h.overall, int(h.overall.sum()))
         target, lacking = self.reference.on(h.taxonomy)
         if lacking and self.distance != "equal":
             raise BadPolicy(
@@ -133,7 +153,7 @@ class TCloseness(Declared):
                 remedy=f"Add them there: without a place in it they have no {self.distance} distance.",
                 values=[str(label) for label in lacking],
             )
-        return full, Earth(held, target, self.reference.total)
+        return Earth(held, target, self.reference.total)
 
     def _cost(self, earth: Earth, number: type) -> Numbers:
         return DISTANCES[self.distance](earth, number)
@@ -163,6 +183,14 @@ class TCloseness(Declared):
         cost = self._cost(earth, np.float64)
         whole = float(self._scale(earth) * earth.total) * earth.histogram.totals.astype(np.float64)
         return cost / whole, 64 * (len(earth.taxonomy.labels) + 8) * 2.0**-53
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        whole = held.histograms[self.of].in_whole_numbers()
+        if not len(whole.counts):
+            return False
+        earth = self._compared(whole, whole)
+        cost, size = self._cost(earth, object)[0], int(whole.totals[0])
+        return bool(cost * self.t.denominator <= self.t.numerator * self._scale(earth) * earth.total * size)
 
     def __str__(self) -> str:
         beside = "" if self.reference is None else ", against a reference"

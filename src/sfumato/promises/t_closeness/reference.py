@@ -110,6 +110,9 @@ class ReferenceFile(Parameter):
     def write(self, value: ReferenceDistribution) -> object:
         return dict(value.counts) if value.file is None else value.file
 
+    def plain(self, value: ReferenceDistribution | None) -> object:
+        return None if value is None else value.counts
+
     @property
     def schema(self) -> Schema:
         counts = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}

@@ -239,7 +239,7 @@ class Doubts:
         for promise, watch in self._watches:
             answer, reason = watch.ask(finer, (column, step.node))
             if answer is not Answer.YES:
-                full = getattr(watch, "in_full", "")
+                full = watch.in_full
                 return replace(step, promise=str(promise), reason=reason, in_full=full)
         return step
 

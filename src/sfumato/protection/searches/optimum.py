@@ -25,7 +25,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
+from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.column_cuts import NEVER, Cutting
@@ -84,7 +84,7 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
 
 def optimum(
     table: Microdata,
-    promises: Promises | ClassPromise | TablePromise,
+    promises: Promises | Promise,
     *,
     weights: Mapping[str, Fraction] | None = None,
     deadline: float = inf,

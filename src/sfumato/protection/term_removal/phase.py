@@ -14,7 +14,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import SUPPRESSED, Recoding
-from sfumato.promises.quasi_sensitive.set_columns import TermRule
+from sfumato.policy.set_columns import TermRule
 from sfumato.protection.boxes import joined, nearest, one_class_per_box
 from sfumato.protection.term_removal.all_classes import infeasible_among, solve_classes
 from sfumato.protection.term_removal.cost import Tariff

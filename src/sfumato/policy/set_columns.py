@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Problem, short
 from sfumato.core.term_sets import SetForm
+from sfumato.promises.quasi_sensitive.set_options import options_of
 
 if TYPE_CHECKING:
-    from sfumato.policy.policy import ColumnRule, Policy
+    from sfumato.policy.policy import Policy
 
 METHODS = {
     "exact": "the cheapest removal, with proof, as far as time allows",
@@ -63,40 +64,6 @@ def schema() -> dict[str, Any]:
         },
         "additionalProperties": False,
     }
-
-
-@dataclass(frozen=True)
-class SetOptions:
-    """How a quasi-sensitive column holds term sets: text with a `separator`, lists, or 0 and 1 where the
-    column stands for one term of the `set` that it names."""
-
-    separator: str | None = None
-    set: str | None = None
-
-    schema: ClassVar[Mapping[str, Any]] = {
-        "separator": {
-            "type": "string",
-            "minLength": 1,
-            "description": "What stands between the terms of a quasi-sensitive column of text.",
-        },
-        "set": {
-            "type": "string",
-            "minLength": 1,
-            "description": "The set that this quasi-sensitive column of 0 and 1 is one term of.",
-        },
-    }
-
-    @classmethod
-    def read(cls, words: Mapping[str, Any]) -> SetOptions:
-        return cls(words.get("separator"), words.get("set"))
-
-    def words(self) -> dict[str, object]:
-        return {k: v for k in ("separator", "set") if (v := getattr(self, k)) is not None}
-
-
-def options_of(rule: ColumnRule) -> SetOptions:
-    """What the policy says of a column of term sets."""
-    return rule.options if isinstance(rule.options, SetOptions) else SetOptions()
 
 
 def forms_of(policy: Policy) -> dict[str, SetForm]:

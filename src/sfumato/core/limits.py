@@ -1,0 +1,85 @@
+"""How far an adversary may get: what promises say of attacks, as data that both sides can read.
+
+A promise states limits (`Promise.limits`); an attack looks for those that concern it. Neither knows the
+other, so a promise of one package limits an attack of another. A number has a *measure*, which the attack
+defines; what no number can say is a class of its own, derived from `AttackLimit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+DEFAULT = "default"
+PROMISED = "promised"
+
+
+@dataclass(frozen=True)
+class AttackMeasure:
+    """What an attack measures, and how much of it is tolerated where no promise speaks of it.
+
+    `at_least` says that the adversary gets the further the smaller the number is.
+    """
+
+    name: str
+    default: Fraction
+    at_least: bool = False
+
+
+RECOGNITION = AttackMeasure("the chance of recognizing a person", Fraction(1, 5))
+"""Where no promise limits it: nobody is recognized with a better chance than one in five."""
+VALUES = AttackMeasure("the different sensitive values of a class", Fraction(2), at_least=True)
+"""Where no promise limits it: no class gives a sensitive value away with certainty."""
+CERTAINTY = AttackMeasure("the chance of guessing a sensitive value", Fraction(1))
+SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))
+"""Half the sum of absolute differences. Where no promise limits it: at most halfway."""
+
+
+@dataclass(frozen=True)
+class AttackLimit:
+    """One thing that a promise says of what an adversary may achieve."""
+
+
+@dataclass(frozen=True)
+class Bound(AttackLimit):
+    """A number that a measure must not exceed; with `at_least`, must not fall below.
+
+    `column` is the sensitive column that is concerned, `None` where the measure is about people.
+    """
+
+    measure: AttackMeasure
+    value: Fraction
+    column: str | None = None
+
+
+L = TypeVar("L", bound=AttackLimit)
+
+
+@dataclass(frozen=True)
+class AttackLimits:
+    """All that the promises of a policy say of attacks.
+
+    >>> half, third = (Bound(CERTAINTY, Fraction(1, n), "disease") for n in (2, 3))
+    >>> promised = AttackLimits((half, third))
+    >>> promised.limit(CERTAINTY, "disease"), promised.limit(RECOGNITION)
+    ((Fraction(1, 3), 'promised'), (Fraction(1, 5), 'default'))
+    """
+
+    limits: tuple[AttackLimit, ...] = ()
+
+    @classmethod
+    def of(cls, limits: Iterable[AttackLimit]) -> AttackLimits:
+        return cls(tuple(limits))
+
+    def limit(self, measure: AttackMeasure, column: str | None = None) -> tuple[Fraction, str]:
+        """Returns the strictest bound on a measure, and who sets it: `promised`, or `default`."""
+        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure and b.column == column]
+        if not stated:
+            return measure.default, DEFAULT
+        return (max(stated) if measure.at_least else min(stated)), PROMISED
+
+    def of_kind(self, kind: type[L]) -> tuple[L, ...]:
+        """Returns the limits of one class, in the order of the policy."""
+        return tuple(limit for limit in self.limits if isinstance(limit, kind))

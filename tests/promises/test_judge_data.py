@@ -1,0 +1,111 @@
+"""A promise as plain data: what the second judge is told."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from sfumato.core.freeform.guard import FreeColumn
+from sfumato.core.freeform.observability import Belief
+from sfumato.core.freeform.sensitivity import particular
+from sfumato.core.knowledge import Knowledge
+from sfumato.promises import (
+    AlphaKAnonymity,
+    ConfidenceBounding,
+    Continuous,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    Freeform,
+    KAnonymity,
+    QuasiSensitiveCloseness,
+    QuasiSensitiveDiversity,
+    RecursiveLDiversity,
+    ReferenceDistribution,
+    TCloseness,
+)
+from sfumato.promises.quasi_sensitive.prior import Prior
+
+HALF = Fraction(1, 2)
+KNOWN = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough"])])
+ROWS = (("Cold", ("cough",)), ("Flu", ("cough", "fever")))
+BELIEF = Belief({"AIDS": HALF}, Fraction(1, 4))
+FREE = {"f": FreeColumn(("AIDS",)), "g": FreeColumn((), particular, BELIEF)}
+
+EVERY = [
+    (KAnonymity(5), {"k": 5}),
+    (DistinctLDiversity("s", 3), {"of": "s", "l": 3}),
+    (EntropyLDiversity("s", "5/2"), {"of": "s", "l": Fraction(5, 2)}),
+    (RecursiveLDiversity("s", 2, "3/2"), {"of": "s", "l": 2, "c": Fraction(3, 2)}),
+    (ConfidenceBounding("s", HALF), {"of": "s", "confidence": HALF}),
+    (AlphaKAnonymity("s", HALF, 4), {"of": "s", "alpha": HALF, "k": 4}),
+    (TCloseness("s", "1/5"), {"of": "s", "t": Fraction(1, 5), "distance": "equal", "reference": None}),
+    (
+        TCloseness("s", "1/5", "ordered", ReferenceDistribution.of({"b": 1, None: 2})),
+        {"of": "s", "t": Fraction(1, 5), "distance": "ordered", "reference": ((None, 2), ("b", 1))},
+    ),
+    (QuasiSensitiveDiversity("q", KNOWN, 2, 3), {"of": "q", "knowledge": ROWS, "l": 2, "c": Fraction(3)}),
+    (
+        QuasiSensitiveCloseness("q", KNOWN, HALF, Prior.of({"Flu": HALF})),
+        {"of": "q", "knowledge": ROWS, "t": HALF, "prior": (("Flu", HALF),)},
+    ),
+    (
+        QuasiSensitiveCloseness("q", KNOWN, HALF),
+        {"of": "q", "knowledge": ROWS, "t": HALF, "prior": "mean"},
+    ),
+    (
+        Continuous(3, since="batch"),
+        {"k": 3, "since": "batch", "person": None, "hold": False, "survivors": False},
+    ),
+    (Freeform(HALF, columns=FREE), {"threat": HALF, "observability": Fraction(1)}),
+]
+
+
+@pytest.mark.parametrize(("promise", "parameters"), EVERY, ids=[str(p) for p, _ in EVERY])
+def test_every_promise_tells_its_judge_what_it_asks(promise, parameters):
+    told = promise.judge_data()
+    assert told["parameters"] == parameters
+    assert (told["promise"], told["kind"], told["sentence"]) == (promise.name, promise.kind, str(promise))
+    assert told["evidence"] == promise.evidence.value
+    assert told["columns"] == promise.sensitive
+    assert _is_plain(told)
+
+
+def _is_plain(value):
+    if isinstance(value, dict):
+        return all(_is_plain(key) and _is_plain(part) for key, part in value.items())
+    if isinstance(value, tuple):
+        return all(_is_plain(part) for part in value)
+    return value is None or type(value) in (bool, int, str, Fraction)
+
+
+def test_what_rows_prove_about_people_is_told():
+    size, values = KAnonymity(5).judge_data(), EntropyLDiversity("s", "5/2").judge_data()
+    assert (size["least_people"], size["least_values"]) == (5, 0)
+    assert (values["least_people"], values["least_values"]) == (0, 3)
+
+
+def test_a_prior_that_has_yet_to_be_made_is_told():
+    assert QuasiSensitiveCloseness("q", KNOWN, HALF).judge_data()["needs_original"] is True
+    assert QuasiSensitiveCloseness("q", KNOWN, HALF, "uniform").judge_data()["needs_original"] is False
+
+
+def test_free_columns_are_told_with_their_models():
+    told = Freeform(HALF, columns=FREE).judge_data()
+    assert told["judged_on_labels"] is True
+    assert told["free_columns"] == {
+        "f": {"sensitive": ("AIDS",), "aggregate": True, "observable": None},
+        "g": {
+            "sensitive": (),
+            "aggregate": False,
+            "observable": {"leaf": {"AIDS": HALF}, "boost": Fraction(1, 4)},
+        },
+    }
+
+
+def test_a_model_of_ones_own_stays_the_function_that_it_is():
+    def mine(taxonomy, sensitive):
+        raise NotImplementedError
+
+    told = Freeform(HALF, columns={"f": FreeColumn((), mine, mine)}).judge_data()["free_columns"]
+    assert told["f"] == {"sensitive": (), "aggregate": mine, "observable": mine}
