@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from judge.tampering import change
 from sfumato.core.errors import BadLedger, LedgerConflict
 from sfumato.releases.certificate import read
 from sfumato.releases.ledger import seen_head
+from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.keys import Key, public_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.tables import METADATA
@@ -141,16 +143,56 @@ def test_a_flipped_byte_anywhere_in_the_file_is_found_or_changes_nothing(filled,
     assert found > 30
 
 
+def believed(place):
+    """Whether a ledger file can be read and `verify` finds nothing wrong with it."""
+    try:
+        return Ledger(f"sqlite:///{place}", readonly=True).verify().holds
+    except BadLedger:
+        return False
+
+
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("size", [0, 100, 4096, 20_000])
-def test_a_truncated_file_is_refused(tmp_path, size):
+@pytest.mark.parametrize("left", [0, 100, 4096, 20_000, -4096, -1])
+def test_a_truncated_file_is_not_believed(tmp_path, left):
+    """The first so many bytes of it, or all but the last so many; neither read nor written to."""
     place = tmp_path / "ledger.db"
-    place.write_bytes(place.read_bytes()[:size])
-    with pytest.raises(BadLedger):
-        assert Ledger(f"sqlite:///{place}", readonly=True).verify().holds
-        raise BadLedger("found by verify")
+    assert believed(place)
+    place.write_bytes(place.read_bytes()[:left])
+    assert not believed(place)
     with pytest.raises(BadLedger):
         Ledger(f"sqlite:///{place}")
+
+
+def forge(place, number, **changes):
+    """Change an entry and hash it again, as somebody could who has the database and not the key."""
+    with sqlite3.connect(place) as connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute("SELECT * FROM entries WHERE number = ?", (number,)).fetchone())
+    connection.close()
+    entry = replace(Entry.of(row), **changes)
+    change(
+        place,
+        f"UPDATE entries SET {', '.join(f'{name} = ?' for name in changes)}, hash = ? WHERE number = ?",
+        *changes.values(),
+        entry.computed_hash,
+        number,
+    )
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_an_entry_that_was_hashed_again_breaks_the_link_to_the_next_one(filled, tmp_path, number):
+    """Its own hash fits, its signature is not looked at when a history is read: the next entry tells."""
+    forge(tmp_path / "ledger.db", number, release="f" * 32)
+    with pytest.raises(BadLedger, match=f"entry {number + 1} of the ledger is missing or was changed"):
+        filled.history("main")
+    assert [fault.number for fault in filled.verify().faults] == [number, number + 1]
+
+
+def test_the_last_entry_hashed_again_is_not_where_the_head_points(filled, tmp_path):
+    forge(tmp_path / "ledger.db", 5, release="f" * 32)
+    with pytest.raises(BadLedger, match="entry 6 of the ledger is missing or was changed"):
+        filled.history("main")
+    assert filled.verify().faults[0].number == 5
 
 
 def test_an_entry_moved_to_another_chain_is_missed(filled, tmp_path):

@@ -48,7 +48,8 @@ class Handing:
     records: list[Record] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
-    def give(self, recipient, table, cuts, *, chain="main", content=True, trees=True, event=""):
+    def give(self, recipient, table, cuts, *, chain="main", content=True, trees=True, event="", suppressed=0):
+        """Enter a version of `table`, which lacks so many `suppressed` rows of the one that was released."""
         recoding = recoding_of(table, cuts)
         release = uuid.uuid4().hex
         self.memories[release] = Imprint.of(recoding, []) if content else None
@@ -62,6 +63,7 @@ class Handing:
                 cuts={name: cut.nodes.tolist() for name, cut in cuts.items()},
                 trees=reading_trees(recoding) if trees else {},
                 event=event,
+                figures={"suppressed": suppressed},
                 sequence=sum(r.chain == chain for r in self.records) + 1,
             )
         )

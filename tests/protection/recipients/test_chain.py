@@ -106,3 +106,55 @@ def test_people_who_vanish_are_refused(go, tmp_path):
     with pytest.raises(RefusedByHistory):
         go(batches(2), policy(), "two", NAMES)
     assert not (tmp_path / "two").exists()
+
+
+CELLS = {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}
+"""So many people of the first batch have these three bits. Versions that hide a bit each leave everybody two
+candidates, also where two of them are put together; all three leave somebody one."""
+
+
+def bits(*batches):
+    """Three bits, and a column that is the same for everybody; newcomers are two of every kind."""
+    rows = []
+    for batch in batches:
+        for number in range(8):
+            cell = format(number, "03b")
+            rows += [(batch, *cell, "x", "flu")] * (CELLS.get(cell, 0) if batch == "Q1" else 2)
+    return pl.DataFrame(rows, schema=["since", "b0", "b1", "b2", "same", "ill"], orient="row")
+
+
+def bit_policy(coalition, tolerance, *, same):
+    keys = {f"b{j}": {"role": "quasi", "taxonomy": {"flat": ["0", "1"]}} for j in range(3)}
+    return {
+        "columns": {
+            "since": {"role": "identifier"},
+            **keys,
+            "same": {"role": same, **({"taxonomy": {"flat": ["x", "y"]}} if same == "quasi" else {})},
+            "ill": {"role": "sensitive"},
+        },
+        "promises": [{"k-anonymity": {"k": 2}}, {"continuous": {"k": 2, "since": "since"}}],
+        "recipients": {"quality": "discernibility", "tolerance": tolerance, "coalition": coalition},
+    }
+
+
+@pytest.mark.parametrize("coalition", ["none", "pairs", "any"])
+@pytest.mark.parametrize("names", ["ABC", "ABCDEF"], ids=["three", "a crowd"])
+def test_what_only_three_together_learn_from_earlier_releases_is_for_any_coalition_to_refuse(
+    go, tmp_path, names, coalition
+):
+    """The first release was planned for recipients who never meet; the second asks what they hold together.
+
+    Six recipients are a crowd, of which pairs and all together are looked at; three of them hide one bit
+    each, the others two.
+    """
+    same = "identifier" if len(names) == 3 else "quasi"
+    first = go(bits("Q1"), bit_policy("none", "100%" if len(names) > 3 else 0, same=same), "one", list(names))
+    hidden = [sum(len(r.record.cuts[f"b{j}"]) == 1 for j in range(3)) for r in first.receipts]
+    assert sorted(hidden) == [1] * 3 + [2] * (len(names) - 3)
+    later = bit_policy(coalition, "1000%", same=same)
+    if coalition == "any":
+        with pytest.raises(RefusedByHistory, match="beside what they and others hold"):
+            go(bits("Q1", "Q2"), later, "two", names[0])
+        assert not (tmp_path / "two").exists()
+    else:
+        assert go(bits("Q1", "Q2"), later, "two", names[0]).record.sequence == len(names) + 1
