@@ -211,10 +211,10 @@ def check_people(table: Microdata, promises: Promises) -> None:
     yet everybody in it has both.
     """
     for name in promises.sensitive:
-        if torn := table.torn(name):
+        if people := table.people_with_several_values(name):
             raise BadData(
-                f"{several(torn, 'person has', 'people have')} several values of {name}, and what is promised"
-                " of it is sound only where everybody has one.",
+                f"{several(people, 'person has', 'people have')} several values of {name}, and what is"
+                " promised of it is sound only where everybody has one.",
                 where=f"column {name}",
                 remedy="Give every person one row, or promise only k-anonymity.",
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-NOTHING = np.iinfo(np.int64).max
+NO_OVERLAP = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
@@ -92,7 +92,7 @@ def least_of_parts(
     """
     first, cell, size, side, time = cells
     member, start, inside = rows
-    least, real = NOTHING, NOTHING
+    least, real = NO_OVERLAP, NO_OVERLAP
     touched = np.empty(len(sums), np.int32)
     for p in range(len(begin) - 1):
         used = 0

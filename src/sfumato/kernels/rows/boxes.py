@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-BLOCK = 1 << 16
+BLOCK_POINTS = 1 << 16
 """So many points are looked at together."""
 
 _NONE = np.uint64(0)
@@ -28,8 +28,8 @@ def boxes_with_points(
     for b in range(boxes):
         for j in range(axes):
             axis_of[sides[b, j]] = j
-    for begin in range(0, len(points), BLOCK):
-        size = min(BLOCK, len(points) - begin)
+    for begin in range(0, len(points), BLOCK_POINTS):
+        size = min(BLOCK_POINTS, len(points) - begin)
         words = (size + 63) >> 6
         inside = np.zeros((len(low), words), np.uint64)
         for s in range(len(low)):

@@ -11,7 +11,7 @@ from numba import njit
 
 from sfumato.kernels.rows.layout import HEAVY, Ints, Layout, Longs, PackedRows, Truths
 
-BLOCK = 256
+BLOCK_ROWS = 256
 """Rows looked at between two chances to stop early."""
 
 
@@ -64,12 +64,12 @@ def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: 
         line = key[layout.word[j], first:last]
         begin = 0
         while begin < len(line) and (least != floor or most != ceiling):
-            block = line[begin : begin + BLOCK]
+            block = line[begin : begin + BLOCK_ROWS]
             for i in range(len(block)):
                 code = block[i] & field
                 least = min(least, code)
                 most = max(most, code)
-            begin += BLOCK
+            begin += BLOCK_ROWS
         low[j], high[j] = least >> shift, most >> shift
 
 
