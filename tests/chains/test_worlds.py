@@ -22,7 +22,7 @@ from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
 from sfumato.kernels.chains.simplex import DONE, NO_SOLUTION, raise_all
-from sfumato.kernels.chains.whole_sums import YES, fill, linked
+from sfumato.kernels.chains.whole_sums import YES, components_of, fill
 
 LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {
@@ -106,7 +106,7 @@ def test_the_simplex_method_goes_as_far_as_any_solution(system):
     count = len(start) - 1
     caps = np.array([sums[through[a:b]].min() for a, b in itertools.pairwise(start)])
     every = np.array(solutions(start, through, sums, caps))
-    low, high, part = np.zeros(count, np.int64), caps.copy(), linked(start, through, len(sums))
+    low, high, part = np.zeros(count, np.int64), caps.copy(), components_of(start, through, len(sums))
     order = np.argsort(part, kind="stable")
     begin = np.searchsorted(part[order], np.arange(part.max() + 2)).astype(np.int64)
     parts, wanted = np.arange(part.max() + 1), np.ones(count, bool)

@@ -20,7 +20,7 @@ from sfumato.chains.overlap import Overlap
 from sfumato.core.chain import ReleaseIndex
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Codes, Counts
-from sfumato.kernels.chains.whole_sums import linked
+from sfumato.kernels.chains.whole_sums import components_of
 
 Longs = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ class Equations:
     @cached_property
     def component(self) -> Codes:
         """Entries with the same number share sums, directly or through others."""
-        return linked(self.start, self.through, len(self.sums))
+        return components_of(self.start, self.through, len(self.sums))
 
     @cached_property
     def by_component(self) -> tuple[NDArray[np.intp], Longs]:

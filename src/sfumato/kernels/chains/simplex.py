@@ -15,32 +15,32 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 DONE, NO_SOLUTION, GAVE_UP = 0, 1, 2
-HUGE = 1 << 30
+LARGEST_ENTRY = 1 << 30
 """Entries beyond this could overflow when multiplied."""
-STALLS = 40
-"""After so many steps on the spot the first column that helps is taken, which cannot go round in circles."""
-CHUNK = 16
-"""So many entries of a tableau are changed in the time of one look."""
+MOST_STALLS = 40
+"""After so many steps on the spot the first column that helps is taken (Bland's rule), which cannot cycle."""
+ENTRIES_PER_STEP = 16
+"""Entries of a tableau that are changed in the time of one step."""
 
 
 @njit(cache=True)
 def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, steps_left: Longs) -> bool:
     """Make a column that of a row; False where numbers grow too large. `over`: the common denominator."""
     width, below, pivot = table.shape[1], over[0], table[row, column]
-    steps_left[0] -= (width + len(table)) // CHUNK + 1
+    steps_left[0] -= (width + len(table)) // ENTRIES_PER_STEP + 1
     for i in range(len(table)):
         factor = table[i, column]
         if i == row or (factor == 0 and pivot == below):
             continue
-        steps_left[0] -= width // CHUNK + 1
+        steps_left[0] -= width // ENTRIES_PER_STEP + 1
         for j in range(width):
             if table[i, j] != 0 or table[row, j] != 0:
-                found = table[i, j] * pivot - factor * table[row, j]
+                entry = table[i, j] * pivot - factor * table[row, j]
                 if below != 1:
-                    found //= below
-                if abs(found) > HUGE:
+                    entry //= below
+                if abs(entry) > LARGEST_ENTRY:
                     return False
-                table[i, j] = found
+                table[i, j] = entry
     basis[row] = column
     over[0] = pivot
     return True
@@ -49,29 +49,29 @@ def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, steps
 @njit(cache=True)
 def _leaving(table: Longs, basis: Longs, column: int) -> int:
     """The row whose variable reaches zero first as the column grows; -1: none does."""
-    last, found = table.shape[1] - 1, -1
+    last, leaving = table.shape[1] - 1, -1
     for i in range(len(basis)):
         if table[i, column] <= 0:
             continue
-        if found >= 0:
-            mine = table[i, last] * table[found, column]
-            best = table[found, last] * table[i, column]
-            if mine > best or (mine == best and basis[i] > basis[found]):
+        if leaving >= 0:
+            mine = table[i, last] * table[leaving, column]
+            best = table[leaving, last] * table[i, column]
+            if mine > best or (mine == best and basis[i] > basis[leaving]):
                 continue
-        found = i
-    return found
+        leaving = i
+    return leaving
 
 
 @njit(cache=True)
 def _entering(line: Longs, sign: int, stalled: bool) -> int:
     """A column with entries of this sign: the largest, or, where the search is stalled, the first."""
-    found, best = -1, 0
+    entering, best = -1, 0
     for j in range(len(line) - 1):
         if line[j] * sign > best:
-            found, best = j, line[j] * sign
+            entering, best = j, line[j] * sign
             if stalled:
                 break
-    return found
+    return entering
 
 
 @njit(cache=True)
@@ -92,7 +92,7 @@ def _begin(start: Longs, through: Ints, sums: Longs, steps_left: Longs) -> tuple
     table[rows, count] = sums.sum()
     stalls = 0
     while table[rows, count] > 0:
-        column = _entering(table[rows], 1, stalls > STALLS)
+        column = _entering(table[rows], 1, stalls > MOST_STALLS)
         if column < 0:
             return NO_SOLUTION, table[:rows], basis, over
         row = _leaving(table[:rows], _ranked(basis), column)
@@ -115,11 +115,11 @@ def _begin(start: Longs, through: Ints, sums: Longs, steps_left: Longs) -> tuple
 @njit(cache=True)
 def _ranked(basis: Longs) -> Longs:
     """Rows without a variable leave first, in their order."""
-    found = basis.copy()
+    ranks = basis.copy()
     for i in range(len(basis)):
         if basis[i] < 0:
-            found[i] = i - len(basis)
-    return found
+            ranks[i] = i - len(basis)
+    return ranks
 
 
 @njit(cache=True)
@@ -152,7 +152,7 @@ def _raise_each(
                 row = i
         stalls = 0
         while True:
-            column = v if row < 0 else _entering(table[row], -1, stalls > STALLS)
+            column = v if row < 0 else _entering(table[row], -1, stalls > MOST_STALLS)
             if column < 0:
                 most[v] = min(most[v], table[row, last] // over[0])
                 break

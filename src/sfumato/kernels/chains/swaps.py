@@ -287,9 +287,9 @@ def first_short(
     first, values, bound = entries
     log = np.empty((LOGGED + 3 * len(labels), 3), np.int32)
     for i in range(begin, len(times)):
-        target, when, found = targets[:, i].copy(), times[i], there[i]
+        target, when, inside = targets[:, i].copy(), times[i], there[i]
         for e in range(first[i], first[i + 1]):
-            value, missing, gained = values[e], wanted[i] - found, 0
+            value, missing, gained = values[e], wanted[i] - inside, 0
             alike, spot = (start[value], start[value + 1]), (value, len(start) - 1)
             here = time[alike[0] : alike[1]]
             low, high = alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
@@ -314,7 +314,7 @@ def first_short(
                 gained = max(gained, more)
                 if gained >= missing:
                     break
-            found += gained
-        if found < wanted[i]:
+            inside += gained
+        if inside < wanted[i]:
             return i
     return len(times)

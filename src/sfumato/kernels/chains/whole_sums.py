@@ -80,7 +80,7 @@ def fill(
 
 
 @njit(cache=True)
-def linked(start: Longs, through: Ints, sums: int) -> Ints:
+def components_of(start: Longs, through: Ints, sums: int) -> Ints:
     """Variables that share sums, directly or through others, get the same number; 0, 1, ... as they come."""
     parent = np.arange(sums, dtype=np.int32)
     for v in range(len(start) - 1):
@@ -96,7 +96,7 @@ def linked(start: Longs, through: Ints, sums: int) -> Ints:
             if other < first:
                 first, other = other, first
             parent[other] = first
-    found, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
+    component, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
     for v in range(len(start) - 1):
         root = through[start[v]]
         while parent[root] != root:
@@ -104,5 +104,5 @@ def linked(start: Longs, through: Ints, sums: int) -> Ints:
         if number[root] < 0:
             number[root] = count
             count += 1
-        found[v] = number[root]
-    return found
+        component[v] = number[root]
+    return component

@@ -30,7 +30,7 @@ def breach(table: NodeTable, threat: Fraction, *, extended: bool = True) -> Infe
     for j in range(len(table.guards)):
         wanted = table.targets(j, extended=extended)
         aims = breachable_targets(table.guards[j], wanted, threat, sparse=extended)
-        found = _first(table, j, aims, threat, _levels(table, j))
+        found = _some_breach(table, j, aims, threat, _levels(table, j))
         if found is not None:
             return found
     return None
@@ -49,7 +49,7 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
     aims = breachable_targets(guard, children & ~guard.seen, threat, sparse=False)
     if node != ROOT and not guard.seen[node]:
         aims = aims[[guard.sensitivity[a] > guard.sensitivity[node] for a in aims.tolist()]]
-    found = _first(table, column, aims, threat, _levels(table, column))
+    found = _some_breach(table, column, aims, threat, _levels(table, column))
     if found is not None:
         return found
     observed = children & guard.seen
@@ -62,7 +62,7 @@ def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -
             continue
         aims = breachable_targets(table.guards[j], table.targets(j), threat, sparse=True)
         levels = [first, *(level for level in _levels(table, j) if level[0] != column)]
-        found = _first(table, j, aims, threat, levels, rows=rows, whole=False)
+        found = _some_breach(table, j, aims, threat, levels, rows=rows, whole=False)
         if found is not None:
             return found
     return None
@@ -73,13 +73,13 @@ def worst(table: NodeTable, *, extended: bool = True) -> list[Inference]:
 
     Targets that are not sensitive at all are left out. The order is that of columns and nodes.
     """
-    found = []
+    inferences = []
     for j, guard in enumerate(table.guards):
         wanted = table.targets(j, extended=extended)
         aims = np.array([v for v in np.flatnonzero(wanted) if guard.sensitivity[v]], dtype=np.int32)
         if len(aims):
-            found += _search_slices(table, j, aims, Fraction(0), _levels(table, j), mode=1)
-    return found
+            inferences += _search_slices(table, j, aims, Fraction(0), _levels(table, j), mode=1)
+    return inferences
 
 
 def breaches(table: NodeTable, threat: Fraction, *, extended: bool = True, limit: int) -> Iterator[Inference]:
@@ -98,10 +98,10 @@ def breaches(table: NodeTable, threat: Fraction, *, extended: bool = True, limit
             others = [i for i in range(columns) if i != j and len(table.guards[i].seen) > 1]
             for some in combinations(others, used) if len(aims[j]) else ():
                 levels = [(i, _without_root(table.observable(i))) for i in some]
-                found = _search_slices(
+                inferences = _search_slices(
                     table, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not some
                 )
-                yield from sorted(found, key=lambda one: (_depth(table, one), one))
+                yield from sorted(inferences, key=lambda one: (_depth(table, one), one))
 
 
 def _depth(table: NodeTable, one: Inference) -> int:
@@ -126,7 +126,7 @@ def _levels(table: NodeTable, target: int) -> list[tuple[int, Chosen]]:
     return [level for _, level in sorted(levels, key=lambda pair: pair[0])]
 
 
-def _first(
+def _some_breach(
     table: NodeTable,
     target: int,
     aims: Small,
@@ -138,8 +138,8 @@ def _first(
 ) -> Inference | None:
     if not len(aims):
         return None
-    found = _search_slices(table, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
-    return found[0] if found else None
+    inferences = _search_slices(table, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
+    return inferences[0] if inferences else None
 
 
 def _search_slices(
@@ -168,7 +168,7 @@ def _search_slices(
     flat = _flattened(marks)
     room = min(capacity, 1 << 16)
     while True:
-        count, _, held_bin, held, total, mark = slices.sweep(
+        count, _, held_bin, held, total, mark = slices.visit_slices(
             _stacked(marks, len(counts)), counts, *flat, bins.code, bins.start, bins.chain,
             above, below, mode, whole, room,
         )  # fmt: skip
@@ -176,15 +176,15 @@ def _search_slices(
             break
         room = min(capacity, room * 8)
     node_of = np.concatenate([m.node for m in marks]) if marks else np.zeros(0, np.int32)
-    found = []
+    inferences = []
     for i in np.flatnonzero(held_bin >= 0).tolist():
         node = int(aims[held_bin[i]])
         given = [ROOT] * len(table.guards)
         for (column, _), m in zip(levels, mark[i].tolist(), strict=True):
             given[column] = ROOT if m < 0 else int(node_of[m])
         s = table.guards[target].sensitivity[node]
-        found.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
-    return found
+        inferences.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
+    return inferences
 
 
 def _stacked(marks: Sequence[LevelMarks], rows: int) -> Small:

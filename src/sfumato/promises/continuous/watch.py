@@ -20,6 +20,7 @@ from sfumato.core.microdata import Codes, Counts
 from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.taxonomy import Nodes
 from sfumato.kernels.chains import parts
+from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.kernels.rows import splits
 
 Survivors = Callable[[Classes], bool]
@@ -85,7 +86,7 @@ class Continuity(Watch):
     def left_before(self) -> int:
         """The fewest candidates that somebody keeps beside the earlier releases alone."""
         left = [cells.candidates for cells in self._targets]
-        return min((int(n[n > 0].min(initial=parts.NO_OVERLAP)) for n in left), default=parts.NO_OVERLAP)
+        return min((int(n[n > 0].min(initial=NO_OVERLAP)) for n in left), default=NO_OVERLAP)
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         if step is None:
@@ -155,7 +156,7 @@ class Continuity(Watch):
         new = self.history.time[groups.member] == len(self.history.releases)
         news = np.append(new, False).astype(np.int64)
         some = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
-        nothing = parts.NO_OVERLAP
+        nothing = NO_OVERLAP
         return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
 
     def _old_ones(self, groups: Groups, caps: Caps, i: int, below: Specialization | None) -> tuple[int, int]:
