@@ -31,7 +31,7 @@ from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.suppress import recoded
 from sfumato.protection.two_phases import TermReport, bound, find_in_two_phases, of_keys
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
-from sfumato.show.document import plain, verdict_document
+from sfumato.show.document import json_ready, verdict_document
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class Plan(Printable):
             "suppressed": self.suppressed,
             "classes": self.classes,
             "smallest": self.smallest,
-            "levels": plain(self.levels),
+            "levels": json_ready(self.levels),
             "cuts": published,
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
