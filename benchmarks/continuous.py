@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.splitting import generate, scan, write_strings
 from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.core.chain import Chain, meet_of
+from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
@@ -104,7 +104,7 @@ def detect(first: Microdata, both: Microdata, k: int) -> tuple[float, float, str
     ours = cpu(whole)
     realized = cpu(lambda: correspondence(kept, scope="realized", data=both, since="since"))
     chain = Chain.of(kept)
-    met = meet_of(chain.trees, *chain.releases)
+    met = match_blocks(chain.trees, *chain.releases)
     here, there = (np.bincount(b[b >= 0], minlength=met.count) for b in (met.one, met.other))
     pairs = here * there
     note = f"{int(pairs.sum()):,} group pairs, worst block {int(pairs.max(initial=0)):,}"

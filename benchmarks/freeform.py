@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.core.freeform.guard import FreeColumn, Guard
-from sfumato.core.freeform.inference import Board
+from sfumato.core.freeform.inference import NodeTable
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -33,17 +33,17 @@ from sfumato.protection.searches.top_down import top_down
 HALF = Fraction(1, 2)
 TREE = Taxonomy.grow(["*", "hidden", "mixed", "mixed hidden", "mixed seen", "seen"], [-1, 0, 0, 2, 2, 0])
 MIXED = FreeColumn(("hidden", "mixed hidden")).guard(TREE, Fraction(1), column="c")
-OPEN = Guard.open(TREE)
+OPEN = Guard.all_observable(TREE)
 
 
-def factorial(columns: int, mixed: int, times: int = 1) -> Board:
+def factorial(columns: int, mixed: int, times: int = 1) -> NodeTable:
     """Every combination of leaves in so many columns, each `times` over; the first columns are mixed."""
     leaves = np.array(list(itertools.product(TREE.leaves.tolist(), repeat=columns)), dtype=np.int32)
     counts = np.full(len(leaves), times, dtype=np.int64)
-    return Board(np.ascontiguousarray(leaves.T), counts, (MIXED,) * mixed + (OPEN,) * (columns - mixed))
+    return NodeTable(np.ascontiguousarray(leaves.T), counts, (MIXED,) * mixed + (OPEN,) * (columns - mixed))
 
 
-def wide(rows: int, mixed: int) -> Board:
+def wide(rows: int, mixed: int) -> NodeTable:
     """So many distinct rows: a factorial of mixed columns beside one observable column with many values."""
     values = -(-rows // 4**mixed)
     some = factorial(mixed, mixed)
@@ -51,10 +51,10 @@ def wide(rows: int, mixed: int) -> Board:
     nodes = np.concatenate(
         [np.tile(some.nodes, values), np.repeat(tree.leaves, 4**mixed)[None, :].astype(np.int32)]
     )
-    return Board(nodes, np.ones(nodes.shape[1], np.int64), (*some.guards, Guard.open(tree)))
+    return NodeTable(nodes, np.ones(nodes.shape[1], np.int64), (*some.guards, Guard.all_observable(tree)))
 
 
-def bushy(rows: int, columns: int) -> Board:
+def bushy(rows: int, columns: int) -> NodeTable:
     """A random table with trees of 16 leaves in four groups, one of them hidden, and some leaves beside."""
     groups = {f"g{i}": [f"v{4 * i + k}" for k in range(4)] for i in range(4)}
     labels, parent = ["*"], [-1]
@@ -64,10 +64,10 @@ def bushy(rows: int, columns: int) -> Board:
     tree = Taxonomy.grow(labels, parent)
     guard = FreeColumn(("g0", "v5", "v9")).guard(tree, Fraction(1), column="c")
     codes = np.random.default_rng(1).integers(0, 16, (columns, rows))
-    return Board(tree.leaves[codes].astype(np.int32), np.ones(rows, np.int64), (guard,) * columns)
+    return NodeTable(tree.leaves[codes].astype(np.int32), np.ones(rows, np.int64), (guard,) * columns)
 
 
-def enumerate_directly(board: Board) -> tuple[int, dict[tuple[int, int], Fraction]]:
+def enumerate_directly(node_table: NodeTable) -> tuple[int, dict[tuple[int, int], Fraction]]:
     """Definition 3.4 as it stands: every observable combination, every target; the largest threats."""
     attacks, found = 0, dict[tuple[int, int], Fraction]()
     inside = [
@@ -76,19 +76,19 @@ def enumerate_directly(board: Board) -> tuple[int, dict[tuple[int, int], Fractio
             for v in range(len(guard.seen))
             if ((shown >= v) & (shown < guard.taxonomy.end[v])).any()
         }
-        for guard, shown in zip(board.guards, board.nodes, strict=True)
+        for guard, shown in zip(node_table.guards, node_table.nodes, strict=True)
     ]
-    for j, guard in enumerate(board.guards):
+    for j, guard in enumerate(node_table.guards):
         aims = [v for v in inside[j] if not guard.seen[v]]
-        others = [i for i in range(len(board.guards)) if i != j]
-        seen = [[v for v in inside[i] if board.guards[i].seen[v]] for i in others]
+        others = [i for i in range(len(node_table.guards)) if i != j]
+        seen = [[v for v in inside[i] if node_table.guards[i].seen[v]] for i in others]
         for given in itertools.product(*seen) if aims else ():
-            match = np.ones(len(board.counts), dtype=bool)
+            match = np.ones(len(node_table.counts), dtype=bool)
             for i, v in zip(others, given, strict=True):
                 match &= inside[i][v]
-            support = int(board.counts[match].sum())
+            support = int(node_table.counts[match].sum())
             for a in aims if support else ():
-                held = int(board.counts[match & inside[j][a]].sum())
+                held = int(node_table.counts[match & inside[j][a]].sum())
                 attacks += 1
                 found[j, a] = max(
                     found.get((j, a), Fraction(0)), Fraction(held, support) * guard.sensitivity[a]
@@ -96,22 +96,22 @@ def enumerate_directly(board: Board) -> tuple[int, dict[tuple[int, int], Fractio
     return attacks, found
 
 
-def timed(board: Board) -> dict[str, float]:
+def timed(node_table: NodeTable) -> dict[str, float]:
     """CPU seconds of the yes-or-no check and of the worst attacks, after a warm-up on a small table."""
     for ask in (breach, worst):
         ask(factorial(2, 2), HALF) if ask is breach else ask(factorial(2, 2))
     before = time.process_time()
-    if breach(board, HALF) is not None:
+    if breach(node_table, HALF) is not None:
         raise AssertionError("the generated table has no breach")
     middle = time.process_time()
-    if max(one.threat for one in worst(board)) > HALF:
+    if max(one.threat for one in worst(node_table)) > HALF:
         raise AssertionError("the generated table has no breach")
     after = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {
-        "keys": board.expanded_keys,
-        "rows": int(board.counts.sum()),
-        "distinct": len(board.counts),
+        "keys": node_table.expanded_keys,
+        "rows": int(node_table.counts.sum()),
+        "distinct": len(node_table.counts),
         "check": middle - before,
         "worst": after - middle,
         "GB": peak,
@@ -129,12 +129,12 @@ def case(name: str, size: int) -> dict[str, float]:
         return timed(wide(size, 4))
     if name == "top-down":
         return top_down_on(size)
-    board = bushy(2000, size)
+    node_table = bushy(2000, size)
     worst(factorial(2, 2))
     before = time.process_time()
-    ours = {(one.target, one.node): one.threat for one in worst(board)}
+    ours = {(one.target, one.node): one.threat for one in worst(node_table)}
     middle = time.process_time()
-    attacks, theirs = enumerate_directly(board)
+    attacks, theirs = enumerate_directly(node_table)
     spent = time.process_time() - middle
     return {"worst": middle - before, "direct": spent, "attacks": attacks, "same": ours == theirs}
 

@@ -24,7 +24,7 @@ from experiments.threats import threat_chart
 from sfumato.attacks.table.freeform import FreeformFinding
 from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import Guard
-from sfumato.core.freeform.inference import Board
+from sfumato.core.freeform.inference import NodeTable
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Cuts
 from sfumato.core.taxonomy import Taxonomy
@@ -65,16 +65,16 @@ def figures(data: Path, threat: Fraction) -> Iterator[Row]:
     assert isinstance(promise, Freeform)
     table = open_source(data / "adult" / "adult.csv").count(made.codings, missing=made.missing)
     raw = {c.name: Cut.leaves(c.taxonomy) for c in table.keys}
-    board = promise.board(table, raw)
-    worst(board), breach(board, threat)  # compiled now, timed later
-    spent, _ = _timed(lambda: worst(promise.board(table, raw)))
+    node_table = promise.node_table(table, raw)
+    worst(node_table), breach(node_table, threat)  # compiled now, timed later
+    spent, _ = _timed(lambda: worst(promise.node_table(table, raw)))
     yield {
         "way": "as it is",
         **_left(promise, table, raw),
         "seconds": spent,
-        "expanded keys": board.expanded_keys,
-        "mixed columns": board.mixed,
-        "attacks": board.attacks,
+        "expanded keys": node_table.expanded_keys,
+        "mixed columns": node_table.mixed,
+        "attacks": node_table.attacks,
     }
     spent, plan = _timed(lambda: make_plan(table, made))
     assert plan.recoding.cuts is not None
@@ -92,7 +92,7 @@ def figures(data: Path, threat: Fraction) -> Iterator[Row]:
     yield {
         "way": "sensitive cells blanked (T2)",
         "loss": float(found.blanking),
-        **_counted(blanked(board), threat),
+        **_counted(blanked(node_table), threat),
     }
     for secret in CLASSICAL:
         spent, cuts = _timed(lambda secret=secret: classical(data, secret))  # type: ignore[misc]
@@ -103,17 +103,17 @@ def figures(data: Path, threat: Fraction) -> Iterator[Row]:
         }
 
 
-def blanked(board: Board) -> Board:
+def blanked(node_table: NodeTable) -> NodeTable:
     """T2 as read by somebody who knows what a blank means: one hidden value, wholly sensitive."""
     guards, nodes = [], []
-    for guard, shown in zip(board.guards, board.nodes, strict=True):
+    for guard, shown in zip(node_table.guards, node_table.nodes, strict=True):
         hidden = np.array([bool(guard.sensitivity[v]) for v in shown.tolist()])
         seen = np.unique(shown[~hidden])
         tree = Taxonomy.flat(["blank", *(f"value {v}" for v in seen.tolist())])
         s = (Fraction(0), Fraction(1), *(Fraction(0) for _ in seen))
         guards.append(Guard(tree, s, (True, False, *(True for _ in seen))))
         nodes.append(np.where(hidden, 1, 2 + np.searchsorted(seen, shown)))
-    return Board(np.stack(nodes).astype(np.int32), board.counts, tuple(guards))
+    return NodeTable(np.stack(nodes).astype(np.int32), node_table.counts, tuple(guards))
 
 
 def classical(data: Path, secret: str) -> Cuts:
@@ -139,12 +139,15 @@ def picture(data: Path, threat: Fraction) -> str:
 
 
 def _left(promise: Freeform, table: Microdata, cuts: Cuts) -> Row:
-    return {"loss": float(mean_loss(table, cuts)), **_counted(promise.board(table, cuts), promise.threat)}
+    return {
+        "loss": float(mean_loss(table, cuts)),
+        **_counted(promise.node_table(table, cuts), promise.threat),
+    }
 
 
-def _counted(board: Board, threat: Fraction) -> Row:
-    count = sum(1 for _ in breaches(board, threat, limit=MOST))
-    return {"breaches": count, "breached values": sum(one.threat > threat for one in worst(board))}
+def _counted(node_table: NodeTable, threat: Fraction) -> Row:
+    count = sum(1 for _ in breaches(node_table, threat, limit=MOST))
+    return {"breaches": count, "breached values": sum(one.threat > threat for one in worst(node_table))}
 
 
 def _timed(work: Any) -> tuple[float, Any]:

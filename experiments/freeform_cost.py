@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.core.cut import Cut
-from sfumato.core.freeform.sensitivity import guarded
+from sfumato.core.freeform.sensitivity import guarded_leaves
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Cuts, Promises
 from sfumato.promises.freeform.definition import Freeform
@@ -93,7 +93,7 @@ def blanking(table: Microdata, promise: Freeform, weights: Weights | None = None
         whole += weight
         free = promise.columns.get(column.name)
         if free is not None and table.rows:
-            leaves = guarded(column.taxonomy, free.sensitive, column=column.name)
+            leaves = guarded_leaves(column.taxonomy, free.sensitive, column=column.name)
             blanks = int(table.counts[leaves[table.codes(column.name)]].sum())
             total += weight * Fraction(blanks, table.rows)
     return total / whole if whole else Fraction(0)

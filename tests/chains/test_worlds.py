@@ -14,15 +14,15 @@ from chains.test_correspondence import BITS, CUBE
 from sfumato.attacks.chain import solution
 from sfumato.attacks.chain.solution import settle
 from sfumato.chains import worlds
-from sfumato.chains.detail import told_by
+from sfumato.chains.detail import last_finer_release
 from sfumato.chains.equations import Equations
 from sfumato.chains.overlap import Overlap
 from sfumato.chains.worlds import Worlds
 from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
-from sfumato.kernels.chains.simplex import DONE, NONE, raise_all
-from sfumato.kernels.chains.whole_sums import YES, fill, linked
+from sfumato.kernels.chains.simplex import DONE, NO_SOLUTION, raise_all
+from sfumato.kernels.chains.whole_sums import YES, components_of, fill
 
 LONG = st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=6, values=1))
 K2 = {
@@ -65,8 +65,8 @@ def test_releases_that_tell_nothing_new_leave_all_worlds_as_they_are(chain):
     whole = [Overlap(found, every=True).cells(t) for t in range(len(found))]
     kinds = []
     for time, number in zip(system.times.tolist(), system.cells.tolist(), strict=True):
-        nodes = cells[time].side.nodes[number]
-        [same] = np.flatnonzero((whole[time].side.nodes == nodes).all(axis=1)).tolist()
+        nodes = cells[time].table.nodes[number]
+        [same] = np.flatnonzero((whole[time].table.nodes == nodes).all(axis=1)).tolist()
         classes = whole[time].classes[same].tolist()
         kinds.append((time, tuple(tuple(found.releases[time + i].nodes[c]) for i, c in enumerate(classes))))
     reduced = {
@@ -82,7 +82,7 @@ def test_a_release_tells_nothing_new_of_those_whom_a_finer_one_showed():
     root, leaves = [Cut.root(tree)], [Cut.leaves(tree)]
     people = [("x", 0, 1), ("y", 0, 2), ("x", 0, 3), ("y", 0, 4)]
     found = chain_of([tree], people, [root, leaves, root, leaves])
-    assert told_by(found) == [-1, -1, 1, 1]
+    assert last_finer_release(found) == [-1, -1, 1, 1]
     system = Equations.of(Overlap(found))
     assert system.binding == ((0, 1), (1,), (2, 3), (3,))
 
@@ -106,14 +106,14 @@ def test_the_simplex_method_goes_as_far_as_any_solution(system):
     count = len(start) - 1
     caps = np.array([sums[through[a:b]].min() for a, b in itertools.pairwise(start)])
     every = np.array(solutions(start, through, sums, caps))
-    low, high, part = np.zeros(count, np.int64), caps.copy(), linked(start, through, len(sums))
+    low, high, part = np.zeros(count, np.int64), caps.copy(), components_of(start, through, len(sums))
     order = np.argsort(part, kind="stable")
     begin = np.searchsorted(part[order], np.arange(part.max() + 2)).astype(np.int64)
     parts, wanted = np.arange(part.max() + 1), np.ones(count, bool)
-    patience = np.array([10**6], np.int64)
-    answers = raise_all(parts, (order, begin), system, wanted, low, high, patience)
+    steps_left = np.array([10**6], np.int64)
+    answers = raise_all(parts, (order, begin), system, wanted, low, high, steps_left)
     truth = every.max(axis=0)
-    assert (answers == DONE).all() and patience[0] > 0
+    assert (answers == DONE).all() and steps_left[0] > 0
     assert (low <= truth).all() and (truth <= high).all()
     if len(sums) <= 2:  # such sums are nested or share: no corner is in fractions
         assert (low == high).all()
@@ -136,7 +136,7 @@ def test_sums_that_contradict_each_other_have_no_solution():
     members = (np.zeros(1, np.intp), np.array([0, 1]))
     low, high = np.zeros(1, np.int64), np.ones(1, np.int64)
     answers = raise_all(np.zeros(1, np.int64), members, system, np.ones(1, bool), low, high, np.array([99]))
-    assert answers.tolist() == [NONE]
+    assert answers.tolist() == [NO_SOLUTION]
 
 
 @given(systems())
@@ -157,10 +157,10 @@ def test_what_is_filled_in_adds_up(system):
 @example(CUBE)
 def test_every_target_has_exactly_what_some_world_gives_it(chain):
     found, truth = chain_of(*chain), exact(*chain)
-    meeting = Overlap(found, every=True)
-    solved = Worlds(meeting)
-    solved.find_out(np.arange(len(solved.most)), solved.patience())
-    least, most = solved.between()
+    overlap = Overlap(found, every=True)
+    solved = Worlds(overlap)
+    solved.solve(np.arange(len(solved.most)), worlds.StepBudget())
+    least, most = solved.candidate_bounds()
     assert least.tolist() == most.tolist()
     every = [(time, row) for time, cells in enumerate(solved.cells) for row in cells.classes.tolist()]
     got = {}
@@ -176,7 +176,7 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
     truth = exact(*chain)
     policy = {**K2, "promises": [{"k-anonymity": {"k": k}}]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solution, "PATIENCE", steps)
+        patch.setattr(solution, "STEPS", steps)
         got = sf.attack.correspondence(releases(*chain), policy)
         settled = settle(got.chain, k)
     assert got.holds in (min(truth.values()) >= k, None)
@@ -194,7 +194,7 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
 
 
 def test_what_stays_open_is_counted_and_said(monkeypatch):
-    monkeypatch.setattr(solution, "PATIENCE", 0)
+    monkeypatch.setattr(solution, "STEPS", 0)
     got = sf.attack.correspondence(releases(*CUBE), K3)
     assert got.holds is None and not got.certain and got.open == 8
     assert "if somebody can be there; 2 are asked; not known for 8 of 8 targets" in got.sentences[0]
@@ -238,12 +238,12 @@ def test_both_ways_to_solve_a_larger_component_agree(seed, monkeypatch):
         (*("abcd"[x] for x in row[:3]), 0, 1 + row[3]) for row in rng.integers(0, [4, 4, 4, 3], (60, 4))
     ]
     hiding = [[Cut.root(t) if i == h else Cut.leaves(t) for i, t in enumerate(trees)] for h in range(3)]
-    meeting = Overlap(chain_of(trees, people, hiding))
+    overlap = Overlap(chain_of(trees, people, hiding))
     known = []
     for rounds in (((10**7, 0),), ((0, 10**5),), worlds.ROUNDS):
         monkeypatch.setattr(worlds, "ROUNDS", rounds)
-        found = Worlds(meeting)
-        found.find_out(np.arange(len(found.most)), found.patience(10**8))
+        found = Worlds(overlap)
+        found.solve(np.arange(len(found.most)), worlds.StepBudget(10**8))
         known.append(found)
     simplex, search, both = known
     assert (both.least == both.most).all()

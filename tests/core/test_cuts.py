@@ -117,7 +117,7 @@ def test_counted_keys_are_joined_like_in_python(rows, data):
     counts = np.array([row[2] for row in rows], np.int32)
     given_counts = counts.copy()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing_module, "BLOCK", block)
+        patch.setattr(packing_module, "BLOCK_ROWS", block)
         keys, sums = sort_and_count(packed, counts)
     assert list(zip(map(tuple, keys.T.tolist()), sums.tolist(), strict=True)) == sorted(expected.items())
     assert sums.dtype == np.int64

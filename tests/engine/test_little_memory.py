@@ -150,7 +150,7 @@ def test_leaves_that_depend_on_all_values_are_read_again(monkeypatch):
 def test_too_many_different_rows_are_refused(monkeypatch):
     monkeypatch.setattr(Memory, "room", 4096)
     monkeypatch.setattr(Memory, "left", 1_000_000)
-    source = RowSource(open_source(many_rows(60_000)).reader, Memory(memory.PROGRAM))
+    source = RowSource(open_source(many_rows(60_000)).reader, Memory(memory.PROGRAM_BYTES))
     with pytest.raises(NotEnoughMemory, match="different rows") as refused:
         source.count(codings(["a", "b", "n"], ["s"]))
     assert "'n' has the most values" in refused.value.remedy

@@ -16,9 +16,9 @@ from promises.freeform import definition
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.inference import Board
+from sfumato.core.freeform.inference import NodeTable
 from sfumato.core.freeform.observability import Belief, unless_sensitive
-from sfumato.core.freeform.sensitivity import aggregate, guarded, particular
+from sfumato.core.freeform.sensitivity import aggregate, guarded_leaves, particular
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.kernels.freeform.breaches import breach, worst
@@ -109,12 +109,12 @@ def test_top_down_finds_t3():
 
 def test_example_2_1_guarding_sets():
     leaves = np.array(DISEASE.leaf_labels)
-    assert set(leaves[guarded(DISEASE, ["AIDS", "TB"], column="d")]) == {"AIDS", "TB"}
-    assert set(leaves[guarded(DISEASE, ["AIDS", "BI"], column="d")]) == {"AIDS", "E.Coli", "TB"}
+    assert set(leaves[guarded_leaves(DISEASE, ["AIDS", "TB"], column="d")]) == {"AIDS", "TB"}
+    assert set(leaves[guarded_leaves(DISEASE, ["AIDS", "BI"], column="d")]) == {"AIDS", "E.Coli", "TB"}
 
 
 def test_example_2_2_sensitivity():
-    first = guarded(DISEASE, ["AIDS", "TB"], column="d")
+    first = guarded_leaves(DISEASE, ["AIDS", "TB"], column="d")
     s = by_label(aggregate(DISEASE, first))
     assert s["AIDS"] == s["TB"] == 1 and s["Flu"] == s["E.Coli"] == 0
     assert s["VI"] == s["BI"] == s["*"] == HALF
@@ -123,9 +123,9 @@ def test_example_2_2_sensitivity():
 
 
 def test_example_2_3_observability():
-    o = by_label(unless_sensitive(DISEASE, guarded(DISEASE, ["AIDS", "TB"], column="d")))
+    o = by_label(unless_sensitive(DISEASE, guarded_leaves(DISEASE, ["AIDS", "TB"], column="d")))
     assert {label for label, value in o.items() if value == 0} == {"AIDS", "TB"}
-    o = by_label(unless_sensitive(DISEASE, guarded(DISEASE, ["AIDS", "BI"], column="d")))
+    o = by_label(unless_sensitive(DISEASE, guarded_leaves(DISEASE, ["AIDS", "BI"], column="d")))
     assert {label for label, value in o.items() if value == 0} == {"AIDS", "BI", "E.Coli", "TB"}
 
 
@@ -140,10 +140,12 @@ def test_critical_values_of_t1():
     promise = policy.promises.members[0]
     columns = [Column(c.name, c.role, c.build(sorted(set(T1[c.name])))) for c in policy.codings]
     table = Microdata.of_codes(columns, [np.array([c.taxonomy.rank(v) for v in T1[c.name]]) for c in columns])
-    board = promise.board(table, {c.name: Cut.leaves(c.taxonomy) for c in columns})
-    named = [{c.taxonomy.labels[v] for v in np.flatnonzero(board.critical(j))} for j, c in enumerate(columns)]
+    node_table = promise.node_table(table, {c.name: Cut.leaves(c.taxonomy) for c in columns})
+    named = [
+        {c.taxonomy.labels[v] for v in np.flatnonzero(node_table.critical(j))} for j, c in enumerate(columns)
+    ]
     assert named == [{"F", "M"}, {"High", "Low"}, {"Flu", "E.Coli", "VI", "BI"}]
-    plus = [len(definition.cut_plus(g, board.nodes[j])) for j, g in enumerate(board.guards)]
+    plus = [len(definition.cut_plus(g, node_table.nodes[j])) for j, g in enumerate(node_table.guards)]
     assert plus == [3, 7, 7]
 
 
@@ -153,8 +155,8 @@ def test_breaches_of_definition_3_3_are_not_monotone(extended):
     free = FreeColumn(("a1",), aggregate, Belief({"a": Fraction(0), "a3": Fraction(1)}))
     guard = free.guard(tree, Fraction(1), column="x")
     counts = np.array([5])
-    below = Board(np.array([[tree.node("a2")]], np.int32), counts, (guard,))
-    above = Board(np.array([[tree.node("a")]], np.int32), counts, (guard,))
+    below = NodeTable(np.array([[tree.node("a2")]], np.int32), counts, (guard,))
+    above = NodeTable(np.array([[tree.node("a")]], np.int32), counts, (guard,))
     limit = Fraction(2, 5)
     assert (breach(below, limit, extended=extended) is not None) == extended
     found = breach(above, limit, extended=extended)
@@ -167,7 +169,7 @@ def test_a_root_is_observable_and_never_inferred():
     promise = Freeform(Fraction(0), columns={"c": FreeColumn(("*",))})
     table = Microdata.of_codes([Column("c", Role.FREE, tree)], [np.array([0, 0, 1])])
     assert promise.verdict_on(table, {"c": Cut.root(tree)}).holds
-    assert [one.threat for one in worst(promise.board(table, {"c": Cut.leaves(tree)}))] == [
+    assert [one.threat for one in worst(promise.node_table(table, {"c": Cut.leaves(tree)}))] == [
         Fraction(2, 3),
         Fraction(1, 3),
     ]

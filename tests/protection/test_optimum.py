@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from promises.freeform import definition
-from promises.freeform.boards import random_tree
+from promises.freeform.node_tables import random_tree
 from sfumato.core.classes import Classes
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.microdata import Column, Microdata, Role
@@ -38,7 +38,7 @@ def keeps(table, promises, cuts):
     classes = Classes.of(table, class_of, sensitive=promises.sensitive)
     if not promises.holds_on(classes).all():
         return False
-    return not any(definition.breaches(p.board(table, cuts), p.threat) for p in promises.of_table)
+    return not any(definition.breaches(p.node_table(table, cuts), p.threat) for p in promises.of_table)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.cut import Cut
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.sets.coalitions import DONE, FULL, TIRED, hitting_sets, without_supersets
+from sfumato.kernels.sets.coalitions import DONE, FULL, OUT_OF_STEPS, hitting_sets, without_supersets
 from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition, _bits
 from tracing import plain
 from tracing.handing import Handing, found, shown, table_of
@@ -69,7 +69,7 @@ def test_the_search_says_when_it_stopped():
     assert len(hitting_sets(hits, edges, 2, 100, 100)[0]) == 4
     assert hitting_sets(hits, edges, 2, 100, 100)[1] == DONE
     assert [len(x) if i == 0 else x for i, x in enumerate(hitting_sets(hits, edges, 2, 3, 100))] == [3, FULL]
-    assert hitting_sets(hits, edges, 2, 100, 2)[1] == TIRED
+    assert hitting_sets(hits, edges, 2, 100, 2)[1] == OUT_OF_STEPS
 
 
 def test_more_than_64_recipients_and_demands():

@@ -20,7 +20,7 @@ from sfumato.engine.source import open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 from sfumato.show.card import Card, Printable, several, verdict_lines
-from sfumato.show.document import decimals, plain, verdict_document
+from sfumato.show.document import decimals, json_ready, verdict_document
 from sfumato.system.memory import Memory
 
 BESIDE = 210
@@ -78,9 +78,9 @@ class Audit(Printable):
             "columns": list(self.columns),
             "verdicts": [verdict_document(v) for v in self.verdicts],
             "findings": [_finding(f) for f in self.findings],
-            "objections": [plain(o) for o in self.objections],
+            "objections": [json_ready(o) for o in self.objections],
             "failed": list(self.failed),
-            "beside": None if self.beside is None else plain(self.beside),
+            "beside": None if self.beside is None else json_ready(self.beside),
         }
 
     def card(self) -> Card:
@@ -178,6 +178,6 @@ def _spoken(objection: Objection) -> str:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     """Without the values; the decimals of its own fractions and of those among the details stand beside."""
-    found: dict[str, Any] = plain(finding)
+    found: dict[str, Any] = json_ready(finding)
     own = {f.name: getattr(finding, f.name) for f in fields(finding) if f.repr}
     return {**found, "decimals": decimals({**own, **finding.details})}

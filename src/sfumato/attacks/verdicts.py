@@ -85,14 +85,16 @@ def _judge(
 
 def _on_people(promise: ClassPromise, published: PublishedTable, found: Verdict) -> Verdict:
     """Nobody is protected by a promise about a column in which they have several values."""
-    torn = {column: n for column in promise.sensitive if (n := published.table.torn(column))}
-    if not torn:
+    several_values = {
+        column: n for column in promise.sensitive if (n := published.table.people_with_several_values(column))
+    }
+    if not several_values:
         return found
     who = ", ".join(
-        f"{several(n, 'person has', 'people have')} several values of {c}" for c, n in torn.items()
+        f"{several(n, 'person has', 'people have')} several values of {c}" for c, n in several_values.items()
     )
     reason = f"{who}, and it protects only who has one"
-    return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
+    return replace(found, holds=False, people=max(several_values.values()), classes=0, reason=reason)
 
 
 def _on_rows(promise: ClassPromise, published: PublishedTable, found: Verdict) -> Verdict:

@@ -1,4 +1,4 @@
-"""Rows that may stand for each other in two releases, followed while the later one is refined.
+"""Blocks of rows that may stand for each other in two releases, followed while the later one is refined.
 
 Two classes of two releases can hold the same person only if, column by column, the more general of their two
 nodes is the same: the *join*. A block is a join together with a matching value. Specializing a node strictly
@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.history import History
-from sfumato.core.chain import Side
+from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.taxonomy import Nodes, Taxonomy
-from sfumato.kernels.chains import parts as chaining
+from sfumato.kernels.chains import parts
 from sfumato.kernels.rows import splits
 
 NO_FILTER = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class Below:
-    """The rows below a node: `order[bounds[b] : bounds[b+1]]` are those below its b-th child."""
+class Specialization:
+    """The specialization of a node: `order[bounds[b] : bounds[b+1]]` are the rows below its b-th child."""
 
     column: int
     node: int
@@ -39,8 +39,8 @@ class Below:
         return self.order[self.bounds[0] : self.bounds[-1]]
 
 
-class Labels:
-    """A label per row, split child by child as the search goes on."""
+class RowLabels:
+    """A label per row; a specialization splits the labels, child by child."""
 
     def __init__(self, labels: Codes, count: int) -> None:
         self.of_row = labels.copy()
@@ -54,14 +54,14 @@ class Labels:
             np.empty(len(labels), np.int64),
         )
 
-    def parts(self, below: Below) -> tuple[Codes, Codes, Codes]:
+    def parts(self, step: Specialization) -> tuple[Codes, Codes, Codes]:
         """The part of every row below the node; the label and the branch of every part."""
-        first, end = int(below.bounds[0]), int(below.bounds[-1])
+        first, end = int(step.bounds[0]), int(step.bounds[-1])
         part = self._part[: end - first]
         nothing = np.zeros(0, np.int64)
         count = splits.split(
-            below.order,
-            below.bounds,
+            step.order,
+            step.bounds,
             self.of_row,
             nothing,
             self._slot,
@@ -69,56 +69,56 @@ class Labels:
             part,
             *self._found,
         )
-        self._stamp += len(below.children)
+        self._stamp += len(step.children)
         return part, self._found[0][:count].copy(), self._found[1][:count].copy()
 
-    def split(self, below: Below) -> tuple[Codes, Codes, Codes]:
+    def split(self, step: Specialization) -> tuple[Codes, Codes, Codes]:
         """Make parts labels of their own: the label each was, its branch, the label it is now."""
-        part, parent, branch = self.parts(below)
+        part, parent, branch = self.parts(step)
         _, first = np.unique(parent, return_index=True)
         keeps = np.zeros(len(parent), dtype=bool)
         keeps[first] = True
         now = np.where(keeps, parent, self.count + np.cumsum(~keeps) - 1).astype(np.int32)
         self.count += int((~keeps).sum())
-        splits.relabel(below.order, int(below.bounds[0]), part, now, self.of_row)
+        splits.relabel(step.order, int(step.bounds[0]), part, now, self.of_row)
         return parent, branch, now
 
 
 class RefinedBlocks:
-    """The blocks that an earlier side shares with the release under way, and what its classes hold there."""
+    """The blocks that earlier cells share with the release under way, and what the cells hold there."""
 
-    def __init__(self, trees: list[Taxonomy], side: Side, value: Codes, values: int) -> None:
+    def __init__(self, trees: list[Taxonomy], release: ClassTable, value: Codes, values: int) -> None:
         self._trees = trees
-        self._cuts = side.node_of
-        self.labels = Labels(value, values)
-        self.side = side
-        self._block = side.values.copy()
+        self._cuts = release.node_of
+        self.labels = RowLabels(value, values)
+        self.earlier = release
+        self._block = release.values.copy()
         self._sort()
 
     @property
     def of_row(self) -> Codes:
         return self.labels.of_row
 
-    def branch_of_cells(self, below: Below) -> Codes:
+    def branch_of_cells(self, step: Specialization) -> Codes:
         """The child of the node that each earlier class is below, if it is below the node at all."""
-        if not _splits(self._trees, self._cuts, below):
+        if not _splits(self._trees, self._cuts, step):
             return NO_FILTER
-        nodes = self.side.nodes[:, below.column]
-        return (np.searchsorted(below.children, nodes, side="right") - 1).astype(np.int32)
+        nodes = self.earlier.nodes[:, step.column]
+        return (np.searchsorted(step.children, nodes, side="right") - 1).astype(np.int32)
 
-    def accept(self, below: Below) -> None:
-        if not _splits(self._trees, self._cuts, below):
+    def accept(self, step: Specialization) -> None:
+        if not _splits(self._trees, self._cuts, step):
             return
-        inside = self.branch_of_cells(below)
-        tree = self._trees[below.column]
-        nodes = self.side.nodes[:, below.column]
-        under = (nodes > below.node) & (nodes < tree.end[below.node])
-        parent, branch, now = self.labels.split(below)
-        width = max(1, len(below.children))
+        inside = self.branch_of_cells(step)
+        tree = self._trees[step.column]
+        nodes = self.earlier.nodes[:, step.column]
+        under = (nodes > step.node) & (nodes < tree.end[step.node])
+        parent, branch, now = self.labels.split(step)
+        width = max(1, len(step.children))
         keys = parent.astype(np.int64) * width + branch
         order = np.argsort(keys)
-        touched = np.flatnonzero(under[self.side.owner] & (self._block >= 0))
-        asked = self._block[touched].astype(np.int64) * width + inside[self.side.owner[touched]]
+        touched = np.flatnonzero(under[self.earlier.owner] & (self._block >= 0))
+        asked = self._block[touched].astype(np.int64) * width + inside[self.earlier.owner[touched]]
         if len(keys):
             place = order[np.minimum(np.searchsorted(keys[order], asked), len(keys) - 1)]
             self._block[touched] = np.where(keys[place] == asked, now[place], -1)
@@ -133,33 +133,33 @@ class RefinedBlocks:
         self.begin: NDArray[np.int64] = np.searchsorted(
             self._block[order], np.arange(self.labels.count + 1)
         ).astype(np.int64)
-        self.cell, self.held = self.side.owner[order], self.side.counts[order]
+        self.cell, self.held = self.earlier.owner[order], self.earlier.counts[order]
 
 
-class Newer:
-    """The rows that releases with the same cuts did not have, by block."""
+class NewerRows:
+    """Counts, by block, the rows that came after each of some releases with the same cuts."""
 
     def __init__(self, history: History, releases: Sequence[int]) -> None:
         self.releases = np.array(releases)
         self._trees = [c.taxonomy for c in history.table.keys]
-        self._cuts = history.sides[releases[0]].node_of
-        self._labels = Labels(history.value, history.values)
+        self._cuts = history.releases[releases[0]].node_of
+        self._labels = RowLabels(history.value, history.values)
         self._weight = history.table.counts
         self._lacking = np.searchsorted(self.releases, history.time).astype(np.int32)
         self._count()
 
-    def of(self, example: Codes, branch: Codes, below: Below | None) -> NDArray[np.int64]:
+    def of(self, example: Codes, branch: Codes, step: Specialization | None) -> NDArray[np.int64]:
         """Release by release, the newer rows in the block of each example, within its branch."""
         block = self._labels.of_row
-        if below is None or not _splits(self._trees, self._cuts, below):
+        if step is None or not _splits(self._trees, self._cuts, step):
             return self._total[block[example]].T
         total = np.zeros((self._labels.count, len(self.releases) + 1), np.int64)
-        rows = (below.order, below.bounds, block, self._weight, self._lacking)
-        return _from_last(chaining.weight_of_blocks(*rows, example, branch, total)).T
+        rows = (step.order, step.bounds, block, self._weight, self._lacking)
+        return _from_last(parts.weight_of_blocks(*rows, example, branch, total)).T
 
-    def accept(self, below: Below) -> None:
-        if _splits(self._trees, self._cuts, below):
-            self._labels.split(below)
+    def accept(self, step: Specialization) -> None:
+        if _splits(self._trees, self._cuts, step):
+            self._labels.split(step)
             self._count()
 
     def _count(self) -> None:
@@ -174,8 +174,8 @@ def _from_last(lacking: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(lacking[:, :0:-1], axis=1)[:, ::-1]
 
 
-def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], below: Below) -> bool:
+def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], step: Specialization) -> bool:
     """Whether the node is strictly above the earlier cut."""
-    tree = trees[below.column]
-    known = cuts[below.column][tree.low[below.node] : tree.high[below.node]]
-    return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[below.node])
+    tree = trees[step.column]
+    known = cuts[step.column][tree.low[step.node] : tree.high[step.node]]
+    return bool(len(known)) and bool(tree.depth[known[0]] > tree.depth[step.node])

@@ -1,4 +1,4 @@
-"""Whether everybody keeps k candidates, exactly: what the refined bound leaves open.
+"""The decision whether everybody keeps k candidates, exact where the refined bound leaves it open.
 
 For every target the truth lies between two numbers: the people who are in it (whoever holds the data knows
 them, and the truth is a world like any other) and the refined bound. Where k lies between, more people are
@@ -15,30 +15,32 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.detail import told_by
+from sfumato.chains.detail import last_finer_release
 from sfumato.chains.history import History
 from sfumato.chains.overlap import Cells, Overlap
 from sfumato.chains.swaps import Swaps, SwapTargets
-from sfumato.chains.worlds import Worlds, doubtful
-from sfumato.core.chain import Chain, Side, place
+from sfumato.chains.worlds import StepBudget, Worlds, undecided
+from sfumato.core.chain import Chain, ClassTable, positions
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing
 
-PROGRAMS = 100
-"""So many targets are solved by the integer program."""
-LOOKS = 1_000_000
-"""So many looks at cells are taken for one of them."""
-LARGEST, ALONE = 20_000, 2_000_000
+MOST_PROGRAMS = 100
+"""Targets that are solved by the integer program; the others stay open."""
+STEPS_PER_PROGRAM = 1_000_000
+"""Steps for one of them."""
+MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES = 20_000, 2_000_000
 """Chains with more entries of cells than this are too large for the integer program: with a next release,
 which is one of many that are tried, and without."""
-SMALL, WIDEST = 20_000, 200_000
+SMALL_PROGRAM, LARGEST_PROGRAM = 20_000, 200_000
 """A program is small up to so many entries times sums, and not begun beyond so many."""
 
 
 @dataclass(frozen=True)
-class Certainty:
-    """Targets of a chain with fewer than k candidates, and those that were not decided; not all of them are
-    counted, since one is enough."""
+class Decision:
+    """How many targets of a chain keep fewer than k candidates, and how many are open.
+
+    Not all of them are counted, since one is enough.
+    """
 
     few: int
     open: int
@@ -49,22 +51,22 @@ class Certainty:
         return False if self.few else None if self.open else True
 
 
-def decide(history: History, side: Side, k: int) -> Certainty:
+def decide(history: History, release: ClassTable, k: int) -> Decision:
     """Whether every target of the earlier releases and this one together keeps at least k candidates."""
-    return Decider(history, k).decide(side)
+    return Decider(history, k).decide(release)
 
 
 class Decider:
-    """Decides one candidate for the next release after another; what the earlier ones tell is found once."""
+    """Decides proposals for the next release, one by one; what the earlier ones tell is computed once."""
 
     def __init__(self, history: History, k: int) -> None:
         self.history = history
         self.k = k
         trees = tuple(c.taxonomy for c in history.table.keys)
-        self.earlier = Overlap(Chain(trees, history.sides, history.values))
+        self.earlier = Overlap(Chain(trees, history.releases, history.values))
         self._swaps = Swaps(history, k)
 
-    def decide(self, side: Side) -> Certainty:
+    def decide(self, release: ClassTable) -> Decision:
         """Whether every target of the earlier releases and this one together keeps at least k candidates.
 
         A release tells nothing more of people who are in an earlier one that is as fine. Where a chain is
@@ -72,61 +74,61 @@ class Decider:
         releases so far, and what was decided about them still stands.
         """
         if self.k == 1:  # whoever can be there is a candidate
-            return Certainty(0, 0)
-        meeting = self.earlier.followed_by(side)
-        count = len(self.history.sides)
-        told = told_by(meeting.chain)[-1]
-        standing = [t for t in range(count) if self._closed_at[t] <= told]
-        if standing and self._before.holds is not True:
-            standing = []
-        return self._decided(meeting, standing)
+            return Decision(0, 0)
+        overlap = self.earlier.followed_by(release)
+        count = len(self.history.releases)
+        finer = last_finer_release(overlap.chain)[-1]
+        decided = [t for t in range(count) if self._closed_at[t] <= finer]
+        if decided and self._before.holds is not True:
+            decided = []
+        return self._decision(overlap, decided)
 
     @cached_property
     def _closed_at(self) -> list[int]:
         """For every time the first release from then on at which the chain is closed."""
-        told, found, least = told_by(self.earlier.chain), [], len(self.history.sides)
+        finer, closed, least = last_finer_release(self.earlier.chain), [], len(self.history.releases)
         at = least
         for i in reversed(range(least)):
             at = i if least >= i else at
-            found.append(at)
-            least = min(least, told[i])
-        return found[::-1]
+            closed.append(at)
+            least = min(least, finer[i])
+        return closed[::-1]
 
     @cached_property
-    def _before(self) -> Certainty:
+    def _before(self) -> Decision:
         """Whether everybody keeps k candidates beside the earlier releases alone."""
-        return self._decided(self.earlier)
+        return self._decision(self.earlier)
 
-    def _decided(self, meeting: Overlap, standing: Sequence[int] = ()) -> Certainty:
-        """The decision, given that the targets of some times have enough candidates."""
-        few, found = 0, []
-        for cells in meeting.kept():
+    def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:
+        """The decision, given that the targets of some times are known to have enough candidates."""
+        few, parts = 0, []
+        for cells in overlap.kept():
             there = _people_in(self.history, cells)
-            asked = ~np.isin(cells.times, standing)
-            known = (cells.left < self.k) & (there > 0) & asked
+            asked = ~np.isin(cells.times, decided)
+            known = (cells.candidates < self.k) & (there > 0) & asked
             few += int(known.sum())
-            unsure = np.flatnonzero((cells.left > 0) & (there < self.k) & ~known & asked)
-            found.append(SwapTargets.of(cells, there).pick(unsure))
-        targets = SwapTargets.together(found)
+            unsure = np.flatnonzero((cells.candidates > 0) & (there < self.k) & ~known & asked)
+            parts.append(SwapTargets.of(cells, there).pick(unsure))
+        targets = SwapTargets.together(parts)
         if few or not len(targets):
-            return Certainty(few, 0)
-        if len(meeting.chain) < 3:
-            return Certainty(int((targets.most < self.k).sum()), 0)
-        largest = ALONE if meeting is self.earlier else LARGEST
-        return self._settled(_Programs(meeting, self.k, largest), targets)
+            return Decision(few, 0)
+        if len(overlap.chain) < 3:
+            return Decision(int((targets.most < self.k).sum()), 0)
+        most = MOST_ENTRIES if overlap is self.earlier else MOST_ENTRIES_WITH_NEXT
+        return self._decide_open(_Programs(overlap, self.k, most), targets)
 
-    def _settled(self, programs: _Programs, targets: SwapTargets) -> Certainty:
-        """Targets that the bound leaves open: by swaps, then by the integer program; the narrowest first.
+    def _decide_open(self, programs: _Programs, targets: SwapTargets) -> Decision:
+        """The decision on targets that the bound leaves open: by swaps, then by the integer program.
 
-        Of the earlier releases alone, whose programs are mostly small, these are solved before.
+        The narrowest come first. Of the earlier releases alone, small programs are solved before any swap.
         """
-        if programs.meeting is self.earlier:
+        if programs.overlap is self.earlier:
             targets = targets.pick(programs.open_among(targets))
-        low, chain = targets.most < self.k, programs.meeting.chain
+        low, chain = targets.most < self.k, programs.overlap.chain
         empty, others = targets.pick(np.flatnonzero(low)), targets.pick(np.flatnonzero(~low))
         nobody = self._swaps.short(chain, empty, 1)
         if len(nobody) < len(empty):  # somebody can be where k cannot
-            return Certainty(1, 0)
+            return Decision(1, 0)
         for i in nobody:
             if (answer := programs.answer(empty, i)) is not True:
                 return _refused(answer)
@@ -134,72 +136,73 @@ class Decider:
         for i in self._swaps.each_short(chain, others, self.k):
             if (answer := programs.answer(others, i)) is not True:
                 return _refused(answer)
-        return Certainty(0, 0)
+        return Decision(0, 0)
 
 
-def _refused(answer: bool | None) -> Certainty:
-    return Certainty(int(answer is False), int(answer is None))
+def _refused(answer: bool | None) -> Decision:
+    return Decision(int(answer is False), int(answer is None))
 
 
 def cell_of_rows(history: History, cells: Cells) -> Codes:
     """The cell of every row that came at one of the times; -1 for the others."""
-    table, side = history.table, cells.side
+    table, shown_by = history.table, cells.table
     inside = np.full(table.distinct, -1, np.int32)
     here = np.flatnonzero(np.isin(history.time, cells.span))
-    packing = Packing((len(history.sides) + 1, *(len(c.taxonomy.labels) for c in table.keys)))
-    pairs = zip(table.keys, side.node_of, strict=True)
+    packing = Packing((len(history.releases) + 1, *(len(c.taxonomy.labels) for c in table.keys)))
+    pairs = zip(table.keys, shown_by.node_of, strict=True)
     shown = packing.pack([history.time[here], *(cut[table.codes(c.name)[here]] for c, cut in pairs)])
-    known = packing.pack([cells.times, *side.nodes.T])
+    known = packing.pack([cells.times, *shown_by.nodes.T])
     order = np.append(np.lexsort(known[::-1]), -1)
-    inside[here] = order[place(known[:, order[:-1]], shown)]
+    inside[here] = order[positions(known[:, order[:-1]], shown)]
     return inside
 
 
 def _people_in(history: History, cells: Cells) -> Counts:
     """How many people of its time are in each cell."""
     inside = cell_of_rows(history, cells)
-    found = np.zeros(len(cells.side), np.int64)
-    np.add.at(found, inside[inside >= 0], history.table.counts[inside >= 0])
-    return found
+    people = np.zeros(len(cells.table), np.int64)
+    np.add.at(people, inside[inside >= 0], history.table.counts[inside >= 0])
+    return people
 
 
 class _Programs:
     """Integer programs for the targets of a chain, as many as are allowed."""
 
-    def __init__(self, meeting: Overlap, k: int, largest: int) -> None:
-        self.meeting = meeting
+    def __init__(self, overlap: Overlap, k: int, most_entries: int) -> None:
+        self.overlap = overlap
         self.k = k
-        self.largest = largest
+        self.most_entries = most_entries
         self.solved = 0
 
     @cached_property
     def _worlds(self) -> Worlds | None:
         """`None`: the chain is too large."""
-        entries = sum(len(cells.side.owner) for cells in self.meeting.kept())
-        return Worlds(self.meeting) if entries <= self.largest and PROGRAMS else None
+        entries = sum(len(cells.table.owner) for cells in self.overlap.kept())
+        return Worlds(self.overlap) if entries <= self.most_entries and MOST_PROGRAMS else None
 
     def open_among(self, targets: SwapTargets) -> NDArray[np.intp]:
         """The targets that are not known to have k candidates, once small programs are solved."""
         worlds = self._worlds
         if worlds is None:
             return np.arange(len(targets))
-        asked = doubtful(*worlds.between(), self.k)
-        worlds.narrow(np.flatnonzero(asked[worlds.targets]), SMALL, Worlds.patience(LOOKS * PROGRAMS))
-        least, most = worlds.between()
-        number = worlds.number(targets.times, targets.cells)
+        asked = undecided(*worlds.candidate_bounds(), self.k)
+        budget = StepBudget(STEPS_PER_PROGRAM * MOST_PROGRAMS)
+        worlds.narrow_by_simplex(np.flatnonzero(asked[worlds.targets]), SMALL_PROGRAM, budget)
+        least, most = worlds.candidate_bounds()
+        number = worlds.target_numbers(targets.times, targets.cells)
         return np.flatnonzero((least[number] < self.k) & (most[number] > 0))
 
     def answer(self, targets: SwapTargets, i: int) -> bool | None:
-        """Whether a target has k candidates, or can hold nobody; `None`: not found out."""
+        """Whether a target has k candidates, or can hold nobody; `None`: not solved."""
         self.solved += 1
-        if self.solved > PROGRAMS or self._worlds is None:
+        if self.solved > MOST_PROGRAMS or self._worlds is None:
             return None
         worlds, times, cells = self._worlds, targets.times[[i]], targets.cells[[i]]
-        entries = worlds.entries_of(int(worlds.number(times, cells)[0]))
-        if np.any(worlds.equations.widths[worlds.equations.component[entries]] > WIDEST):
+        entries = worlds.entries_of(int(worlds.target_numbers(times, cells)[0]))
+        if np.any(worlds.equations.widths[worlds.equations.component[entries]] > LARGEST_PROGRAM):
             return None
-        worlds.find_out(entries, Worlds.patience(LOOKS))
+        worlds.solve(entries, StepBudget(STEPS_PER_PROGRAM))
         least, most = int(worlds.least[entries].sum()), int(worlds.most[entries].sum())
-        if doubtful(np.array(least), np.array(most), self.k):
+        if undecided(np.array(least), np.array(most), self.k):
             return None
         return least >= self.k or not most

@@ -1,4 +1,4 @@
-"""Which cuts are finer than others."""
+"""The detail of cuts: which are finer than others, and which releases show the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.chain import Chain, Side
+from sfumato.core.chain import Chain, ClassTable
 from sfumato.core.taxonomy import Nodes, Taxonomy
 
 
@@ -35,24 +35,24 @@ class Detail:
         return self._known[one, other]
 
 
-def told_by(chain: Chain) -> list[int]:
-    """For every release the last one before it that shows at least as much detail; -1: none does.
+def last_finer_release(chain: Chain) -> list[int]:
+    """For every release the last one before it whose cuts are at least as fine; -1: none is.
 
-    Whoever is in that one is counted there, and what they show in the later one follows.
+    Whoever is in the finer one is counted there, and what they show in the later one follows from it.
     """
     fine = Detail(chain.trees)
-    cut = [fine.number(side.node_of) for side in chain.releases]
+    cut = [fine.number(release.node_of) for release in chain.releases]
     return [
         next((i for i in reversed(range(j)) if fine.is_finer(cut[i], cut[j])), -1) for j in range(len(chain))
     ]
 
 
-def by_cut(sides: Sequence[Side]) -> list[list[int]]:
-    """The releases with the same cuts, by the first of them."""
-    found: dict[bytes, list[int]] = {}
-    for i, side in enumerate(sides):
-        found.setdefault(_key(side.node_of), []).append(i)
-    return list(found.values())
+def by_cut(releases: Sequence[ClassTable]) -> list[list[int]]:
+    """The numbers of the releases that share their cuts, group by group, in the order of the first."""
+    groups: dict[bytes, list[int]] = {}
+    for i, release in enumerate(releases):
+        groups.setdefault(_key(release.node_of), []).append(i)
+    return list(groups.values())
 
 
 def _key(node_of: Sequence[Nodes]) -> bytes:

@@ -15,12 +15,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.detail import told_by
+from sfumato.chains.detail import last_finer_release
 from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Placed
+from sfumato.core.chain import ReleaseIndex
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Codes, Counts
-from sfumato.kernels.chains.whole_sums import linked
+from sfumato.kernels.chains.whole_sums import components_of
 
 Longs = NDArray[np.int64]
 
@@ -44,27 +44,27 @@ class Equations:
     sums: Counts
 
     @classmethod
-    def of(cls, meeting: Overlap) -> Equations:
-        """Those of a whole chain."""
-        chain, cells = meeting.chain, meeting.by_time
-        told = told_by(chain)
-        later = [j for j, i in enumerate(told) if i >= 0]
-        added = dict(zip(later, meeting.newer([(told[j], j) for j in later]), strict=True))
-        offsets = np.cumsum([0, *(len(side.owner) for side in chain.releases)])
-        sums = [added.get(j, side.counts) for j, side in enumerate(chain.releases)]
-        binding = tuple(tuple(j for j in range(t, len(chain)) if told[j] < t) for t in range(len(chain)))
-        placed = [Placed(chain, side) for side in chain.releases]
+    def of(cls, overlap: Overlap) -> Equations:
+        """The equations of a whole chain."""
+        chain, cells = overlap.chain, overlap.by_time
+        finer = last_finer_release(chain)
+        later = [j for j, i in enumerate(finer) if i >= 0]
+        added = dict(zip(later, overlap.newer([(finer[j], j) for j in later]), strict=True))
+        offsets = np.cumsum([0, *(len(release.owner) for release in chain.releases)])
+        sums = [added.get(j, release.counts) for j, release in enumerate(chain.releases)]
+        binding = tuple(tuple(j for j in range(t, len(chain)) if finer[j] < t) for t in range(len(chain)))
+        index = [ReleaseIndex(chain, release) for release in chain.releases]
         through, lengths = [], []
-        for found, releases in zip(cells, binding, strict=True):
-            rows = np.stack([offsets[j] + placed[j].entries(found.side) for j in releases], axis=1)
+        for some, releases in zip(cells, binding, strict=True):
+            rows = np.stack([offsets[j] + index[j].entries(some.table) for j in releases], axis=1)
             through.append(rows.ravel())
             lengths.append(np.full(len(rows), len(releases), np.int64))
         return cls(
             binding,
-            np.concatenate([np.full(len(c.side.owner), t, np.int32) for t, c in enumerate(cells)]),
-            np.concatenate([c.side.owner for c in cells]),
-            np.concatenate([c.side.values for c in cells]),
-            np.concatenate([c.side.counts for c in cells]),
+            np.concatenate([np.full(len(c.table.owner), t, np.int32) for t, c in enumerate(cells)]),
+            np.concatenate([c.table.owner for c in cells]),
+            np.concatenate([c.table.values for c in cells]),
+            np.concatenate([c.table.counts for c in cells]),
             np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
             np.concatenate(through).astype(np.int32),
             np.concatenate(sums),
@@ -73,7 +73,7 @@ class Equations:
     @cached_property
     def component(self) -> Codes:
         """Entries with the same number share sums, directly or through others."""
-        return linked(self.start, self.through, len(self.sums))
+        return components_of(self.start, self.through, len(self.sums))
 
     @cached_property
     def by_component(self) -> tuple[NDArray[np.intp], Longs]:
@@ -83,6 +83,7 @@ class Equations:
         return order, np.searchsorted(self.component[order], np.arange(count + 1)).astype(np.int64)
 
     def part(self, component: int) -> EquationPart:
+        """The equations of one component."""
         order, begin = self.by_component
         entries = order[begin[component] : begin[component + 1]]
         lengths = self.start[entries + 1] - self.start[entries]
@@ -112,7 +113,7 @@ class EquationPart:
 
 
 def no_world() -> BadData:
-    """The refusal of releases that cannot be of one chain."""
+    """The error for releases that cannot be of one chain."""
     return BadData(
         "no table of people gives the counts of all these releases",
         remedy="Give cumulative releases of one chain, oldest first.",

@@ -1,4 +1,4 @@
-"""The history of a table: what was published of its people before, checked before anything is built on it.
+"""The history of a table: the earlier releases of its people, checked before anything is built on them.
 
 Each check refuses with its reason: rows that are old must be told by a declared column, of batches or of
 people, and reproduce what was published of them, to the last count; releases show the same columns by the
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
-from sfumato.core.chain import Side, place
+from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint, grouped
 from sfumato.core.marks import label_marks, matching, numbered_together
@@ -23,7 +23,6 @@ from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -32,12 +31,12 @@ NEW_CHAIN = "or start a new chain with the people who were never published"
 class History:
     """A table beside the releases of its earlier batches.
 
-    `sides` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
+    `releases` are the earlier releases on the table's trees, oldest first; `time` says of every distinct row
     which of them it came with (their number, if it is new), `value` numbers its matching value as they do.
     """
 
     table: Microdata
-    sides: tuple[Side, ...]
+    releases: tuple[ClassTable, ...]
     time: Codes
     value: Codes
     values: int
@@ -46,60 +45,59 @@ class History:
     def of(
         cls, table: Microdata, earlier: Sequence[Imprint], since: str | None, *, person: bool = False
     ) -> History:
-        """Raises where a precondition fails. `since` tells batches apart or, with `person`, people."""
-        one_record_each(table)
+        """The history of a table beside these releases; raises where a precondition fails.
+
+        The column `since` says which batch a row came with or, with `person`, who it is about.
+        """
+        refuse_several_rows(table)
         if since is not None:
-            everybody_is_told(table, since, person=person)
-        all_are_given(earlier)
+            refuse_unnamed(table, since, person=person)
+        refuse_gaps(earlier)
         unchanged = unchanged_columns(table)
         for i, imprint in enumerate(earlier):
-            same_columns(table, unchanged, imprint, i)
+            refuse_other_columns(table, unchanged, imprint, i)
         if earlier and earlier[-1].since != since:
             raise RefusedByHistory(
                 "an earlier release was told by another column which rows are new",
                 remedy=f"Keep the promise's `since`, {NEW_CHAIN}.",
             )
-        found = matching(table, unchanged)
-        numbers, values = numbered_together([found.marks, *(i.values for i in earlier)])
-        sides = tuple(_placed(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        value = matching(table, unchanged)
+        numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
+        releases = tuple(_on_trees(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
         time = came_with(table, earlier, since, person=person)
-        history = cls(table, sides, time, numbers[0][found.ids], values)
-        for releases in by_cut(sides):
-            history._reproduces(releases)
+        history = cls(table, releases, time, numbers[0][value.ids], values)
+        for same_cuts in by_cut(releases):
+            history._reproduces(same_cuts)
         return history
 
     @property
     def new(self) -> int:
         """How many rows are new."""
-        return int(self.table.counts[self.time == len(self.sides)].sum())
+        return int(self.table.counts[self.time == len(self.releases)].sum())
 
-    def codes_of_values(self) -> dict[str, tuple[Taxonomy, Codes]]:
-        """For every sensitive column: its tree, and its leaf rank by the number of a matching value."""
-        found = {}
-        for column in self.table.sensitive:
-            codes = np.zeros(self.values, np.int32)
-            codes[self.value] = self.table.codes(column.name)
-            found[column.name] = (column.taxonomy, codes)
-        return found
+    def code_of_value(self, name: str) -> Codes:
+        """The leaf rank in a column that is published unchanged, by the number of a matching value."""
+        codes = np.zeros(max(1, self.values), np.int32)
+        codes[self.value] = self.table.codes(name)
+        return codes
 
-    def _reproduces(self, releases: Sequence[int]) -> None:
-        """Old rows, recoded as they were then, give every group that was published, with its count; for
-        releases with the same cuts."""
-        keys, cuts = self.table.keys, self.sides[releases[0]].node_of
+    def _reproduces(self, same_cuts: Sequence[int]) -> None:
+        """Refuse old rows that, recoded as in these releases, do not give every published group its count."""
+        keys, cuts = self.table.keys, self.releases[same_cuts[0]].node_of
         packing = Packing((*(len(c.taxonomy.labels) for c in keys), self.values))
         shown = [cut[self.table.codes(c.name)] for c, cut in zip(keys, cuts, strict=True)]
         packed = packing.pack([*shown, self.value])
         known, _ = sort_and_count(packed.copy())
-        group, came = place(known, packed), np.searchsorted(releases, self.time)
+        group, came = positions(known, packed), np.searchsorted(same_cuts, self.time)
         order = np.argsort(came, kind="stable")
-        ends = np.searchsorted(came[order], np.arange(1, len(releases) + 1))
+        ends = np.searchsorted(came[order], np.arange(1, len(same_cuts) + 1))
         now, begin = np.zeros(known.shape[1], np.int64), 0
-        for i, end in zip(releases, ends.tolist(), strict=True):
+        for i, end in zip(same_cuts, ends.tolist(), strict=True):
             np.add.at(now, group[order[begin:end]], self.table.counts[order[begin:end]])
-            begin, side = end, self.sides[i]
-            then = place(known, packing.pack([*side.nodes[side.owner].T, side.values]))
+            begin, release = end, self.releases[i]
+            then = positions(known, packing.pack([*release.nodes[release.owner].T, release.values]))
             old = np.zeros(len(now) + 1, np.int64)
-            np.add.at(old, then, side.counts)
+            np.add.at(old, then, release.counts)
             if old[-1] or not np.array_equal(now, old[:-1]):
                 raise RefusedByHistory(
                     f"the old rows do not reproduce release {i + 1}: it holds {int(old.sum())} rows in"
@@ -111,11 +109,11 @@ class History:
 
 
 def unchanged_columns(table: Microdata) -> list[str]:
-    """The columns that are published as they are."""
+    """The names of the columns that are published as they are."""
     return [c.name for c in table.columns if not c.role.is_key and c.role is not Role.IDENTIFIER]
 
 
-def one_record_each(table: Microdata) -> None:
+def refuse_several_rows(table: Microdata) -> None:
     """Refuse a table where somebody has several rows."""
     if table.has_person and table.people != table.rows:
         raise BadData(
@@ -124,7 +122,7 @@ def one_record_each(table: Microdata) -> None:
         )
 
 
-def everybody_is_told(table: Microdata, since: str, *, person: bool) -> None:
+def refuse_unnamed(table: Microdata, since: str, *, person: bool) -> None:
     """Refuse rows that do not say when they came, or who they are; and people with several rows."""
     codes, labels = table.codes(since), table.column(since).taxonomy.leaf_labels
     unsaid = int(table.counts[np.array([label is None for label in labels], bool)[codes]].sum())
@@ -144,7 +142,7 @@ def everybody_is_told(table: Microdata, since: str, *, person: bool) -> None:
         )
 
 
-def all_are_given(earlier: Sequence[Imprint]) -> None:
+def refuse_gaps(earlier: Sequence[Imprint]) -> None:
     """Refuse a history with gaps: a release counts beside every one that it was itself made beside.
 
     Versions for several recipients are releases like any other.
@@ -160,7 +158,7 @@ def all_are_given(earlier: Sequence[Imprint]) -> None:
         known.add(imprint.digest)
 
 
-def same_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
+def refuse_other_columns(table: Microdata, unchanged: Sequence[str], imprint: Imprint, i: int) -> None:
     """Refuse an earlier release that showed other columns."""
     keys = tuple(c.name for c in table.keys)
     if imprint.names != keys or imprint.unchanged != tuple(sorted(unchanged)):
@@ -199,24 +197,24 @@ def came_with(
             )
         first[here] = i
         before = here
-    found: Codes = first[now][table.codes(since)]
-    return found
+    came: Codes = first[now][table.codes(since)]
+    return came
 
 
-def _placed(table: Microdata, imprint: Imprint, number: Codes) -> Side:
+def _on_trees(table: Microdata, imprint: Imprint, number: Codes) -> ClassTable:
     """An earlier release on the table's trees."""
     shown, cuts = np.empty_like(imprint.nodes), []
     for j, (key, column) in enumerate(zip(imprint.keys, table.keys, strict=True)):
-        found = key.onto(column.taxonomy)
-        cuts.append(key.cut_on(column.taxonomy, found).node_of)
-        shown[:, j] = found[imprint.nodes[:, j]]
+        node_now = key.onto(column.taxonomy)
+        cuts.append(key.cut_on(column.taxonomy, node_now).node_of)
+        shown[:, j] = node_now[imprint.nodes[:, j]]
     order = np.lexsort((number, imprint.owner))
-    return Side(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
+    return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])
 
 
-def side_under(history: History, cuts: Cuts) -> Side:
-    """The table itself under these cuts, as a release beside the earlier ones."""
+def release_under(history: History, cuts: Cuts) -> ClassTable:
+    """The release that the table would be under these cuts, on the same trees and values as the earlier."""
     table = history.table
     class_of, nodes = classes_under(table, cuts)
     owner, values, counts = grouped(table, class_of, history.value, len(nodes), history.values)
-    return Side(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)
+    return ClassTable(tuple(cuts[c.name].node_of for c in table.keys), nodes, owner, values, counts)

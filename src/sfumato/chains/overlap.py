@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.detail import Detail, by_cut
-from sfumato.core.chain import Blocks, Chain, Placed, Side, apart, meet_of, side_by_side
+from sfumato.core.chain import Blocks, Chain, ClassTable, ReleaseIndex, match_blocks, numbered_apart, stacked
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.kernels.chains.overlaps import NOTHING, least_overlaps
+from sfumato.kernels.chains.overlaps import NO_OVERLAP, least_overlaps
 
-LARGEST = 50_000_000
-"""So many entries of cells are looked at; more would not fit in memory."""
-TOGETHER = 1 << 20
-"""Releases with no more entries than this are looked at together."""
+MOST_CELL_ENTRIES = 50_000_000
+"""Entries of cells in which releases may overlap; more would not fit in memory."""
+ENTRIES_TOGETHER = 1 << 20
+"""Releases with no more entries than this are compared together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +35,19 @@ class Cells:
     """The feasible targets of some times that the same cuts bind, time after time (`span` names them).
 
     Cell c is of time `times[c]`; `classes[c, i]` is its class in the i-th binding release from then on,
-    `left[c]` how many candidates remain; `phantom` says of every time in the span whether some comparable
-    classes share no value at all.
+    `candidates[c]` how many candidates it keeps at most, by the refined bound. `table` has its nodes and
+    counts. `phantom` says of every time in the span whether some comparable classes share no value at all.
     """
 
     span: tuple[int, ...]
     times: Codes
     classes: Codes
-    side: Side
+    table: ClassTable
     phantom: NDArray[np.bool_]
 
     @cached_property
-    def left(self) -> Counts:
-        return self.side.sizes
+    def candidates(self) -> Counts:
+        return self.table.sizes
 
     @property
     def time(self) -> int:
@@ -57,34 +57,39 @@ class Cells:
     def of(self, time: int) -> Cells:
         """The cells of one time."""
         low, high = np.searchsorted(self.times, [time, time + 1]).tolist()
-        begin, end = np.searchsorted(self.side.owner, [low, high]).tolist()
-        s, here = self.side, slice(begin, end)
-        side = Side(s.node_of, s.nodes[low:high], s.owner[here] - low, s.values[here], s.counts[here])
+        begin, end = np.searchsorted(self.table.owner, [low, high]).tolist()
+        s, here = self.table, slice(begin, end)
+        table = ClassTable(s.node_of, s.nodes[low:high], s.owner[here] - low, s.values[here], s.counts[here])
         return Cells(
-            (time,), self.times[low:high], self.classes[low:high], side, self.phantom[[self.span.index(time)]]
+            (time,),
+            self.times[low:high],
+            self.classes[low:high],
+            table,
+            self.phantom[[self.span.index(time)]],
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
-    """The fewest candidates of a target of one time.
+class FewestCandidates:
+    """The fewest candidates of any target of one time, by class.
 
-    Per class of the release it came with (`first`) and of the last one, NOTHING where no target can be;
-    `alone` tells which classes have a comparable one that they share no value with.
+    `first` is by class of the release the targets came with, `last` by class of the last one; NO_OVERLAP
+    where no target can be. `disjoint` says which classes have a comparable one that they share no value with.
     """
 
     first: Counts
     last: Counts | None
-    alone: NDArray[np.bool_]
+    disjoint: NDArray[np.bool_]
 
     @property
     def least(self) -> int | None:
-        found = int(self.first.min(initial=NOTHING))
-        return None if found == NOTHING else found
+        """The fewest candidates of any target; `None` where there is no target."""
+        least = int(self.first.min(initial=NO_OVERLAP))
+        return None if least == NO_OVERLAP else least
 
 
 class Overlap:
-    """The releases of a chain, matched pair by pair as needed.
+    """The cells of a chain: its releases matched pair by pair, as needed.
 
     Releases hold more and more people, so not every one binds: of those from a time on, a release tells
     nothing more once an earlier one of them is as fine; of those before it, once a later one of them is.
@@ -100,85 +105,85 @@ class Overlap:
         self.every = every
         self._shorter = shorter
         self._fine: Detail = Detail(chain.trees) if shorter is None else shorter._fine
-        self._cut = [self._fine.number(side.node_of) for side in chain.releases]
+        self._cut = [self._fine.number(release.node_of) for release in chain.releases]
         self._newer: dict[tuple[int, int], Counts] = {}
         self._kept: list[Cells] | None = None
 
-    def followed_by(self, side: Side) -> Overlap:
+    def followed_by(self, release: ClassTable) -> Overlap:
         """The same releases and one more; what is known of these serves again."""
-        chain = replace(self.chain, releases=(*self.chain.releases, side))
+        chain = replace(self.chain, releases=(*self.chain.releases, release))
         return Overlap(chain, compose=self.compose, every=self.every, shorter=self)
 
     def later(self, time: int, stop: int) -> list[int]:
         """The releases after the one of this time that bind its people."""
         if self.every:
             return list(range(time + 1, stop))
-        found = [time]
+        binding = [time]
         after = (places[bisect(places, time) :] for places in self._places)
         for j in sorted(places[0] for places in after if places and places[0] < stop):
-            if not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in found):
-                found.append(j)
-        return found[1:]
+            if not any(self._fine.is_finer(self._cut[i], self._cut[j]) for i in binding):
+                binding.append(j)
+        return binding[1:]
 
     def before(self, time: int) -> list[int]:
         """The releases that people of this time are not in, as far as they bind."""
         if self.every:
             return list(range(time))
-        found: list[int] = []
+        binding: list[int] = []
         before = (places[: bisect_left(places, time)] for places in self._places)
         for i in sorted((places[-1] for places in before if places), reverse=True):
-            if not any(self._fine.is_finer(self._cut[j], self._cut[i]) for j in found):
-                found.append(i)
-        return found
+            if not any(self._fine.is_finer(self._cut[j], self._cut[i]) for j in binding):
+                binding.append(i)
+        return binding
 
     @cached_property
     def _places(self) -> list[list[int]]:
         """The releases with each cut."""
         return by_cut(self.chain.releases)
 
-    def capped(self, j: int, time: int) -> Side:
+    def capped(self, j: int, time: int) -> ClassTable:
         """Release j with the counts that a person of this time can be behind."""
         return self._capped([(j, time)])[0]
 
-    def left(self, time: int) -> Left:
-        """The fewest candidates of a target of this time, class by class; the last crossing is not kept."""
+    def fewest_candidates(self, time: int) -> FewestCandidates:
+        """The fewest candidates of any target of this time; the cells of the last release are not kept."""
         last = len(self.chain) - 1
         if time == last:
-            side = self.capped(time, time)
-            return Left(np.where(side.sizes > 0, side.sizes, NOTHING), None, side.sizes == 0)
-        if last > 1 and sum(len(side.owner) for side in self.chain.releases) <= TOGETHER:
-            return self._left_in(self.by_time[time])
+            sizes = self.capped(time, time).sizes
+            return FewestCandidates(np.where(sizes > 0, sizes, NO_OVERLAP), None, sizes == 0)
+        if last > 1 and sum(len(release.owner) for release in self.chain.releases) <= ENTRIES_TOGETHER:
+            return self._fewest_in(self.by_time[time])
         before, other = self.cells(time, stop=last), self.capped(last, time)
-        met = meet_of(self.chain.trees, before.side, other)
+        met = match_blocks(self.chain.trees, before.table, other)
         order = np.argsort(met.other, kind="stable")
         begin = np.searchsorted(met.other[order], np.arange(met.count + 1)).astype(np.int64)
         one, _, back, _, partners = least_overlaps(
-            before.side.start,
+            before.table.start,
             met.one,
-            before.side.counts,
+            before.table.counts,
             begin,
             other.owner[order],
             other.counts[order],
             len(other),
         )
         wide = np.bincount(met.join_other, minlength=int(met.join_one.max(initial=0)) + 1)
-        alone = partners < wide[met.join_one]
+        disjoint = partners < wide[met.join_one]
         if time + 1 < last:
             one = _fewest_per(before.classes[:, 0], one, len(self.chain.releases[time]))
-            alone = before.phantom | alone.any()
-        return Left(one, back, alone)
+            disjoint = before.phantom | disjoint.any()
+        return FewestCandidates(one, back, disjoint)
 
-    def _left_in(self, cells: Cells) -> Left:
+    def _fewest_in(self, cells: Cells) -> FewestCandidates:
         """The same, where all cells are known."""
         first, last = self.chain.releases[cells.time], self.chain.releases[-1]
-        left = np.where(cells.left > 0, cells.left, NOTHING)
-        one = _fewest_per(cells.classes[:, 0], left, len(first))
-        back = _fewest_per(self._last.classes(cells.side), left, len(last))
-        return Left(one, back, cells.phantom)
+        candidates = np.where(cells.candidates > 0, cells.candidates, NO_OVERLAP)
+        one = _fewest_per(cells.classes[:, 0], candidates, len(first))
+        back = _fewest_per(self._last.classes(cells.table), candidates, len(last))
+        return FewestCandidates(one, back, cells.phantom)
 
     @cached_property
-    def _last(self) -> Placed:
-        return Placed(self.chain, self.chain.releases[-1])
+    def _last(self) -> ReleaseIndex:
+        return ReleaseIndex(self.chain, self.chain.releases[-1])
 
     def cells(self, time: int, *, stop: int | None = None) -> Cells:
         """All feasible targets of a time, release by release, up to the release before `stop`."""
@@ -192,14 +197,14 @@ class Overlap:
             pairs = [(i, j) for t, old, new in bound for j in new if self.compose or j == t for i in old]
             self.newer(pairs)  # together there are fewer kinds of pairs than bundle by bundle
             return [self._from_start(times, count) for times in self._alike(count)]
-        found = []
+        longer = []
         for cells in self._shorter.kept():
             binds = count - 1 in self.later(cells.time, count)
-            found.append(self._met(cells, dict.fromkeys(cells.span, count - 1)) if binds else cells)
-        return [*found, self.cells(count - 1)]
+            longer.append(self._met(cells, dict.fromkeys(cells.span, count - 1)) if binds else cells)
+        return [*longer, self.cells(count - 1)]
 
     def kept(self) -> list[Cells]:
-        """All feasible targets of all times, kept to be asked for again."""
+        """All feasible targets of all times, computed once."""
         if self._kept is None:
             self._kept = self.all_cells()
         return self._kept
@@ -207,31 +212,31 @@ class Overlap:
     @cached_property
     def by_time(self) -> list[Cells]:
         """The feasible targets of every time, one after the other."""
-        found = {t: cells.of(t) for cells in self.kept() for t in cells.span}
-        return [found[t] for t in range(len(self.chain))]
+        cells_of = {t: cells.of(t) for cells in self.kept() for t in cells.span}
+        return [cells_of[t] for t in range(len(self.chain))]
 
     def _alike(self, stop: int) -> list[list[int]]:
         """Times that the same cuts bind, not too many rows at a time."""
-        found: dict[tuple[int, ...], list[list[int]]] = {}
+        bundles: dict[tuple[int, ...], list[list[int]]] = {}
         entries: dict[tuple[int, ...], int] = {}
         for time in range(stop):
             key = tuple(self._cut[j] for j in (time, *self.later(time, stop)))
             more = len(self.chain.releases[time].owner)
-            entries[key] = entries.get(key, TOGETHER + 1) + more
-            if entries[key] > TOGETHER:
-                found.setdefault(key, []).append([])
+            entries[key] = entries.get(key, ENTRIES_TOGETHER + 1) + more
+            if entries[key] > ENTRIES_TOGETHER:
+                bundles.setdefault(key, []).append([])
                 entries[key] = more
-            found[key][-1].append(time)
-        return [times for parts in found.values() for times in parts]
+            bundles[key][-1].append(time)
+        return [times for parts in bundles.values() for times in parts]
 
     def _from_start(self, times: Sequence[int], stop: int) -> Cells:
         """The cells of some times that the same cuts bind."""
-        sides = self._capped([(t, t) for t in times])
-        lengths = [len(side) for side in sides]
+        starts = self._capped([(t, t) for t in times])
+        lengths = [len(start) for start in starts]
         classes = np.concatenate([np.arange(n, dtype=np.int32) for n in lengths])[:, None]
-        phantom = np.array([len(np.unique(side.owner)) < len(side) for side in sides])
+        phantom = np.array([len(np.unique(start.owner)) < len(start) for start in starts])
         each = np.repeat(np.array(times, np.int32), lengths)
-        cells = Cells(tuple(times), each, classes, side_by_side(sides), phantom)
+        cells = Cells(tuple(times), each, classes, stacked(starts), phantom)
         for releases in zip(*(self.later(t, stop) for t in times), strict=True):
             cells = self._met(cells, dict(zip(times, releases, strict=True)))
         return cells
@@ -240,32 +245,34 @@ class Overlap:
         """Cells with one more release, which depends on the time."""
         number = np.searchsorted(cells.span, cells.times)
         others = self._capped([(release[t], t) for t in cells.span])
-        begin = np.cumsum([0, *(len(side) for side in others)])
+        begin = np.cumsum([0, *(len(other) for other in others)])
         which = np.repeat(np.arange(len(others)), np.diff(begin))
-        trees, one, other = apart(self.chain.trees, (cells.side, number), (side_by_side(others), which))
-        side, (mine, theirs), met = _crossed(trees, one, other)
+        trees, one, other = numbered_apart(self.chain.trees, (cells.table, number), (stacked(others), which))
+        table, (mine, theirs), met = _crossed(trees, one, other)
         width = len(self.chain.trees)
-        side = replace(side, node_of=side.node_of[:width], nodes=side.nodes[:, :width])
+        table = replace(table, node_of=table.node_of[:width], nodes=table.nodes[:, :width])
         classes = np.hstack([cells.classes[mine], (theirs - begin[number[mine]]).astype(np.int32)[:, None]])
         pairs = np.bincount(number[mine], minlength=len(others))
         phantom = cells.phantom | (pairs < _comparable(met, which, len(others)))
-        return Cells(cells.span, cells.times[mine], classes, side, phantom)
+        return Cells(cells.span, cells.times[mine], classes, table, phantom)
 
-    def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[Side]:
+    def _capped(self, pairs: Sequence[tuple[int, int]]) -> list[ClassTable]:
         """For every release and time: the release with the counts that a person of the time can be behind."""
         bound = [self.before(t) if self.compose or j == t else [] for j, t in pairs]
         asked = [(i, j) for (j, _), before in zip(pairs, bound, strict=True) for i in before]
         newer = dict(zip(asked, self.newer(asked), strict=True))
-        found = []
+        capped = []
         for (j, _), before in zip(pairs, bound, strict=True):
-            side = self.chain.releases[j]
-            counts = side.counts
+            release = self.chain.releases[j]
+            counts = release.counts
             for i in before:
                 counts = np.minimum(counts, newer[i, j])
             kept = counts > 0
-            some = replace(side, owner=side.owner[kept], values=side.values[kept], counts=counts[kept])
-            found.append(some if before else side)
-        return found
+            some = replace(
+                release, owner=release.owner[kept], values=release.values[kept], counts=counts[kept]
+            )
+            capped.append(some if before else release)
+        return capped
 
     def newer(self, pairs: Sequence[tuple[int, int]]) -> list[Counts]:
         """For every pair (i, j) and entry of release j: the rows newer than release i in its block."""
@@ -278,35 +285,38 @@ class Overlap:
                 groups.setdefault((self._cut[i], self._cut[j]), []).append((i, j))
         for group in groups.values():
             ends = np.cumsum([len(self.chain.releases[j].owner) for _, j in group])
-            for part in np.split(np.arange(len(group)), np.flatnonzero(np.diff(ends // TOGETHER)) + 1):
+            for part in np.split(
+                np.arange(len(group)), np.flatnonzero(np.diff(ends // ENTRIES_TOGETHER)) + 1
+            ):
                 self._compare([group[n] for n in part.tolist()])
         return [self._newer[pair] for pair in pairs]
 
     def _compare(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Find what is newer, for pairs of releases with the same two cuts."""
+        """Compute and keep what is newer, for pairs of releases with the same two cuts."""
         olds, news = ([self.chain.releases[pair[n]] for pair in pairs] for n in (0, 1))
-        which = [np.repeat(np.arange(len(pairs)), [len(s) for s in sides]) for sides in (olds, news)]
-        old, new = side_by_side(olds), side_by_side(news)
-        trees, one, other = apart(self.chain.trees, (old, which[0]), (new, which[1]))
-        met = meet_of(trees, one, other)
+        which = [np.repeat(np.arange(len(pairs)), [len(s) for s in some]) for some in (olds, news)]
+        old, new = stacked(olds), stacked(news)
+        trees, one, other = numbered_apart(self.chain.trees, (old, which[0]), (new, which[1]))
+        met = match_blocks(trees, one, other)
         newer = met.surplus(one, other)[met.other]
-        ends = np.cumsum([len(side.owner) for side in news])
+        ends = np.cumsum([len(release.owner) for release in news])
         self._newer.update(zip(pairs, np.split(newer, ends[:-1]), strict=True))
 
 
 def _crossed(
-    trees: Sequence[Taxonomy], one: Side, other: Side
-) -> tuple[Side, tuple[NDArray[np.intp], Codes], Blocks]:
-    """The cells where two sides meet and share a value, the pair each is made of, and where they met."""
-    met = meet_of(trees, one, other)
+    trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable
+) -> tuple[ClassTable, tuple[NDArray[np.intp], Codes], Blocks]:
+    """The cells where classes of two tables share a value, the two classes of each cell, and the blocks."""
+    met = match_blocks(trees, one, other)
     order = np.argsort(met.other, kind="stable")
     begin = np.searchsorted(met.other[order], np.arange(met.count + 1))
     known = np.flatnonzero(met.one >= 0)
     lengths = np.diff(begin)[met.one[known]] if len(known) else np.zeros(0, np.int64)
     total = int(lengths.sum())
-    if total > LARGEST:
+    if total > MOST_CELL_ENTRIES:
         raise WrongCall(
-            f"the releases meet in more than {LARGEST:,} cells", remedy="Look at fewer releases at a time."
+            f"the releases meet in more than {MOST_CELL_ENTRIES:,} cells",
+            remedy="Look at fewer releases at a time.",
         )
     left = np.repeat(known, lengths)
     first = np.repeat(begin[:-1][met.one[known]] - (np.cumsum(lengths) - lengths), lengths)
@@ -322,20 +332,20 @@ def _crossed(
         node_of.append(np.where(tree.depth[a] >= tree.depth[b], a, b))
         u, v = one.nodes[mine, j], other.nodes[theirs, j]
         nodes[:, j] = np.where(tree.depth[u] >= tree.depth[v], u, v)
-    side = Side(
+    table = ClassTable(
         tuple(node_of),
         nodes,
         cell[sequence].astype(np.int32),
         values[sequence],
         counts[sequence],
     )
-    return side, (mine, theirs), met
+    return table, (mine, theirs), met
 
 
-def _fewest_per(owner: Codes, left: Counts, count: int) -> Counts:
-    found = np.full(count, NOTHING, np.int64)
-    np.minimum.at(found, owner, left)
-    return found
+def _fewest_per(owner: Codes, candidates: Counts, count: int) -> Counts:
+    fewest = np.full(count, NO_OVERLAP, np.int64)
+    np.minimum.at(fewest, owner, candidates)
+    return fewest
 
 
 def _comparable(met: Blocks, number: NDArray[np.intp], count: int) -> Counts:
@@ -345,21 +355,21 @@ def _comparable(met: Blocks, number: NDArray[np.intp], count: int) -> Counts:
     return np.bincount(number, weights=wide[met.join_other], minlength=count).astype(np.int64)
 
 
-def left_in(meeting: Overlap, time: int, classes: Mapping[int, Codes]) -> Counts:
-    """How many candidates remain for given targets: `classes[j]` is their class in release j >= time."""
-    start = meeting.capped(time, time)
+def candidates_of(overlap: Overlap, time: int, classes: Mapping[int, Codes]) -> Counts:
+    """How many candidates given targets keep; `classes[j]` is the class of each in release j >= time."""
+    start = overlap.capped(time, time)
     begin, end = start.start[classes[time]], start.start[classes[time] + 1]
     lengths = end - begin
     target = np.repeat(np.arange(len(lengths)), lengths)
     entry = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
     values, least = start.values[entry].astype(np.int64), start.counts[entry]
-    for j in range(time + 1, len(meeting.chain)):
-        side = meeting.capped(j, time)
-        keys = side.owner.astype(np.int64) * meeting.chain.values + side.values
-        asked = classes[j][target].astype(np.int64) * meeting.chain.values + values
+    for j in range(time + 1, len(overlap.chain)):
+        release = overlap.capped(j, time)
+        keys = release.owner.astype(np.int64) * overlap.chain.values + release.values
+        asked = classes[j][target].astype(np.int64) * overlap.chain.values + values
         place = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
-        found = keys[place] == asked if len(keys) else np.zeros(len(asked), dtype=bool)
-        least = np.where(found, np.minimum(least, side.counts[place] if len(keys) else 0), 0)
+        there = keys[place] == asked if len(keys) else np.zeros(len(asked), dtype=bool)
+        least = np.where(there, np.minimum(least, release.counts[place] if len(keys) else 0), 0)
     sums = np.zeros(len(lengths), np.int64)
     np.add.at(sums, target, least)
     return sums

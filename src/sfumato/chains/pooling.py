@@ -15,24 +15,23 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import combinations
 
-import numpy as np
-
-from sfumato.chains.history import History, side_under
+from sfumato.chains.history import History, release_under
 from sfumato.chains.overlap import Overlap
-from sfumato.chains.worlds import Worlds
-from sfumato.core.chain import Chain, Side
-from sfumato.core.classes import Classes, histogram
+from sfumato.chains.survivors import surviving_histograms
+from sfumato.chains.worlds import StepBudget, Worlds
+from sfumato.core.chain import Chain, ClassTable
+from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
-from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Cuts, Promises
 from sfumato.core.recoding import classes_under
 
-PROGRAMS = 60
-"""So many cells at most are solved by the integer program."""
+MOST_CELLS_SOLVED = 60
+"""Versions that overlap in more cells than this are not solved by the integer program."""
 
-CROWD = 5
-"""Of so many versions every coalition is looked at where their meet is too fine."""
+MOST_VERSIONS_COMBINED = 5
+"""Where the meet of more versions than this is too fine, their coalitions are not looked at one by one."""
 
 
 def meet_of(versions: Sequence[Cuts]) -> dict[str, Cut]:
@@ -47,13 +46,12 @@ class Pool:
         self.table, self.promises = table, promises
         self.history = History.of(table, (), None)
         self._trees = tuple(c.taxonomy for c in table.keys)
-        self._codes = {name: self._code_of_values(name) for name in promises.sensitive}
         self._meets: dict[bytes, bool] = {}
-        self._sides: dict[bytes, Side] = {}
+        self._releases: dict[bytes, ClassTable] = {}
         self._together: dict[tuple[bytes, ...], bool] = {}
 
     def keeps(self, versions: Sequence[Cuts]) -> bool:
-        """Whether every promise survives that all these versions are put together."""
+        """Whether every promise holds for whoever puts all these versions together."""
         if len(versions) < 2:
             return True
         in_order = sorted(versions, key=self._key)
@@ -63,20 +61,20 @@ class Pool:
         return self._together[key]
 
     def _keeps_beyond_meet(self, versions: Sequence[Cuts]) -> bool:
-        """The same, where the meet is too fine."""
+        """The same, judged on the cells of the versions, where their meet is too fine."""
         if self.promises.of_table:
             return False  # promises about the whole table are judged on tables: on that of the meet
         try:
-            meeting = self.meeting(versions)
-            side = meeting.cells(0).side
+            overlap = self.overlap(versions)
+            cells = overlap.cells(0).table
         except WrongCall:  # too many cells to look at
             return False
         if len(versions) > 2:
-            exact = self._exact(meeting) if len(side) <= PROGRAMS else None
+            exact = self._exact(overlap) if len(cells) <= MOST_CELLS_SOLVED else None
             if exact is None:
                 return False
-            side = exact
-        return bool(self.promises.holds_on(self.survivors(side)).all())
+            cells = exact
+        return bool(self.promises.holds_on(self.survivors(cells)).all())
 
     def keeps_all(self, versions: Sequence[Cuts]) -> bool:
         """The same for every coalition of these versions."""
@@ -84,7 +82,7 @@ class Pool:
             return self.keeps(versions)
         if self.meet_keeps(versions):
             return True
-        if len(versions) > CROWD:
+        if len(versions) > MOST_VERSIONS_COMBINED:
             return False
         sizes = range(2, len(versions) + 1)
         return all(self.keeps(some) for size in sizes for some in combinations(versions, size))
@@ -101,39 +99,28 @@ class Pool:
             )
         return self._meets[key]
 
-    def meeting(self, versions: Sequence[Cuts]) -> Overlap:
+    def overlap(self, versions: Sequence[Cuts]) -> Overlap:
         """The versions as releases of the same people."""
-        sides = tuple(self._side(v) for v in versions)
-        return Overlap(Chain(self._trees, sides, self.history.values), every=len(versions) > 2)
+        releases = tuple(self._release(v) for v in versions)
+        return Overlap(Chain(self._trees, releases, self.history.values), every=len(versions) > 2)
 
-    def survivors(self, side: Side) -> Classes:
-        """The surviving histograms of cells, as classes."""
-        count = len(side)
-        histograms = {}
-        for name, codes in self._codes.items():
-            column = self.table.column(name)
-            overall = np.zeros(max(1, len(column.taxonomy.leaves)), np.int64)
-            np.add.at(overall, self.table.codes(name), self.table.counts)
-            histograms[name] = histogram(
-                column.taxonomy, side.owner, codes[side.values], side.counts, count, overall=overall
-            )
-        return Classes(side.sizes, side.sizes, histograms)
+    def survivors(self, cells: ClassTable) -> Classes:
+        """The surviving histograms of cells, as classes, of the columns that a promise reads."""
+        names = self.promises.sensitive
+        return surviving_histograms(
+            self.history, cells.owner, cells.values, cells.counts, len(cells), columns=names
+        )
 
-    def _exact(self, meeting: Overlap) -> Side | None:
+    def _exact(self, overlap: Overlap) -> ClassTable | None:
         """The cells where some world has somebody, with what is left there; `None`: too much to solve."""
-        found = Worlds(meeting).sides(Worlds.patience())
-        return None if found is None else found[0]
+        tables = Worlds(overlap).tables(StepBudget())
+        return None if tables is None else tables[0]
 
-    def _side(self, cuts: Cuts) -> Side:
+    def _release(self, cuts: Cuts) -> ClassTable:
         key = self._key(cuts)
-        if key not in self._sides:
-            self._sides[key] = side_under(self.history, cuts)
-        return self._sides[key]
+        if key not in self._releases:
+            self._releases[key] = release_under(self.history, cuts)
+        return self._releases[key]
 
     def _key(self, cuts: Cuts) -> bytes:
         return b"".join(cuts[c.name].node_of.tobytes() for c in self.table.keys)
-
-    def _code_of_values(self, name: str) -> Codes:
-        codes = np.zeros(max(1, self.history.values), np.int32)
-        codes[self.history.value] = self.table.codes(name)
-        return codes

@@ -1,4 +1,4 @@
-"""People swapped into targets of a chain: worlds that give the same counts as the true one.
+"""Swaps of people into the targets of a chain: worlds that give the same counts as the true one.
 
 Whoever holds the data knows one world. Two people with the same matching value may pass on what a release
 shows of them, as long as each remains on one path through every tree; every count is then as before.
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.detail import by_cut, told_by
+from sfumato.chains.detail import by_cut, last_finer_release
 from sfumato.chains.history import History
 from sfumato.chains.overlap import Cells
-from sfumato.core.chain import Chain, place
+from sfumato.core.chain import Chain, positions
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.kernels.chains.swaps import first_short
 
-PATIENCE = 100_000
-"""So many people are looked at for one target and value."""
+MOST_PEOPLE_TRIED = 100_000
+"""People that are looked at for one target and value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,11 @@ class SwapTargets:
 
     @classmethod
     def of(cls, cells: Cells, there: Counts) -> SwapTargets:
-        side, times = cells.side, cells.times
+        table, times = cells.table, cells.times
         number = (np.arange(len(times)) - np.searchsorted(times, times)).astype(np.int32)
-        return cls(times, number, side.nodes, cells.left, there, side.start, side.values, side.counts)
+        return cls(
+            times, number, table.nodes, cells.candidates, there, table.start, table.values, table.counts
+        )
 
     @classmethod
     def together(cls, parts: Sequence[SwapTargets]) -> SwapTargets:
@@ -82,8 +84,8 @@ class SwapTargets:
 
 
 @dataclass(frozen=True, eq=False)
-class _Labels:
-    """What releases with the same cuts show of everybody: one number per distinct row of nodes.
+class _CutLabels:
+    """What releases with the same cuts show of everybody: one number, the label, per distinct row of nodes.
 
     `packed` and `nodes` say what a number stands for, `of_person` gives everybody's; `order` sorts people by
     number and value, `keys` are these sorted; whoever is in none of the releases comes last.
@@ -103,14 +105,14 @@ class Swaps:
         self.history = history
         self.k = k
         self._codes = [history.table.codes(c.name) for c in history.table.keys]
-        self._known: dict[tuple[bytes, int, int], _Labels] = {}
+        self._known: dict[tuple[bytes, int, int], _CutLabels] = {}
 
     def short(self, chain: Chain, targets: SwapTargets, wanted: int) -> list[int]:
-        """All targets that so many people were not swapped into."""
+        """The targets that fewer people than wanted were swapped into."""
         return list(self.each_short(chain, targets, wanted))
 
     def each_short(self, chain: Chain, targets: SwapTargets, wanted: int) -> Iterator[int]:
-        """One by one the targets that so many people were not swapped into; they may fit all the same."""
+        """One by one the targets that fewer people than wanted were swapped into; more may fit."""
         if not len(targets):
             return
         people = self._people(len(chain))
@@ -141,7 +143,7 @@ class Swaps:
             begins,
         )
         i = -1
-        while (i := first_short(i + 1, *given, PATIENCE)) < len(targets):
+        while (i := first_short(i + 1, *given, MOST_PEOPLE_TRIED)) < len(targets):
             yield i
 
     def _people(self, releases: int) -> Codes:
@@ -152,7 +154,7 @@ class Swaps:
         order = np.lexsort((history.time, history.value)).astype(np.int32)
         return np.repeat(order, wanted[order])
 
-    def _labels(self, chain: Chain, releases: list[int], people: Codes) -> _Labels:
+    def _labels(self, chain: Chain, releases: list[int], people: Codes) -> _CutLabels:
         cut = chain.releases[releases[0]].node_of
         key = (b"".join(c.tobytes() for c in cut), releases[-1], len(chain))
         if key not in self._known:
@@ -161,7 +163,7 @@ class Swaps:
             if columns:
                 packed = packing.pack(columns)
                 distinct, _ = sort_and_count(packed.copy())
-                number = place(distinct, packed)[people]
+                number = positions(distinct, packed)[people]
                 nodes = np.stack([packing.unpack(distinct, j) for j in range(len(columns))], 1)
             else:
                 distinct, nodes = np.zeros((1, 1), np.int64), np.zeros((1, 0), np.int32)
@@ -169,7 +171,7 @@ class Swaps:
             keys = number.astype(np.int64) * self.history.values + self.history.value[people]
             keys[self.history.time[people] > releases[-1]] = np.iinfo(np.int64).max
             order = np.argsort(keys, kind="stable").astype(np.int32)
-            self._known[key] = _Labels(distinct, nodes, number.astype(np.int32), order, keys[order])
+            self._known[key] = _CutLabels(distinct, nodes, number.astype(np.int32), order, keys[order])
         return self._known[key]
 
 
@@ -177,10 +179,12 @@ def _numbers(chain: Chain, packed: NDArray[np.int64], columns: list[Codes]) -> C
     """The number of every row of nodes; -1 where nobody is."""
     if not columns:
         return np.zeros(0, np.int32)
-    return place(packed, Packing(tuple(len(t.labels) for t in chain.trees)).pack(columns)).astype(np.int32)
+    return positions(packed, Packing(tuple(len(t.labels) for t in chain.trees)).pack(columns)).astype(
+        np.int32
+    )
 
 
-def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
+def _shape(chain: Chain, labels: list[_CutLabels]) -> tuple[Codes, Codes]:
     """The nodes behind every number, column by column, and the end of every node by attribute."""
     width = max(1, len(chain.trees))
     nodes = np.zeros((len(labels), max(len(one.nodes) for one in labels), width), np.int32)
@@ -194,11 +198,11 @@ def _shape(chain: Chain, labels: list[_Labels]) -> tuple[Codes, Codes]:
 
 def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:
     """By cut and time: the first release from then on that has the cut, and the first time of which that is
-    so; -1 where people of that time are told nothing by it."""
-    told = told_by(chain)
+    so; -1 where that release shows nothing new of people of that time."""
+    finer = last_finer_release(chain)
     first = np.full((len(groups), len(chain)), -1, np.int32)
     since = np.zeros((len(groups), len(chain)), np.int32)
     for c, releases in enumerate(groups):
         for j in releases:
-            first[c, told[j] + 1 : j + 1], since[c, told[j] + 1 : j + 1] = j, told[j] + 1
+            first[c, finer[j] + 1 : j + 1], since[c, finer[j] + 1 : j + 1] = j, finer[j] + 1
     return first, since

@@ -19,32 +19,53 @@ from numpy.typing import NDArray
 
 from sfumato.chains.equations import Equations, no_world
 from sfumato.chains.overlap import Cells, Overlap
-from sfumato.core.chain import Side
+from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
-from sfumato.kernels.chains.simplex import NONE, raise_all
+from sfumato.kernels.chains.simplex import NO_SOLUTION, raise_all
 from sfumato.kernels.chains.whole_sums import NO, YES, fill
 
 STEPS = 5_000_000
-"""So many looks at cells, over all values of a target and all numbers that are tried; then it gives up."""
+"""Steps for one target, over all its values and all numbers that are tried; then the question stays open."""
 ROUNDS = ((20_000, 20_000), (4_000_000, 1_000_000))
 """Small components are solved, a world is soon found for most entries of larger ones, and only what is left
-is worth more: the simplex method for components of so many entries times sums, and so many looks at cells in
-search of a world with a certain number in one entry."""
+is worth more: the simplex method for components of so many entries times sums, and so many steps in search of
+a world with a certain number in one entry."""
 
-Patience = NDArray[np.int64]
-"""What is left of the steps, a single number."""
+
+class StepBudget:
+    """Steps that exact searches may still take; compiled loops count them down in `counter`, one number."""
+
+    def __init__(self, steps: int = STEPS) -> None:
+        self.counter: NDArray[np.int64] = np.array([steps], np.int64)
+
+    @property
+    def left(self) -> int:
+        """How many steps are left; negative where the last search overran."""
+        return int(self.counter[0])
+
+    def spend(self, steps: int) -> None:
+        self.counter -= steps
+
+    def lend_half(self) -> StepBudget:
+        """Half of what is left, as a budget of its own; `take_back` what remains of it."""
+        half = StepBudget((self.left + 1) // 2)
+        self.counter -= half.counter
+        return half
+
+    def take_back(self, lent: StepBudget) -> None:
+        self.counter += lent.counter
 
 
 class Worlds:
     """How many people can be in cells of a chain.
 
     For every entry (a cell and a value) `least` people are there in some world, and in none are more than
-    `most`; asking narrows both, as far as patience goes.
+    `most`; solving narrows both, as far as a budget of steps goes.
     """
 
-    def __init__(self, meeting: Overlap) -> None:
-        self.cells: Sequence[Cells] = meeting.by_time
-        self.equations = Equations.of(meeting)
+    def __init__(self, overlap: Overlap) -> None:
+        self.cells: Sequence[Cells] = overlap.by_time
+        self.equations = Equations.of(overlap)
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
         unused = np.ones(len(self.equations.sums), bool)
@@ -52,19 +73,14 @@ class Worlds:
         if self.equations.sums[unused].any():
             raise no_world()
 
-    @staticmethod
-    def patience(steps: int = STEPS) -> Patience:
-        """Enough for one target, or for several that share it."""
-        return np.array([steps], np.int64)
-
-    def find_out(self, entries: NDArray[np.intp], patience: Patience) -> None:
-        """Narrow what these entries can hold."""
+    def solve(self, entries: NDArray[np.intp], budget: StepBudget) -> None:
+        """Narrow what these entries can hold, by the simplex method and by search."""
         for widest, tries in ROUNDS:
-            self.narrow(entries, widest, patience)
-            self.search(entries, tries, patience)
+            self.narrow_by_simplex(entries, widest, budget)
+            self.narrow_by_search(entries, tries, budget)
 
-    def narrow(self, entries: NDArray[np.intp], widest: int, patience: Patience) -> None:
-        """By the simplex method, in components up to a width, the smaller ones first."""
+    def narrow_by_simplex(self, entries: NDArray[np.intp], widest: int, budget: StepBudget) -> None:
+        """Narrow entries in components up to a width, the smaller ones first."""
         small = self.equations.widths[self.equations.component[entries]] <= widest
         entries = entries[small & (self.least[entries] < self.most[entries])]
         asked = self.equations.component[entries]
@@ -73,8 +89,7 @@ class Worlds:
         parts = asked[np.flatnonzero(np.diff(asked, prepend=-1))].astype(np.int64)
         system, wanted = self.equations, np.zeros(len(self.most), bool)
         wanted[entries] = True
-        mine = (patience + 1) // 2
-        patience -= mine
+        half = budget.lend_half()
         answers = raise_all(
             parts,
             system.by_component,
@@ -82,20 +97,20 @@ class Worlds:
             wanted,
             self.least,
             self.most,
-            mine,
+            half.counter,
         )
-        patience += mine
-        if np.any(answers == NONE):
+        budget.take_back(half)
+        if np.any(answers == NO_SOLUTION):
             raise no_world()
 
-    def search(self, entries: NDArray[np.intp], tries: int, patience: Patience) -> None:
-        """By looking for worlds, entry by entry; each that is found tells something of many."""
+    def narrow_by_search(self, entries: NDArray[np.intp], tries: int, budget: StepBudget) -> None:
+        """Narrow entries one by one by looking for worlds; each that is found tells something of many."""
         for entry in entries[self.least[entries] < self.most[entries]].tolist():
-            if self.least[entry] < self.most[entry] and patience[0] > 0:
-                self._search(entry, tries, patience)
+            if self.least[entry] < self.most[entry] and budget.left > 0:
+                self._search(entry, tries, budget)
 
-    def _search(self, entry: int, tries: int, patience: Patience) -> None:
-        """Whether there can be as many as `most`, or else fewer; what takes too many looks stays open."""
+    def _search(self, entry: int, tries: int, budget: StepBudget) -> None:
+        """Whether there can be as many as `most`, or else fewer; what takes too many steps stays open."""
         part = self.equations.part(int(self.equations.component[entry]))
         target = int(np.searchsorted(part.entries, entry))
         others = np.delete(part.entries, target)
@@ -108,11 +123,13 @@ class Worlds:
         first = np.searchsorted(flat[order], np.arange(len(part.sums) + 1))
         alone = first[1:] == first[:-1]
         amount, asked = np.empty(len(others) + 1, np.int64), int(self.most[entry])
-        while self.least[entry] < asked and patience[0] > 0:
-            sums, mine = part.sums.copy(), self.patience(tries)
+        while self.least[entry] < asked and budget.left > 0:
+            sums, mine = part.sums.copy(), StepBudget(tries)
             sums[rows] -= asked
-            answer = NO if sums[alone].any() else fill(start, flat, sums, (first, members), amount, mine)
-            patience -= tries - mine + len(others)
+            answer = (
+                NO if sums[alone].any() else fill(start, flat, sums, (first, members), amount, mine.counter)
+            )
+            budget.spend(tries - mine.left + len(others))
             if answer == YES:
                 self.least[entry] = asked
                 self.least[others] = np.maximum(self.least[others], amount[:-1])
@@ -122,42 +139,42 @@ class Worlds:
             else:
                 asked = (asked + int(self.least[entry])) // 2
 
-    def sides(self, patience: Patience) -> list[Side] | None:
-        """The cells of every time where somebody can be, with what they can hold; `None`: not found out."""
+    def tables(self, budget: StepBudget) -> list[ClassTable] | None:
+        """The cells of every time where somebody can be, with what they can hold; `None`: not solved."""
         every = np.arange(len(self.most))
-        self.find_out(every, patience)
+        self.solve(every, budget)
         if np.any(self.least < self.most):
             return None
-        found, end = [], 0
+        tables, end = [], 0
         for cells in self.cells:
-            begin, end = end, end + len(cells.side.owner)
+            begin, end = end, end + len(cells.table.owner)
             some = self.most[begin:end] > 0
-            there, owner = np.unique(cells.side.owner[some], return_inverse=True)
-            found.append(
+            there, owner = np.unique(cells.table.owner[some], return_inverse=True)
+            tables.append(
                 replace(
-                    cells.side,
-                    nodes=cells.side.nodes[there],
+                    cells.table,
+                    nodes=cells.table.nodes[there],
                     owner=owner.astype(np.int32),
-                    values=cells.side.values[some],
+                    values=cells.table.values[some],
                     counts=self.most[begin:end][some],
                 )
             )
-        return found
+        return tables
 
     @cached_property
     def targets(self) -> Counts:
         """The number of every entry's target."""
-        return self.number(self.equations.times, self.equations.cells)
+        return self.target_numbers(self.equations.times, self.equations.cells)
 
-    def number(self, times: Codes, cells: Codes) -> Counts:
-        """Targets of all times are numbered in turn."""
-        begin = np.cumsum([0, *(len(one.side) for one in self.cells)]).astype(np.int64)
-        found: Counts = begin[times] + cells
-        return found
+    def target_numbers(self, times: Codes, cells: Codes) -> Counts:
+        """The number of each target, by its time and cell; targets of all times are numbered in turn."""
+        begin = np.cumsum([0, *(len(one.table) for one in self.cells)]).astype(np.int64)
+        numbers: Counts = begin[times] + cells
+        return numbers
 
-    def between(self) -> tuple[Counts, Counts]:
+    def candidate_bounds(self) -> tuple[Counts, Counts]:
         """For every target, how many candidates it has at least and at most, as far as is known."""
-        count = sum(len(cells.side) for cells in self.cells)
+        count = sum(len(cells.table) for cells in self.cells)
         least, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
         np.add.at(least, self.targets, self.least)
         np.add.at(most, self.targets, self.most)
@@ -167,18 +184,18 @@ class Worlds:
         """The entries of a target."""
         return np.arange(*np.searchsorted(self.targets, [target, target + 1]).tolist())
 
-    def decide(self, k: int, patience: Patience) -> None:
-        """Narrow targets until k lies between no more; the world that is found for one may settle others."""
+    def decide(self, k: int, budget: StepBudget) -> None:
+        """Narrow targets until k lies between no more; the world that is found for one may decide others."""
         for widest, tries in ROUNDS:
-            open_ones = doubtful(*self.between(), k)
-            self.narrow(np.flatnonzero(open_ones[self.targets]), widest, patience)
+            open_ones = undecided(*self.candidate_bounds(), k)
+            self.narrow_by_simplex(np.flatnonzero(open_ones[self.targets]), widest, budget)
             for target in np.flatnonzero(open_ones).tolist():
                 entries = self.entries_of(target)
-                if doubtful(self.least[entries].sum(), self.most[entries].sum(), k):
-                    self.search(entries, tries, patience)
+                if undecided(self.least[entries].sum(), self.most[entries].sum(), k):
+                    self.narrow_by_search(entries, tries, budget)
 
 
-def doubtful(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:
-    """Whether k lies between, or it is not known whether somebody can be where k cannot."""
-    found: NDArray[np.bool_] = (least < k) & (most >= k) | (least == 0) & (most > 0)
-    return found
+def undecided(least: Counts, most: Counts, k: int) -> NDArray[np.bool_]:
+    """Per target: whether k lies between, or it is not known whether somebody can be where k cannot."""
+    is_open: NDArray[np.bool_] = (least < k) & (most >= k) | (least == 0) & (most > 0)
+    return is_open

@@ -46,13 +46,13 @@ def check(
     """
     from sfumato.journey.declare import check as check_
     from sfumato.show.card import several
-    from sfumato.show.document import plain
+    from sfumato.show.document import json_ready
 
     with progress_bar() as progress:
         found = check_(file, data, preset=preset, progress=progress)
     errors = sum(ailment.gravity == "error" for ailment in found)
     if as_json:
-        document({"sound": not errors, "ailments": [plain(ailment) for ailment in found]})
+        document({"sound": not errors, "ailments": [json_ready(ailment) for ailment in found]})
     else:
         for ailment in found:
             say(str(ailment))

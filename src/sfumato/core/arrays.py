@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+Number = TypeVar("Number", bound=np.generic)
 
-def packed(array: NDArray[Any]) -> str:
+
+def packed(array: NDArray[np.generic]) -> str:
     """The bytes of an array, little end first, compressed, as text.
 
     >>> unpacked(packed(np.array([3, 1, 4])), np.int64).tolist()
@@ -21,8 +23,8 @@ def packed(array: NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(little.tobytes(), 6)).decode("ascii")
 
 
-def unpacked(text: str, dtype: type[np.generic]) -> NDArray[Any]:
-    """The array again, flat; `ValueError` if the text is damaged."""
+def unpacked(text: str, dtype: type[Number]) -> NDArray[Number]:
+    """The array that `packed` wrote, flat; raises `ValueError` if the text is damaged."""
     try:
         raw = zlib.decompress(base64.b64decode(text, validate=True))
     except (zlib.error, binascii.Error):

@@ -1,4 +1,4 @@
-"""Releases of one chain, side by side: the same trees, the same numbers for the same values."""
+"""The releases of a chain on common trees, and the blocks in which two of them can hold the same people."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sfumato.core.taxonomy import Nodes, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """Classes of one release, or cells of several: what they show, and the rows they hold of each value.
+class ClassTable:
+    """The classes of one release, or the cells where several overlap, with the counts of each value.
 
     Entry e says that class `owner[e]` holds `counts[e]` rows with the matching value `values[e]`; entries are
     sorted by owner, then value. `node_of[j]` is the cut of key column j; class c shows `nodes[c, j]` there.
@@ -50,13 +50,13 @@ class Chain:
     """Cumulative releases, oldest first: each holds everybody that the one before held."""
 
     trees: tuple[Taxonomy, ...]
-    releases: tuple[Side, ...]
+    releases: tuple[ClassTable, ...]
     values: int
     names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, imprints: Sequence[Imprint]) -> Chain:
-        """The newest release's trees serve for all; raises where the releases do not fit together."""
+        """The chain of these releases, on the newest one's trees; raises where they do not fit together."""
         if not imprints:
             raise WrongCall("there is no release to look at", remedy="Give at least one.")
         newest = imprints[-1]
@@ -68,54 +68,55 @@ class Chain:
                 )
         numbers, values = numbered_together([i.values for i in imprints])
         trees = tuple(k.tree for k in newest.keys)
-        sides = []
+        releases = []
         for imprint, number in zip(imprints, numbers, strict=True):
             shown, cuts = np.empty_like(imprint.nodes), []
             for j, key in enumerate(imprint.keys):
-                found = key.onto(trees[j], newest.keys[j].marks)
-                cuts.append(key.cut_on(trees[j], found).node_of)
-                shown[:, j] = found[imprint.nodes[:, j]]
+                node_now = key.onto(trees[j], newest.keys[j].marks)
+                cuts.append(key.cut_on(trees[j], node_now).node_of)
+                shown[:, j] = node_now[imprint.nodes[:, j]]
             order = np.lexsort((number, imprint.owner))
-            sides.append(Side(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order]))
-        return cls(trees, tuple(sides), values, newest.names)
+            owner, counts = imprint.owner[order], imprint.counts[order]
+            releases.append(ClassTable(tuple(cuts), shown, owner, number[order], counts))
+        return cls(trees, tuple(releases), values, newest.names)
 
     def __len__(self) -> int:
         return len(self.releases)
 
 
-class Placed:
-    """Finds where people of given leaves are in a release."""
+class ReleaseIndex:
+    """Finds the classes and entries of a release that cells of the same chain are part of."""
 
-    def __init__(self, chain: Chain, side: Side) -> None:
-        self.side = side
+    def __init__(self, chain: Chain, release: ClassTable) -> None:
+        self.release = release
         self._trees = chain.trees
         self._packing = Packing(tuple(len(t.labels) for t in chain.trees))
-        packed = self._packing.pack(list(side.nodes.T)) if chain.trees else np.zeros((1, 1), np.int64)
+        packed = self._packing.pack(list(release.nodes.T)) if chain.trees else np.zeros((1, 1), np.int64)
         self._order = np.lexsort(packed[::-1])
         self._known = packed[:, self._order]
         self._values = max(1, chain.values)
-        self._keys = side.owner.astype(np.int64) * self._values + side.values
+        self._keys = release.owner.astype(np.int64) * self._values + release.values
 
-    def classes(self, cells: Side) -> Codes:
+    def classes(self, cells: ClassTable) -> Codes:
         """The class of the release that each cell is part of."""
         if not self._trees:
             return np.zeros(len(cells), np.int32)
-        columns = zip(self._trees, self.side.node_of, cells.nodes.T, strict=True)
+        columns = zip(self._trees, self.release.node_of, cells.nodes.T, strict=True)
         shown = [cut[tree.low[nodes]] for tree, cut, nodes in columns]
-        return self._order[place(self._known, self._packing.pack(shown))].astype(np.int32)
+        return self._order[positions(self._known, self._packing.pack(shown))].astype(np.int32)
 
-    def entries(self, cells: Side) -> NDArray[np.int64]:
-        """For every entry of cells the one of the release."""
+    def entries(self, cells: ClassTable) -> NDArray[np.int64]:
+        """For every entry of the cells, the entry of the release that it is part of."""
         number = self.classes(cells).astype(np.int64)
         return np.searchsorted(self._keys, number[cells.owner] * self._values + cells.values)
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Where two sides meet: comparable classes have equal joins, so each (join, value) is a complete block.
+    """The blocks that two tables share: comparable classes have equal joins, so (join, value) is a block.
 
-    `one` and `other` give the block of every entry of either side (-1 where the other side has none),
-    `join_one` and `join_other` the component of every class.
+    `one` and `other` give the block of every entry of either table (-1 where the other one has none),
+    `join_one` and `join_other` the join of every class.
     """
 
     one: Codes
@@ -124,8 +125,8 @@ class Blocks:
     join_other: Codes
     count: int
 
-    def surplus(self, one: Side, other: Side) -> Counts:
-        """Rows of the other side less rows of this one, per block of the other side's entries."""
+    def surplus(self, one: ClassTable, other: ClassTable) -> Counts:
+        """Rows of the later table less rows of the earlier one, per block of the later one's entries."""
         held = np.zeros(self.count, np.int64)
         np.add.at(held, self.other, other.counts)
         if np.any(self.one < 0):
@@ -140,38 +141,40 @@ class Blocks:
         return held
 
 
-def side_by_side(sides: Sequence[Side]) -> Side:
-    """The classes of several sides with the same cuts, one side after the other."""
-    if len(sides) == 1:
-        return sides[0]
-    begin = np.cumsum([0, *(len(side) for side in sides)]).astype(np.int32)
-    return Side(
-        sides[0].node_of,
-        np.concatenate([side.nodes for side in sides]),
-        np.concatenate([side.owner + first for side, first in zip(sides, begin, strict=False)]),
-        np.concatenate([side.values for side in sides]),
-        np.concatenate([side.counts for side in sides]),
+def stacked(tables: Sequence[ClassTable]) -> ClassTable:
+    """The classes of several tables with the same cuts as one table, in that order."""
+    if len(tables) == 1:
+        return tables[0]
+    begin = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int32)
+    return ClassTable(
+        tables[0].node_of,
+        np.concatenate([table.nodes for table in tables]),
+        np.concatenate([table.owner + first for table, first in zip(tables, begin, strict=False)]),
+        np.concatenate([table.values for table in tables]),
+        np.concatenate([table.counts for table in tables]),
     )
 
 
-def apart(
-    trees: Sequence[Taxonomy], one: tuple[Side, NDArray[np.integer]], other: tuple[Side, NDArray[np.integer]]
-) -> tuple[Sequence[Taxonomy], Side, Side]:
-    """Two sides whose classes have a number: with one more column, so that only those of one number meet."""
+def numbered_apart(
+    trees: Sequence[Taxonomy],
+    one: tuple[ClassTable, NDArray[np.integer]],
+    other: tuple[ClassTable, NDArray[np.integer]],
+) -> tuple[Sequence[Taxonomy], ClassTable, ClassTable]:
+    """Trees and tables with one more column, the number of each class: only classes of equal number match."""
     count = 1 + max(int(numbers.max(initial=0)) for _, numbers in (one, other))
     if count == 1:
         return trees, one[0], other[0]
     tree = Taxonomy.flat([str(n) for n in range(count)])
     leaf_of = tree.leaves.astype(np.int32)
     wider = []
-    for side, numbers in (one, other):
-        nodes = np.column_stack([side.nodes, leaf_of[numbers]]).astype(np.int32)
-        wider.append(replace(side, node_of=(*side.node_of, leaf_of), nodes=nodes))
+    for table, numbers in (one, other):
+        nodes = np.column_stack([table.nodes, leaf_of[numbers]]).astype(np.int32)
+        wider.append(replace(table, node_of=(*table.node_of, leaf_of), nodes=nodes))
     return (*trees, tree), wider[0], wider[1]
 
 
-def meet_of(trees: Sequence[Taxonomy], one: Side, other: Side) -> Blocks:
-    """Match two sides by the join theorem: one sort of their classes, one of their entries."""
+def match_blocks(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable) -> Blocks:
+    """The blocks that two tables share, by the join theorem: one sort of classes, one of entries."""
     joins_one, joins_other = [], []
     for tree, a, b, shown_a, shown_b in zip(
         trees, one.node_of, other.node_of, one.nodes.T, other.nodes.T, strict=True
@@ -183,7 +186,7 @@ def meet_of(trees: Sequence[Taxonomy], one: Side, other: Side) -> Blocks:
         of_node[b] = joined
         joins_other.append(of_node[shown_b])
     sizes = [len(tree.labels) for tree in trees]
-    (join_one, join_other), joins = _together(sizes, joins_one, joins_other, len(one), len(other))
+    (join_one, join_other), joins = _number_together(sizes, joins_one, joins_other, len(one), len(other))
     values = int(max(one.values.max(initial=-1), other.values.max(initial=-1))) + 1
     pairs = Packing((max(1, joins), max(1, values)))
     mine, theirs = (
@@ -191,10 +194,10 @@ def meet_of(trees: Sequence[Taxonomy], one: Side, other: Side) -> Blocks:
         pairs.pack([join_other[other.owner], other.values]),
     )
     known, _ = sort_and_count(theirs.copy())
-    return Blocks(place(known, mine), place(known, theirs), join_one, join_other, known.shape[1])
+    return Blocks(positions(known, mine), positions(known, theirs), join_one, join_other, known.shape[1])
 
 
-def _together(
+def _number_together(
     sizes: Sequence[int], one: list[Codes], other: list[Codes], rows_one: int, rows_other: int
 ) -> tuple[tuple[Codes, Codes], int]:
     """One numbering for the rows of two tables of small codes."""
@@ -203,18 +206,18 @@ def _together(
     packing = Packing(tuple(sizes))
     a, b = packing.pack(one), packing.pack(other)
     every, _ = sort_and_count(np.concatenate([a, b], axis=1))
-    return (place(every, a), place(every, b)), every.shape[1]
+    return (positions(every, a), positions(every, b)), every.shape[1]
 
 
-def place(known: NDArray[np.int64], keys: NDArray[np.int64]) -> Codes:
-    """The number of each key among sorted distinct keys; -1 where it is not there."""
+def positions(known: NDArray[np.int64], keys: NDArray[np.int64]) -> Codes:
+    """The position of each key among sorted distinct keys; -1 where it is not there."""
     if known.shape[1] == 0:
         return np.full(keys.shape[1], -1, np.int32)
     if len(known) == 1:
-        place = np.minimum(np.searchsorted(known[0], keys[0]), known.shape[1] - 1)
-        return np.where(known[0][place] == keys[0], place, -1).astype(np.int32)
+        at = np.minimum(np.searchsorted(known[0], keys[0]), known.shape[1] - 1)
+        return np.where(known[0][at] == keys[0], at, -1).astype(np.int32)
     kind = np.dtype([(f"w{i}", np.int64) for i in range(len(known))])
     table = np.ascontiguousarray(known.T).view(kind).ravel()
     asked = np.ascontiguousarray(keys.T).view(kind).ravel()
-    place = np.minimum(np.searchsorted(table, asked), len(table) - 1)
-    return np.where(table[place] == asked, place, -1).astype(np.int32)
+    at = np.minimum(np.searchsorted(table, asked), len(table) - 1)
+    return np.where(table[at] == asked, at, -1).astype(np.int32)

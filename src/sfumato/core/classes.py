@@ -1,4 +1,4 @@
-"""Equivalence classes: what an outsider cannot tell apart."""
+"""Equivalence classes: rows that publish the same key values, and histograms of their sensitive values."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from math import gcd
 from sfumato.core.errors import BadPolicy
 
 _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?")
-LONGEST = 512
+MOST_BITS = 512
 """Bits of a numerator or denominator; more is no threshold that a person would write."""
 
 _RATIO = re.compile(r"[+-]?\d{1,30}\s*/\s*\d{1,30}")
@@ -32,7 +32,7 @@ def fraction(value: object, *, key: str = "the value") -> Fraction:
 def _read(value: object) -> Fraction | None:
     if isinstance(value, int | Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
-        return None if isinstance(value, bool) or longest > LONGEST else Fraction(value)
+        return None if isinstance(value, bool) or longest > MOST_BITS else Fraction(value)
     if isinstance(value, float):
         value = repr(float(value))
     text = str(value).strip() if isinstance(value, str | Decimal) else ""
@@ -46,7 +46,7 @@ def _read(value: object) -> Fraction | None:
 
 
 def written(number: Fraction) -> int | str:
-    """A fraction as a policy file writes it: a whole number, or `above/below`.
+    """A fraction as a policy file has it: a whole number, or `above/below`.
 
     >>> written(Fraction(3)), written(Fraction(1, 5))
     (3, '1/5')
@@ -91,16 +91,16 @@ def coprime(terms: Iterable[tuple[int, int]]) -> dict[int, int]:
     >>> coprime([(12, 1), (18, -1)])
     {2: 1, 3: -1}
     """
-    found: dict[int, int] = {}
+    powers: dict[int, int] = {}
     waiting = list(terms)
     while waiting:
         base, power = waiting.pop()
         if base == 1:
             continue
-        other = next((b for b in found if gcd(b, base) > 1), None)
+        other = next((b for b in powers if gcd(b, base) > 1), None)
         if other is None:
-            found[base] = power
+            powers[base] = power
             continue
-        shared, before = gcd(other, base), found.pop(other)
+        shared, before = gcd(other, base), powers.pop(other)
         waiting += [(shared, power + before), (base // shared, power), (other // shared, before)]
-    return dict(sorted(found.items()))
+    return dict(sorted(powers.items()))

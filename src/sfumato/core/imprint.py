@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.core.json_document import JsonObject, ReadJson
 from sfumato.core.marks import Marks, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
@@ -55,24 +55,25 @@ class KeyImprint:
         marks = tree_marks(taxonomy) if marks is None else marks
         order = np.argsort(marks, kind="stable")
         place = np.minimum(np.searchsorted(marks[order], self.marks), len(marks) - 1)
-        found = order[place].astype(np.int32)
-        lost = int((marks[found] != self.marks).sum()) + len(self.marks) - len(np.unique(self.marks))
+        node_now = order[place].astype(np.int32)
+        lost = int((marks[node_now] != self.marks).sum()) + len(self.marks) - len(np.unique(self.marks))
         if lost:
             raise self._changed(f"{lost} of its nodes are gone, renamed, moved or ambiguous")
         was_leaf = np.ones(len(self.parent), dtype=bool)
         was_leaf[self.parent[1:]] = False
-        split = int((taxonomy.end[found[was_leaf]] > found[was_leaf] + 1).sum())
+        split = int((taxonomy.end[node_now[was_leaf]] > node_now[was_leaf] + 1).sum())
         if split:
             raise self._changed(f"{split} of its values have become groups")
-        return found
+        return node_now
 
-    def cut_on(self, taxonomy: Taxonomy, found: Nodes) -> Cut:
-        """The cut on today's tree, by `onto`: what has grown beside its nodes is shown as it stands."""
+    def cut_on(self, taxonomy: Taxonomy, node_now: Nodes) -> Cut:
+        """The cut on today's tree, given what `onto` returned; leaves that have grown beside its nodes become
+        the highest node that the old tree lacks."""
         node_of = np.full(len(taxonomy.leaves), -1, np.int32)
-        for v in found[self.cut].tolist():
+        for v in node_now[self.cut].tolist():
             node_of[taxonomy.low[v] : taxonomy.high[v]] = v
         old = np.zeros(len(taxonomy.labels), dtype=bool)
-        old[found] = True
+        old[node_now] = True
         for rank in np.flatnonzero(node_of < 0).tolist():
             v = int(taxonomy.leaves[rank])
             while not old[taxonomy.parent[v]]:
@@ -119,7 +120,7 @@ class Imprint:
         policy: str = "",
         after: Sequence[str] = (),
     ) -> Imprint:
-        """Of a release that was made by global recoding."""
+        """The imprint of a release that was made by global recoding; raises where it was not."""
         table = recoding.table
         if recoding.cuts is None:
             raise WrongCall(
@@ -132,8 +133,8 @@ class Imprint:
                 f"{len(absent)} columns that are published unchanged were not counted",
                 remedy="Make the release under a policy with the promise continuous.",
             )
-        found = matching(table, unchanged)
-        owner, ids, counts = grouped(table, recoding.class_of, found.ids, recoding.count, len(found.marks))
+        value = matching(table, unchanged)
+        owner, ids, counts = grouped(table, recoding.class_of, value.ids, recoding.count, len(value.marks))
         shown = np.empty_like(recoding.low)
         for j, column in enumerate(table.keys):
             shown[:, j] = recoding.cuts[column.name].node_of[recoding.low[:, j]]
@@ -142,7 +143,7 @@ class Imprint:
         if since is not None:
             kept = np.unique(table.codes(since)[recoding.class_of >= 0])
             batches = label_marks([table.column(since).taxonomy.leaf_labels[i] for i in kept.tolist()])
-        names, values = tuple(sorted(unchanged)), found.marks[ids]
+        names, values = tuple(sorted(unchanged)), value.marks[ids]
         return cls(keys, names, shown, owner, values, counts, batches, since, policy, tuple(after))
 
     @cached_property
@@ -157,12 +158,12 @@ class Imprint:
             self.policy,
             *self.after,
         ]
-        found = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
+        digest = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
         for k in self.keys:
-            found.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
+            digest.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
         for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
-            found.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
+            digest.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     @property
     def rows(self) -> int:
@@ -180,7 +181,7 @@ class Imprint:
         np.add.at(sums, self.owner, self.counts)
         return sums
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON-ready; arrays are packed as text."""
         return {
             "sfumato-imprint": VERSION,
@@ -210,7 +211,7 @@ class Imprint:
         return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_dict(cls, words: Mapping[str, Any]) -> Imprint:
+    def from_dict(cls, words: ReadJson) -> Imprint:
         """From its JSON form; raises `BadData` where that is not whole."""
         try:
             if words["sfumato-imprint"] != VERSION:

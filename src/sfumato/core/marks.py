@@ -1,4 +1,4 @@
-"""Marks: values and tree nodes told apart without being kept."""
+"""Marks: hashes by which values and tree nodes are told apart without being kept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sfumato.core.taxonomy import Label, Taxonomy
 Marks = NDArray[np.uint64]
 """128 bits per value, as two columns of 64."""
 
-PAIRS = 1_000_000
-"""So many labels times nodes are looked at together."""
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs of a label and a node that are compared at a time."""
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 _SHIFT = np.uint64(29)
@@ -26,8 +26,11 @@ _SHIFT = np.uint64(29)
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """What each distinct row of a table shows unchanged in every release: `ids` numbers the combinations of
-    values that occur, `marks` tells them apart across tables. The values themselves are not kept."""
+    """The matching value of every distinct row: what it shows unchanged in every release.
+
+    `ids` numbers the combinations of values that occur, `marks` tells them apart across tables. The values
+    themselves are not kept.
+    """
 
     ids: Codes
     marks: Marks
@@ -81,14 +84,14 @@ def nodes_named(
     """Every (label, node) where a node of the marked tree has this label, sorted by label, then node.
 
     >>> tree = Taxonomy.grow(["*", "Viral", "Flu"], [-1, 0, 1])
-    >>> [found.tolist() for found in nodes_named(["Flu", "TB", "*"], tree_marks(tree), tree.parent)]
+    >>> [part.tolist() for part in nodes_named(["Flu", "TB", "*"], tree_marks(tree), tree.parent)]
     [[0, 2], [2, 0]]
     """
     own = label_marks(labels)[:, 0]
     order = np.argsort(marks, kind="stable").astype(np.int32)
     known, above = marks[order], np.unique(parent[1:])
     which, nodes = [np.flatnonzero(own == marks[0])], [np.zeros(int((own == marks[0]).sum()), np.int32)]
-    step = max(1, PAIRS // max(1, len(own)))
+    step = max(1, PAIRS_AT_ONCE // max(1, len(own)))
     for begin in range(0, len(above), step):
         some = above[begin : begin + step]
         held, said = (x.ravel() for x in np.meshgrid(marks[some], own, indexing="ij"))
@@ -115,10 +118,10 @@ def numbered_together(marks: Sequence[Marks]) -> tuple[list[Codes], int]:
     return parts, int(fresh.sum())
 
 
-def among(marks: Marks, known: Marks) -> NDArray[np.bool_]:
-    """Which marks are known.
+def are_known(marks: Marks, known: Marks) -> NDArray[np.bool_]:
+    """Per mark: whether it is among the known ones.
 
-    >>> among(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
+    >>> are_known(label_marks(["a", "b"]), label_marks(["b", "c"])).tolist()
     [False, True]
     """
     pair = np.dtype([("a", np.uint64), ("b", np.uint64)])

@@ -75,7 +75,7 @@ class Microdata:
     Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays,
     whatever order the source had. `person`, if the policy names such a column, numbers people within
     the table; classes then count people, not rows, and promises about a sensitive column ask that nobody has
-    two values of it (`torn`). `dropped` counts the rows left out beforehand because
+    two values of it (see `people_with_several_values`). `dropped` counts the rows left out beforehand because
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
     `person_column` is the source's name of the person column, where the table came from a source.
     """
@@ -119,7 +119,7 @@ class Microdata:
 
     @property
     def distinct(self) -> int:
-        """How many of them differ."""
+        """How many different rows there are."""
         return len(self.words[0])
 
     @property
@@ -149,7 +149,7 @@ class Microdata:
         person = self.person
         return self.rows if person is None else len(np.unique(person))
 
-    def torn(self, name: str) -> int:
+    def people_with_several_values(self, name: str) -> int:
         """How many people have several different values in this column.
 
         Of such a person no class says what the value is, so a promise about the column means nothing to them.

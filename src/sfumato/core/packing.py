@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-WORD = 63
+WORD_BITS = 63
 """Bits used of a 64-bit word: keys stay non-negative when seen as signed."""
 
 Words = NDArray[np.int64]
@@ -35,7 +35,7 @@ class Packing:
         bits = [max(1, int(size - 1).bit_length()) for size in self.sizes]
         word_of, word, used = [], 0, 0
         for width in bits:
-            if used + width > WORD:
+            if used + width > WORD_BITS:
                 word, used = word + 1, 0
             word_of.append(word)
             used += width
@@ -66,7 +66,7 @@ class Packing:
         return codes.astype(np.int32)
 
 
-BLOCK = 1 << 16
+BLOCK_ROWS = 1 << 16
 """Rows handled at a time where memory matters."""
 
 
@@ -93,8 +93,8 @@ def sort_and_count(packed: Words, counts: NDArray[np.int64] | None = None) -> tu
     if rows == 0:
         return keys, np.zeros(0, dtype=np.int64)
     fresh = np.ones(rows, dtype=bool)
-    for start in range(1, rows, BLOCK):
-        span = slice(start, min(rows, start + BLOCK))
+    for start in range(1, rows, BLOCK_ROWS):
+        span = slice(start, min(rows, start + BLOCK_ROWS))
         before = slice(span.start - 1, span.stop - 1)
         np.any(keys[:, span] != keys[:, before], axis=0, out=fresh[span])
     return _run_lengths(keys, fresh) if counts is None else _run_sums(keys, counts, fresh)
@@ -105,8 +105,8 @@ def _run_sums(
 ) -> tuple[Words, NDArray[np.int64]]:
     """Compress sorted keys and their counts in place."""
     done = 0
-    for start in range(0, len(fresh), BLOCK):
-        here, some = np.flatnonzero(fresh[start : start + BLOCK]), counts[start : start + BLOCK]
+    for start in range(0, len(fresh), BLOCK_ROWS):
+        here, some = np.flatnonzero(fresh[start : start + BLOCK_ROWS]), counts[start : start + BLOCK_ROWS]
         before = int(here[0]) if len(here) else len(some)
         if before:
             counts[done - 1] += some[:before].sum()
@@ -122,13 +122,13 @@ def _run_lengths(keys: Words, fresh: NDArray[np.bool_]) -> tuple[Words, NDArray[
     rows, distinct = len(fresh), int(np.count_nonzero(fresh))
     lengths = np.empty(distinct, np.int64)
     done = 0
-    for start in range(0, rows, BLOCK):
-        here = np.flatnonzero(fresh[start : start + BLOCK])
+    for start in range(0, rows, BLOCK_ROWS):
+        here = np.flatnonzero(fresh[start : start + BLOCK_ROWS])
         lengths[done : done + len(here)] = here + start
         keys[:, done : done + len(here)] = keys[:, here + start]
         done += len(here)
-    for start in range(0, distinct, BLOCK):
-        stop = min(distinct, start + BLOCK)
+    for start in range(0, distinct, BLOCK_ROWS):
+        stop = min(distinct, start + BLOCK_ROWS)
         after = lengths[stop] if stop < distinct else rows
         lengths[start:stop] = np.diff(lengths[start:stop], append=after)
     return _tight(keys, distinct), lengths

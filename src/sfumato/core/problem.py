@@ -1,4 +1,4 @@
-"""What is wrong with a policy: all of it, each with its place."""
+"""Problems of a policy: what is wrong, where, and what to do; and one error that lists all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Place = tuple[str | int, ...]
 """Keys and list positions from the top of the policy."""
 
 Lines = Mapping[Place, int]
-_LONGEST = 60
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Problem:
     remedy: str = ""
 
     def under(self, *above: str | int) -> Problem:
-        """The same, seen from further up."""
+        """The same problem, its place prefixed by the keys above."""
         return Problem((*above, *self.place), self.message, self.remedy)
 
     def document(self, lines: Lines) -> dict[str, str | int | None]:
-        """As one entry of a JSON list; the line is `None` where no file was read."""
+        """The problem as an entry of a JSON list; the line is `None` where no file was read."""
         line = _line(self.place, lines) or None
         return {"line": line, "key": path_of(self.place), "message": self.message, "remedy": self.remedy}
 
     def located(self, lines: Lines) -> str:
-        """With line and key path."""
+        """The problem as a sentence that begins with its line and key path."""
         where = ", ".join(part for part in (line_of(self.place, lines), path_of(self.place)) if part)
         return str(BadPolicy(self.message, remedy=self.remedy, where=where))
 
@@ -64,7 +64,7 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
 
 def did_you_mean(word: object, choices: Sequence[str], *, otherwise: str = "") -> str:
     """The nearest choice, as a question."""
-    near = get_close_matches(str(word)[:_LONGEST], list(choices), n=1)
+    near = get_close_matches(str(word)[:_LONGEST_NAME], list(choices), n=1)
     return f"Did you mean {near[0]}?" if near else otherwise
 
 
@@ -81,8 +81,8 @@ def path_of(place: Place) -> str:
 
 def short(name: str) -> str:
     """A name fit for a message: printable and not endless."""
-    clean = "".join(c if c.isprintable() else "?" for c in name[:_LONGEST])
-    return clean + ("…" if len(name) > _LONGEST else "")
+    clean = "".join(c if c.isprintable() else "?" for c in name[:_LONGEST_NAME])
+    return clean + ("…" if len(name) > _LONGEST_NAME else "")
 
 
 def line_of(place: Place, lines: Lines) -> str:

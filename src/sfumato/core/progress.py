@@ -1,4 +1,4 @@
-"""How long work reports on itself."""
+"""Progress: the callback by which long work reports how far it is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told now and then: the phase, how much is done, out of how much (`None`: unknown)."""
+    """Receives now and then the phase, how much is done, and out of how much (`None`: unknown)."""
 
     def __call__(self, phase: str, done: int, total: int | None = None) -> None: ...
 
 
 def silent(phase: str, done: int, total: int | None = None) -> None:
-    """Progress nobody listens to."""
+    """A progress callback that does nothing."""

@@ -1,34 +1,34 @@
-"""Reading published texts back: the trees of a release, kept without one of their values."""
+"""Reading trees: what a ledger keeps of taxonomies, to read published texts as nodes without their values."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import packed, unpacked
 from sfumato.core.errors import BadData
+from sfumato.core.json_document import JsonObject, ReadJson
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
 
 VERSION = 1
 UNKNOWN = -1
-"""What a text is read as that no node carries."""
+"""The node of a text that no node carries."""
 
 NO_LEVEL = -1
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{0,12})?(e[+-]?[0-9]{1,2})?")
 _DASHES = re.compile(r"[‐-―−]")
 _MIDNIGHT = re.compile(r"(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})t?00:00(:00(\.0*)?)?")
-_NOTHING = frozenset(["", "na", "n/a", "nan", "nat", "null", "none", "-", "?", "."])
+_BLANKS = frozenset(["", "na", "n/a", "nan", "nat", "null", "none", "-", "?", "."])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,22 +73,22 @@ class ReadingTree:
         coarsest, so that nobody is taken to have known more than the text shows. A missing cell, or one that
         was starred out, says nothing: it is the root.
         """
-        found = self.read_marks(text_marks(texts))
-        for i in np.flatnonzero(found == UNKNOWN).tolist():
-            if _says_nothing(texts[i]):
-                found[i] = ROOT
-        found[[i for i, text in enumerate(texts) if text is None]] = ROOT
-        return found
+        nodes = self.read_marks(text_marks(texts))
+        for i in np.flatnonzero(nodes == UNKNOWN).tolist():
+            if _is_blank(texts[i]):
+                nodes[i] = ROOT
+        nodes[[i for i, text in enumerate(texts) if text is None]] = ROOT
+        return nodes
 
     def read_marks(self, wanted: NDArray[np.uint64]) -> Nodes:
         """The same for texts of which only the marks are known."""
-        marks, nodes = self._carried
+        marks, nodes = self._node_of_mark
         place = np.minimum(np.searchsorted(marks, wanted), len(marks) - 1)
         return np.where(marks[place] == wanted, nodes[place], UNKNOWN).astype(np.int32)
 
     @cached_property
-    def _carried(self) -> tuple[NDArray[np.uint64], Nodes]:
-        """The marks, ascending, and what each is read as."""
+    def _node_of_mark(self) -> tuple[NDArray[np.uint64], Nodes]:
+        """The marks, ascending, and the node that each is read as."""
         marks, first, size = np.unique(self.marks, return_index=True, return_counts=True)
         nodes = first.astype(np.int32)
         shape = self.shape
@@ -102,10 +102,10 @@ class ReadingTree:
 
     @cached_property
     def _cuts(self) -> dict[tuple[int, ...], tuple[Nodes, NDArray[np.bool_]]]:
-        """What has been worked out of cuts: the node of every leaf, and the nodes that are told."""
+        """By cut: the node of every leaf, and which nodes it tells."""
         return {}
 
-    def _worked_out(self, cut: Sequence[int] | Nodes) -> tuple[Nodes, NDArray[np.bool_]]:
+    def _cut_arrays(self, cut: Sequence[int] | Nodes) -> tuple[Nodes, NDArray[np.bool_]]:
         place = tuple(cut.tolist() if isinstance(cut, np.ndarray) else cut)
         if place not in self._cuts:
             node_of = self._node_of(place)
@@ -116,7 +116,7 @@ class ReadingTree:
 
     def node_of(self, cut: Sequence[int] | Nodes) -> Nodes:
         """The node that every leaf becomes under a cut, given by its nodes; raises where that is no cut."""
-        return self._worked_out(cut)[0]
+        return self._cut_arrays(cut)[0]
 
     def _node_of(self, cut: Sequence[int]) -> Nodes:
         nodes = np.sort(np.asarray(cut, dtype=np.int32))
@@ -135,7 +135,7 @@ class ReadingTree:
         >>> tree.knows([1, 4]).tolist()
         [True, True, False, False, True]
         """
-        return self._worked_out(cut)[1]
+        return self._cut_arrays(cut)[1]
 
     def level_nodes(self, level: int) -> Nodes:
         """The nodes of a level of full-domain recoding."""
@@ -162,7 +162,7 @@ class ReadingTree:
         }
 
     @classmethod
-    def from_dict(cls, words: Mapping[str, Any]) -> ReadingTree:
+    def from_dict(cls, words: ReadJson) -> ReadingTree:
         """From its JSON form; raises `BadData` where that is not whole."""
         try:
             made = cls(
@@ -182,10 +182,10 @@ class ReadingTree:
         return f"ReadingTree({self.name!r}, {len(self.parent)} nodes)"
 
 
-def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> dict[str, Any]:
-    """What a ledger has to keep of the key columns of a release, so that a leak of it can be traced.
+def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> JsonObject:
+    """The document that a ledger keeps of the key columns of a release, so that a leak of it can be traced.
 
-    JSON-ready. Trees whose digests are `known`, because an earlier entry holds them, are only named.
+    Trees whose digests are `known`, because an earlier entry holds them, are only named.
     """
     there = frozenset(known)
     return {
@@ -199,17 +199,17 @@ def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> dict[str,
     }
 
 
-def trees_in(documents: Iterable[Mapping[str, Any]]) -> dict[str, ReadingTree]:
+def trees_in(documents: Iterable[ReadJson]) -> dict[str, ReadingTree]:
     """The trees that such documents hold, by digest; each is read once. Columns may have the same tree."""
-    found: dict[str, ReadingTree] = {}
+    trees: dict[str, ReadingTree] = {}
     for document in documents:
         if document and document.get("sfumato-trees") != VERSION:
             raise BadData("the trees of a release are of another version", remedy="Use what wrote them.")
         for words in document.get("columns", ()):
             digest = str(words.get("taxonomy"))
-            if "marks" in words and digest not in found:
-                found[digest] = ReadingTree.from_dict(words)
-    return found
+            if "marks" in words and digest not in trees:
+                trees[digest] = ReadingTree.from_dict(words)
+    return trees
 
 
 def text_marks(texts: Sequence[Label]) -> NDArray[np.uint64]:
@@ -236,11 +236,11 @@ def _bytes(text: Label) -> bytes:
     return b"\0" if text is None else b"\1" + folded(text).encode("utf-8", "surrogatepass")
 
 
-def _says_nothing(text: Label) -> bool:
+def _is_blank(text: Label) -> bool:
     if text is None:
         return True
     plain = folded(text)
-    return plain in _NOTHING or not plain.strip("*")
+    return plain in _BLANKS or not plain.strip("*")
 
 
 def _damaged() -> BadData:

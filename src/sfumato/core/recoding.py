@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.core.packing import BLOCK, Packing, sort_and_count
+from sfumato.core.packing import BLOCK_ROWS, Packing, sort_and_count
 from sfumato.core.taxonomy import Label, Taxonomy
 
 SUPPRESSED = -1
@@ -20,7 +20,7 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True, eq=False)
 class Rewriting:
-    """What the rows of a table publish in a column that is no key, where it is not what they hold.
+    """The values that rows publish in a column that is no key, where these are not what the rows hold.
 
     `codes` has one leaf rank of `taxonomy` for every row, not every distinct row: rows are taken in the order
     of the distinct rows, and copies of a distinct row one after the other.
@@ -94,20 +94,20 @@ class Recoding:
         return sums
 
     def classes(self, class_of: NDArray[np.integer], sensitive: Sequence[str]) -> Classes:
-        """What is published, counted in the classes that `class_of` gives to the distinct rows."""
+        """The classes that `class_of` gives to the distinct rows, with histograms of what is published."""
         plain = [name for name in sensitive if name not in self.rewritten]
-        found = Classes.of(self.table, class_of, sensitive=plain)
+        classes = Classes.of(self.table, class_of, sensitive=plain)
         if len(plain) == len(sensitive):
-            return found
+            return classes
         owner = np.repeat(class_of, self.table.counts)
         kept = owner >= 0
         ones = np.ones(int(kept.sum()), np.int64)
-        histograms = dict(found.histograms)
+        histograms = dict(classes.histograms)
         for name in sensitive:
             if name in self.rewritten:
                 new = self.rewritten[name]
-                histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(found))
-        return Classes(found.people, found.rows, histograms)
+                histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(classes))
+        return Classes(classes.people, classes.rows, histograms)
 
 
 def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Codes]:
@@ -123,8 +123,10 @@ def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Cod
     distinct, _ = sort_and_count(packed.copy())
     class_of = np.empty(table.distinct, np.int32)
     if len(packed) == 1:
-        for start in range(0, table.distinct, BLOCK):
-            class_of[start : start + BLOCK] = np.searchsorted(distinct[0], packed[0, start : start + BLOCK])
+        for start in range(0, table.distinct, BLOCK_ROWS):
+            class_of[start : start + BLOCK_ROWS] = np.searchsorted(
+                distinct[0], packed[0, start : start + BLOCK_ROWS]
+            )
     else:
         class_of[:] = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel()
     columns = [packing.unpack(distinct, j) for j in range(len(keys))]

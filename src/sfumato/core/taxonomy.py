@@ -174,11 +174,11 @@ class Taxonomy:
 
     def children(self, node: int) -> list[int]:
         """The children of a node, left to right."""
-        found, child = [], node + 1
+        children, child = [], node + 1
         while child < self.end[node]:
-            found.append(child)
+            children.append(child)
             child = int(self.end[child])
-        return found
+        return children
 
     def child_above(self, node: int) -> Nodes:
         """For every leaf below `node`, left to right, the child of `node` that covers it."""

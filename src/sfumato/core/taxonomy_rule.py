@@ -1,4 +1,4 @@
-"""What a builder is: a rule that makes a taxonomy from the values that occur."""
+"""Taxonomy rules, as the policy declares them: they make a taxonomy from the values that occur."""
 
 from __future__ import annotations
 

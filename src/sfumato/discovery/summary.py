@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.discovery.quasi_identifiers.measures import Measures
 from sfumato.discovery.record_risk import RecordRisk
 from sfumato.show.card import Card, figure, several
-from sfumato.show.document import decimals, plain
+from sfumato.show.document import decimals, json_ready
 
 if TYPE_CHECKING:
     from sfumato.discovery.discovery import Discovery
@@ -127,7 +127,7 @@ def document(scan: Discovery) -> dict[str, Any]:
         "reason": scan.reason,
         "duplicates": scan.duplicates,
         "sets": [_measures(m) for m in scan.sets],
-        "identifiers": [plain(found) for found in scan.identifiers],
+        "identifiers": [json_ready(found) for found in scan.identifiers],
         "record_risk": None if scan.risk is None else _record_risk(scan.risk),
     }
 
@@ -139,7 +139,7 @@ def _measures(m: Measures) -> dict[str, Any]:
         "exposed": m.exposed,
         "groups": m.groups,
         "smallest_group": m.smallest,
-        **plain(shares),
+        **json_ready(shares),
         "decimals": decimals(shares),
     }
 

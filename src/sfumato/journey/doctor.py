@@ -19,9 +19,9 @@ from typing import Any
 
 from sfumato.core.errors import SfumatoError
 from sfumato.show.card import Card, Printable
-from sfumato.show.document import plain
+from sfumato.show.document import json_ready
 from sfumato.system.address import Address
-from sfumato.system.memory import PROGRAM, in_words, machine_memory
+from sfumato.system.memory import PROGRAM_BYTES, in_words, machine_memory
 
 NEEDED = (
     *("numpy", "numba", "narwhals", "polars", "pyarrow", "duckdb", "ruamel.yaml"),
@@ -70,7 +70,7 @@ class Checkup(Printable):
         return all(part.state is not State.MISSING for part in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"sound": self.sound, "findings": [plain(part) for part in self.findings]}
+        return {"sound": self.sound, "findings": [json_ready(part) for part in self.findings]}
 
     def card(self) -> Card:
         worst_first = sorted(self.findings, key=lambda part: [*State].index(part.state), reverse=True)
@@ -158,8 +158,8 @@ def _compiled() -> Requirement:
 
 def _memory() -> Requirement:
     total = machine_memory()
-    fine = total >= 2 * PROGRAM
-    remedy = "" if fine else f"Give it {in_words(2 * PROGRAM)} at least."
+    fine = total >= 2 * PROGRAM_BYTES
+    remedy = "" if fine else f"Give it {in_words(2 * PROGRAM_BYTES)} at least."
     return Requirement("memory", State.FINE if fine else State.MISSING, in_words(total), remedy)
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sfumato.attacks.chain.table_imprint import same_release
-from sfumato.chains.pooling import CROWD
+from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
@@ -229,7 +229,7 @@ class Handout:
         if self.rule.coalition is not Coalition.NONE:
             sizes.add(min(1, len(others)))
         if self.rule.coalition is Coalition.ANY:  # of a crowd, pairs and everybody
-            sizes |= set(range(2, len(others) + 1)) if len(others) < CROWD else {len(others)}
+            sizes |= set(range(2, len(others) + 1)) if len(others) < MOST_VERSIONS_COMBINED else {len(others)}
         groups = [{name, *some} for size in sorted(sizes) for some in combinations(others, size)]
         return [[imprint for who, imprint in every if who in group] for group in groups]
 

@@ -7,7 +7,7 @@ from math import prod
 from sfumato.core.microdata import Microdata
 from sfumato.policy.policy import Policy
 from sfumato.protection.two_phases import removes_terms
-from sfumato.system.memory import Memory, coarser
+from sfumato.system.memory import Memory, coarser_start
 
 TERMS = 2000
 """Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
@@ -27,7 +27,7 @@ def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     memory.check(
         need(table, policy),
         f"the search {policy.protect.search} over {table.distinct:,} different rows",
-        "" if wide is None else coarser(wide.name),
+        "" if wide is None else coarser_start(wide.name),
     )
 
 

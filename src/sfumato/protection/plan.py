@@ -31,7 +31,7 @@ from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.suppress import recoded
 from sfumato.protection.two_phases import TermReport, bound, find_in_two_phases, of_keys
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
-from sfumato.show.document import plain, verdict_document
+from sfumato.show.document import json_ready, verdict_document
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class Plan(Printable):
             "suppressed": self.suppressed,
             "classes": self.classes,
             "smallest": self.smallest,
-            "levels": plain(self.levels),
+            "levels": json_ready(self.levels),
             "cuts": published,
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
@@ -211,10 +211,10 @@ def check_people(table: Microdata, promises: Promises) -> None:
     yet everybody in it has both.
     """
     for name in promises.sensitive:
-        if torn := table.torn(name):
+        if people := table.people_with_several_values(name):
             raise BadData(
-                f"{several(torn, 'person has', 'people have')} several values of {name}, and what is promised"
-                " of it is sound only where everybody has one.",
+                f"{several(people, 'person has', 'people have')} several values of {name}, and what is"
+                " promised of it is sound only where everybody has one.",
                 where=f"column {name}",
                 remedy="Give every person one row, or promise only k-anonymity.",
             )

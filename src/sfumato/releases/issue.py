@@ -26,7 +26,7 @@ from sfumato.releases.steps import Step, nothing, uninterrupted
 from sfumato.releases.targets.target import Target, target_of
 from sfumato.show.document import verdict_document
 from sfumato.system.address import Address
-from sfumato.system.disk import digest_of, store, wipe
+from sfumato.system.disk import digest_of, remove_folder, write_to_disk
 
 PRIVATE = "private"
 """Below the staging folder: what the judge needs and nobody else may see."""
@@ -189,10 +189,10 @@ def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
     at("written")
     listed = manifest.describe([file], release=record.release)
     verdicts = prepared.judge(file, private)
-    wipe(private)
+    remove_folder(private)
     if wrong := manifest.faults(file.parent, listed):
         raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
-    store(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
+    write_to_disk(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
     at("judged")
     named = digest_of(file.parent / manifest.MANIFEST)
     return replace(record, verdicts=_documents(verdicts), files=(file,), manifest=named)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.releases.ledger.record import Record
 from sfumato.show.card import Card, Printable, figure
-from sfumato.show.document import plain
+from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
 ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
@@ -50,8 +50,8 @@ class Receipt(Printable):
             "policy": record.policy,
             "folder": None if self.folder is None else str(self.folder),
             "files": list(self.files),
-            "figures": plain(record.figures),
-            "verdicts": plain(record.verdicts),
+            "figures": json_ready(record.figures),
+            "verdicts": json_ready(record.verdicts),
         }
 
     def card(self) -> Card:

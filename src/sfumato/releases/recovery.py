@@ -10,7 +10,7 @@ from sfumato.releases import staging
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.targets.target import Target, target_of
-from sfumato.system.disk import Claim
+from sfumato.system.disk import FolderLock
 
 Outcome = Literal["finished", "rolled back", "under way", "out of reach", "lost"]
 
@@ -55,7 +55,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[Recovered, ...]
 
 
 def _recover(ledger: Ledger, row: Staged, target: Target) -> Outcome:
-    claim = Claim.take(row.folder)
+    claim = FolderLock.take(row.folder)
     if claim is None and row.folder.is_dir():
         return "under way"
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sfumato.core.errors import LedgerConflict
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.system.disk import Claim
+from sfumato.system.disk import FolderLock
 
 
 def staged_in(parent: Path, event: str) -> Path:
@@ -20,10 +20,10 @@ def host(ledger: Ledger) -> str:
     return "" if ledger.database.path is not None else socket.gethostname()
 
 
-def occupy(folder: Path) -> Claim:
+def occupy(folder: Path) -> FolderLock:
     """Make the folder and hold it."""
     folder.mkdir(mode=0o700)
-    claim = Claim.take(folder)
+    claim = FolderLock.take(folder)
     if claim is None:
         raise LedgerConflict("the staging folder was taken away", remedy="Try again.")
     return claim
@@ -32,7 +32,7 @@ def occupy(folder: Path) -> Claim:
 def sweep(parent: Path) -> None:
     """Remove empty staging folders that a crash left behind before anything was noted."""
     for folder in parent.glob(".staged-*"):
-        claim = Claim.take(folder)
+        claim = FolderLock.take(folder)
         if claim is None:
             continue
         try:

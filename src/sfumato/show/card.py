@@ -10,8 +10,8 @@ from itertools import groupby
 
 from sfumato.core.verdict import Measure, Verdict
 
-SHORT = 1000
-"""Fractions of at most so many parts are shown as they are."""
+LARGEST_DENOMINATOR = 1000
+"""Fractions up to this denominator are shown as they are, others as decimals."""
 
 Lines = Sequence[tuple[str, ...]]
 
@@ -59,10 +59,10 @@ def aligned(lines: Lines) -> list[str]:
 
 
 class Printable:
-    """Gives a result that has a card its text, and its look in a notebook."""
+    """Shows a result by its card, as text and in a notebook."""
 
     def card(self) -> Card:
-        """A few lines that say it all."""
+        """The result in a few lines."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ def figure(value: Measure | None) -> str:
     """
     if value is None:
         return "–"
-    if isinstance(value, Fraction) and value.denominator <= SHORT:
+    if isinstance(value, Fraction) and value.denominator <= LARGEST_DENOMINATOR:
         return figure(value.numerator) if value.denominator == 1 else str(value)
     if isinstance(value, int):
         return f"{value:,}"

@@ -1,4 +1,4 @@
-"""A chart: what is to be drawn, in numbers and words; how it is drawn is for the report to say."""
+"""Figures as data: charts, scatters, diagrams and grids, without a word on how they are drawn."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Figure(Protocol):
     def title(self) -> str: ...
 
     def rows(self) -> Rows:
-        """The same as a table for those who read rather than look, its heads first."""
+        """The figure as a table, its heads first."""
         ...
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Points of a label and a number each. `line` joins them in order, `bars` stand beside each other.
+    """Labels with a number each, drawn as bars or as a line through them in order.
 
     `details` says more about a point, for whoever points at it.
 

@@ -1,25 +1,25 @@
-"""Charts as files: SVG for documents, HTML with everything inside, nothing fetched from anywhere."""
+"""Figures drawn by Altair and saved as SVG and HTML files that fetch nothing from anywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import WrongCall
+from sfumato.show.altair_types import AltairChart, AltairModule, VlConvertModule
 from sfumato.show.chart import Chart, Diagram, Figure, Grid, Scatter
 from sfumato.show.diagrams import COLOURS, diagram, grid, scatter
 
 INK = COLOURS["ink"]
 
 
-def draw(chart: Figure) -> Any:
+def draw(chart: Figure) -> AltairChart:
     """The figure as an Altair chart, to be shown in a notebook or changed further."""
     altair = _altair()
     match chart:
         case Chart():
-            return _plain(altair, chart)
+            return _bars_or_line(altair, chart)
         case Scatter():
             return scatter(altair, chart)
         case Diagram():
@@ -29,8 +29,7 @@ def draw(chart: Figure) -> Any:
     raise WrongCall(f"nobody knows how to draw a {type(chart).__name__}")
 
 
-def _plain(altair: Any, chart: Chart) -> Any:
-    """Bars or a line."""
+def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
     across, up = chart.axes
     details = chart.details or [""] * len(chart.points)
     rows = [
@@ -54,7 +53,7 @@ def _plain(altair: Any, chart: Chart) -> Any:
 
 
 def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
-    """One SVG per chart and a page with all of them; the files, the page last."""
+    """Writes one SVG per chart and a page with all of them; returns the files, the page last."""
     convert = _converter()
     into = Path(folder)
     drawn = [(chart, convert.vegalite_to_svg(draw(chart).to_dict())) for chart in charts]
@@ -83,17 +82,17 @@ def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     )
 
 
-def _altair() -> Any:
+def _altair() -> AltairModule:
     try:
-        import altair  # noqa: PLC0415
+        import altair  # noqa: PLC0415  # optional
     except ImportError:
         raise _missing() from None
     return altair
 
 
-def _converter() -> Any:
+def _converter() -> VlConvertModule:
     try:
-        import vl_convert  # noqa: PLC0415
+        import vl_convert  # noqa: PLC0415  # optional
     except ImportError:
         raise _missing() from None
     return vl_convert

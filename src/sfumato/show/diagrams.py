@@ -1,10 +1,11 @@
-"""Scatters, diagrams and grids, as Altair draws them."""
+"""Scatters, diagrams and grids as Altair charts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from sfumato.core.json_document import JsonObject
+from sfumato.show.altair_types import AltairChart, AltairModule
 from sfumato.show.chart import Diagram, Grid, Scatter, Tone
 
 COLOURS: Mapping[Tone, str] = {
@@ -17,7 +18,7 @@ COLOURS: Mapping[Tone, str] = {
 QUIET = "#8a929b"
 
 
-def scatter(altair: Any, chart: Scatter) -> Any:
+def scatter(altair: AltairModule, chart: Scatter) -> AltairChart:
     """Points over two axes, the upright one logarithmic; larger where several things share a place."""
     across, up = chart.axes
     rows = [
@@ -62,7 +63,7 @@ def scatter(altair: Any, chart: Scatter) -> Any:
     return layers.properties(title=chart.title, width=560, height=340)
 
 
-def diagram(altair: Any, chart: Diagram) -> Any:
+def diagram(altair: AltairModule, chart: Diagram) -> AltairChart:
     """Spots where they are said to be, links below them, words beside them."""
     across, up = chart.step
     right, top = max((s.x for s in chart.spots), default=0), max((s.y for s in chart.spots), default=0)
@@ -72,7 +73,7 @@ def diagram(altair: Any, chart: Diagram) -> Any:
         "y": altair.Scale(domain=[-0.6, top + 0.6], nice=False),
     }
 
-    def place(name: str, field: str) -> Any:
+    def place(name: str, field: str) -> AltairChart:
         kind = altair.X if name == "x" else altair.Y
         return kind(field=field, type="quantitative", axis=None, scale=span[name])
 
@@ -104,7 +105,7 @@ def diagram(altair: Any, chart: Diagram) -> Any:
     return layers.configure_view(stroke=None)
 
 
-def grid(altair: Any, chart: Grid) -> Any:
+def grid(altair: AltairModule, chart: Grid) -> AltairChart:
     """A table whose cells are coloured by their kind."""
     labels, heads = [label for label, _ in chart.lines], list(chart.heads)
     rows = [
@@ -143,11 +144,11 @@ def grid(altair: Any, chart: Grid) -> Any:
     return altair.layer(boxes, words).properties(title=chart.title, **size).configure_view(stroke=None)
 
 
-def _data(altair: Any, rows: list[dict[str, Any]]) -> Any:
+def _data(altair: AltairModule, rows: list[JsonObject]) -> AltairChart:
     return altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
 
 
-def _colour(altair: Any, kinds: Mapping[str, Tone], used: Iterable[str]) -> Any:
+def _colour(altair: AltairModule, kinds: Mapping[str, Tone], used: Iterable[str]) -> AltairChart:
     """Colours by kind; the legend names those that occur, if there are several."""
     here = set(used)
     shown = [kind for kind in kinds if kind in here]

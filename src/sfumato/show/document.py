@@ -1,8 +1,8 @@
-"""Values as JSON knows them, nothing lost: fractions stay exact, as text."""
+"""Results as JSON documents, nothing lost: fractions stay exact, as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.errors import WrongCall
+from sfumato.core.json_document import JsonObject
 from sfumato.core.verdict import Verdict
 
 
-def plain(value: Any) -> Any:
-    """The JSON-ready form: mappings, lists, text, numbers; a fraction becomes `"1/5"`.
+def json_ready(value: object) -> Any:  # what JSON holds: the caller knows which of it
+    """The value as mappings, lists, text and numbers; a fraction becomes `"1/5"`.
 
-    >>> plain({"t": Fraction(1, 5), "worst": np.int64(3), "columns": ("zip", None)})
+    Of a dataclass, the fields that its repr shows.
+
+    >>> json_ready({"t": Fraction(1, 5), "worst": np.int64(3), "columns": ("zip", None)})
     {'t': '1/5', 'worst': 3, 'columns': ['zip', None]}
     """
     if isinstance(value, Enum | np.generic):
@@ -24,24 +28,26 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | Fraction):
         return str(value) if isinstance(value, Fraction) else value
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.repr}
-    return [plain(item) for item in value]
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if is_dataclass(value):  # `getattr`: any dataclass may come, and its fields are known by name only
+        return {f.name: json_ready(getattr(value, f.name)) for f in fields(value) if f.repr}
+    if not isinstance(value, Iterable):
+        raise WrongCall(f"a {type(value).__name__} has no place in a JSON document")
+    return [json_ready(item) for item in value]
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict, JSON-ready, with its margin; one that is undecided measured nothing.
+def verdict_document(verdict: Verdict) -> JsonObject:
+    """A verdict with its margin, as JSON; one that is undecided measured nothing.
 
-    >>> found = verdict_document(Verdict("t-closeness", True, Fraction(1, 8), Fraction(1, 5)))
-    >>> found["measured"], found["margin"], found["decimals"]
+    >>> document = verdict_document(Verdict("t-closeness", True, Fraction(1, 8), Fraction(1, 5)))
+    >>> document["measured"], document["margin"], document["decimals"]
     ('1/8', '3/40', {'measured': 0.125, 'limit': 0.2, 'margin': 0.075})
     """
-    told = replace(verdict, measured=None, worst=None) if verdict.holds is None else verdict
-    numbers = {"measured": told.measured, "limit": told.limit, "margin": told.margin}
-    return {**plain(told), "margin": plain(told.margin), "decimals": decimals(numbers)}
+    shown = replace(verdict, measured=None, worst=None) if verdict.holds is None else verdict
+    numbers = {"measured": shown.measured, "limit": shown.limit, "margin": shown.margin}
+    return {**json_ready(shown), "margin": json_ready(shown.margin), "decimals": decimals(numbers)}
 
 
-def decimals(numbers: Mapping[str, Any]) -> dict[str, float]:
+def decimals(numbers: Mapping[str, object]) -> dict[str, float]:
     """The fractions among these, as decimals, for readers that do not calculate with text."""
     return {key: float(value) for key, value in numbers.items() if isinstance(value, Fraction)}

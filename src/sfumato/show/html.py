@@ -1,4 +1,4 @@
-"""Cards on a small page of their own: one file, no script, nothing fetched from anywhere."""
+"""Cards as an HTML page: one file, no script, nothing fetched from anywhere."""
 
 from __future__ import annotations
 

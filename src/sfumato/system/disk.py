@@ -1,4 +1,4 @@
-"""Files that outlast a power cut, and a folder that one process holds at a time."""
+"""Files that outlast a power cut, and locks on folders."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def store(path: Path, content: bytes) -> None:
-    """Write a whole file and keep it; the space it has is used again."""
+def write_to_disk(path: Path, content: bytes) -> None:
+    """Write a whole file in place, to disk."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     with os.fdopen(handle, "r+b") as file:
         file.write(content)
@@ -41,21 +41,21 @@ def store(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def wipe(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder and what is in it; a link is not followed."""
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
 
 
-class Claim:
-    """A folder held by this process until it lets go or dies."""
+class FolderLock:
+    """A lock on a folder, held by this process until it is released or the process ends."""
 
     def __init__(self, handle: int) -> None:
         self._handle: int | None = handle
 
     @classmethod
-    def take(cls, folder: Path) -> Claim | None:
-        """Hold the folder; `None` where somebody else does, or may, or it is gone."""
+    def take(cls, folder: Path) -> FolderLock | None:
+        """The lock, taken; `None` where another process holds it, or may, or the folder is gone."""
         if fcntl is None:
             raise WrongCall("this system has no file locks", remedy="Release on Linux or macOS.")
         try:

@@ -1,4 +1,4 @@
-"""How much memory a call may use, and where what does not fit goes."""
+"""Memory: how much a call may use, and the folder for what does not fit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sfumato.core.errors import NotEnoughMemory, WrongCall
 UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 
-PROGRAM = 400_000_000
+PROGRAM_BYTES = 400_000_000
 """What Python and its table libraries take before the first row is read (330 MB measured)."""
 
-FLOOR = 8 << 20
+SMALLEST_BUFFER = 8 << 20
 """No buffer is made smaller than this: smaller ones only cost time."""
 
 
@@ -33,17 +33,17 @@ class Memory:
     spill: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < PROGRAM:
+        if self.limit is not None and self.limit < PROGRAM_BYTES:
             raise WrongCall(
                 f"a memory limit of {in_words(self.limit)} is below what the program takes by itself",
-                remedy=f"Allow at least {in_words(PROGRAM)}.",
+                remedy=f"Allow at least {in_words(PROGRAM_BYTES)}.",
             )
         if self.spill is not None and not self.spill.is_dir():
             raise WrongCall("the spill folder does not exist", where=str(self.spill), remedy="Make it first.")
 
     @classmethod
     def of(cls, given: Memory | str | int | None, *, spill: str | Path | None = None) -> Memory:
-        """What was meant: 4GB, 512MiB, a number of bytes, or no limit."""
+        """Memory from 4GB, 512MiB, a number of bytes, or `None` for no limit."""
         if isinstance(given, Memory):
             return given
         folder = None if spill is None else Path(spill)
@@ -57,7 +57,7 @@ class Memory:
     @property
     def room(self) -> int:
         """How large a buffer of packed rows may grow: to sort and count it takes some five times as much."""
-        return max(FLOOR, self.left // 10)
+        return max(SMALLEST_BUFFER, self.left // 10)
 
     def check(self, need: int, doing: str, remedy: str) -> None:
         """Raise unless `need` more bytes are within the limit, if there is one."""
@@ -70,16 +70,16 @@ class Memory:
         )
 
 
-def coarser(name: str) -> str:
-    """What else would do, where too many rows differ: the column with the most values could begin higher."""
+def coarser_start(name: str) -> str:
+    """The remedy where too many rows differ: begin the column with the most values at a coarser level."""
     return f"let a column begin coarser (`start: 1` in the policy, or higher): {name} has the most values."
 
 
 def _bytes(text: str) -> int:
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
-    if found is None or found[2] == "i":
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
+    if parts is None or parts[2] == "i":
         raise WrongCall("a memory limit is a number and a unit", remedy="Write it as 4GB, 1.5GB or 512MiB.")
-    return int(float(found[1]) * {**UNITS, **BINARY}[found[2]])
+    return int(float(parts[1]) * {**UNITS, **BINARY}[parts[2]])
 
 
 def in_words(count: int) -> str:
@@ -108,9 +108,9 @@ def resident() -> int:
 def machine_memory(root: Path = Path("/")) -> int:
     """Bytes of memory that the machine has, or the control group of this process, whichever is less."""
     try:
-        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+        bounds = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (ValueError, OSError):
-        found = [1 << 62]
+        bounds = [1 << 62]
     group = root / "sys/fs/cgroup"
     limits = [group / "memory.max", group / "memory/memory.limit_in_bytes"]
     try:
@@ -123,7 +123,7 @@ def machine_memory(root: Path = Path("/")) -> int:
         pass
     for file in limits:
         try:
-            found.append(int(file.read_text(encoding="ascii")))
+            bounds.append(int(file.read_text(encoding="ascii")))
         except (OSError, ValueError):  # not there, or "max"
             continue
-    return min(found)
+    return min(bounds)

@@ -31,7 +31,7 @@ class Offer:
     def distribution(self) -> str:
         return self.point.dist.name if self.point.dist is not None else "an unknown distribution"
 
-    def load(self) -> Any:
+    def load(self) -> Any:  # whatever the package put there: who asked for it checks what it is
         """The part; raises `WrongCall` if its package cannot be imported, whatever it raises itself."""
         try:
             return self.point.load()
@@ -52,8 +52,8 @@ def offers(group: str) -> tuple[Offer, ...]:
     """What other packages offer under this entry-point group, by name."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
 
-    found = [Offer(point) for point in entry_points(group=group)]
-    return tuple(sorted(found, key=lambda offer: (offer.name, offer.distribution)))
+    offered = [Offer(point) for point in entry_points(group=group)]
+    return tuple(sorted(offered, key=lambda offer: (offer.name, offer.distribution)))
 
 
 def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(offer.name for offer in offers(group) if offer.name not in taken))
 
 
-def find(group: str, name: str, *, taken: Collection[str]) -> Any:
+def find(group: str, name: str, *, taken: Collection[str]) -> Any:  # as `load`
     """The part of this name, loaded; `None` if nobody offers it, or if it is built in and only that.
 
     Raises `WrongCall` where it cannot be loaded, or where a name is offered twice: nothing replaces a part

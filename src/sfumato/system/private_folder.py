@@ -1,4 +1,4 @@
-"""Private folders: what must not outlive the call that wrote it."""
+"""Private folders: temporary files that only their owner can read and that do not outlive the call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def private_folder(parent: Path | None = None, *, hidden: bool = False) -> Itera
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     prefix = f".{PREFIX}" if hidden else PREFIX
-    sweep(place, prefix)
+    remove_abandoned(place, prefix)
     folder, handle = _locked(place, prefix)
     try:
         yield folder
@@ -40,7 +40,7 @@ def private_folder(parent: Path | None = None, *, hidden: bool = False) -> Itera
             os.close(handle)
 
 
-def sweep(parent: Path, prefix: str = PREFIX) -> None:
+def remove_abandoned(parent: Path, prefix: str = PREFIX) -> None:
     """Remove the folders of processes that are no more."""
     if fcntl is None:
         return
@@ -56,7 +56,7 @@ def sweep(parent: Path, prefix: str = PREFIX) -> None:
 
 
 def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
-    """A new folder and the lock on it; made again where a sweep came in between."""
+    """A new folder and the lock on it; made again where another process removed it meanwhile."""
     while True:
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
@@ -67,7 +67,7 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
         if fcntl is None:
             return folder, None
         handle = None
-        with suppress(OSError):  # a file system without locks: nobody sweeps there either
+        with suppress(OSError):  # a file system without locks: nobody removes it there either
             handle = os.open(folder, os.O_RDONLY)
             fcntl.flock(handle, fcntl.LOCK_EX)
         if folder.is_dir():

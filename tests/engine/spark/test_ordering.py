@@ -45,7 +45,7 @@ def test_rows_are_spread_by_the_plan_and_sorted_as_numbers(spark, tmp_path, monk
 
 def test_keys_wider_than_a_word(spark, tmp_path, monkeypatch):
     """With words of six bits every key takes several, on the way to the driver and through the sort."""
-    monkeypatch.setattr(packing, "WORD", 6)
+    monkeypatch.setattr(packing, "WORD_BITS", 6)
     rng = np.random.default_rng(6)
     cells = {name: [["b", "a", "é", None, "A"][i] for i in rng.integers(0, 5, 60)] for name in "abs"}
     source = open_source(frame(spark, cells))

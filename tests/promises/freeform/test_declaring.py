@@ -14,7 +14,7 @@ from papers.test_wang_2009 import DISEASES, POLICY, T1
 from sfumato.core.errors import BadData, BadPolicy, WrongCall
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.freeform.observability import Belief, unless_sensitive
-from sfumato.core.freeform.published_nodes import place
+from sfumato.core.freeform.published_nodes import taxonomy_and_nodes
 from sfumato.core.freeform.sensitivity import aggregate, particular
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.policy import Policy
@@ -201,10 +201,10 @@ def test_a_text_with_two_places_is_not_guessed():
             return Taxonomy.grow(labels, [-1, 0, 1, 2, 0, 4, 5, 5])
 
     twice = FreeColumn(("a1",), rule=Twice())
-    tree, nodes = place(["a1", "b2"], twice, column="x")
+    tree, nodes = taxonomy_and_nodes(["a1", "b2"], twice, column="x")
     assert [tree.labels[v] for v in nodes] == ["a1", "b2"]
     with pytest.raises(BadData, match="no values of its taxonomy"):
-        place(["Other", "b"], twice, column="x")
+        taxonomy_and_nodes(["Other", "b"], twice, column="x")
 
 
 def test_lists_are_as_long_as_asked_for():

@@ -10,7 +10,7 @@ import pytest
 from experiments.freeform_cost import blanking, compare, withholding
 
 from promises.freeform import definition
-from promises.freeform.boards import random_case
+from promises.freeform.node_tables import random_case
 from sfumato.core.classes import Classes
 from sfumato.core.errors import WrongCall
 from sfumato.core.promise import Promises
@@ -24,7 +24,7 @@ from strategies import all_cuts
 
 
 def safe(table, promise, cuts, others=()):
-    if definition.breaches(promise.board(table, cuts), promise.threat):
+    if definition.breaches(promise.node_table(table, cuts), promise.threat):
         return False
     class_of, _ = classes_under(table, cuts)
     classes = Classes.of(table, class_of)
@@ -55,7 +55,7 @@ def test_the_exact_search_finds_the_optimum():
         losses = []
         for choice in itertools.product(*(all_cuts(c.taxonomy) for c in table.keys)):
             cuts = {c.name: cut for c, cut in zip(table.keys, choice, strict=True)}
-            if not definition.breaches(promise.board(table, cuts), promise.threat):
+            if not definition.breaches(promise.node_table(table, cuts), promise.threat):
                 losses.append(mean_loss(table, cuts))
         found = compare(table, promise)
         assert found.best.optimal and found.best.loss == min(losses) == mean_loss(table, found.best.cuts)
@@ -74,7 +74,7 @@ def test_weights_count():
         losses = []
         for choice in itertools.product(*(all_cuts(c.taxonomy) for c in table.keys)):
             cuts = {c.name: cut for c, cut in zip(table.keys, choice, strict=True)}
-            if not definition.breaches(promise.board(table, cuts), promise.threat):
+            if not definition.breaches(promise.node_table(table, cuts), promise.threat):
                 losses.append(mean_loss(table, cuts, weights))
         assert optimum(table, promise, weights=weights).loss == min(losses)
 
@@ -115,8 +115,8 @@ def test_withholding_leaves_nothing_to_infer():
     rng = np.random.default_rng(16)
     for _ in range(60):
         table, promise, _ = random_case(rng)
-        board = promise.board(table, withholding(table, promise))
-        assert definition.attacks(board) == {}
+        node_table = promise.node_table(table, withholding(table, promise))
+        assert definition.attacks(node_table) == {}
         assert 0 <= blanking(table, promise) <= 1
 
 
@@ -143,7 +143,7 @@ def test_an_explanation_names_what_stops_each_step():
 def test_values_of_an_explanation_are_for_those_who_ask():
     import sfumato as sf
     from papers.test_wang_2009 import POLICY, T1
-    from promises.freeform.boards import Freeform
+    from promises.freeform.node_tables import Freeform
 
     told = sf.protect(T1, POLICY).explain()
     shown = str(told) + str(told.as_dict()) + repr(told) + told._repr_html_()
@@ -177,7 +177,7 @@ def test_with_l_diversity_in_one_run():
         def keeps(cuts, both=both, diverse=diverse, promise=promise):
             class_of, _ = classes_under(both, cuts)
             classes = Classes.of(both, class_of, sensitive=("s",))
-            broken = definition.breaches(promise.board(both, cuts), promise.threat)
+            broken = definition.breaches(promise.node_table(both, cuts), promise.threat)
             return diverse.holds_on(classes).all() and not broken
 
         assert keeps(cuts)

@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from papers.test_wang_2009 import POLICY, T1, T3
 from promises.freeform import definition
-from promises.freeform.boards import random_case
+from promises.freeform.node_tables import random_case
 from sfumato.core.promise import Promises
 from sfumato.journey.release import protect_file
 from sfumato.judge import freeform
@@ -45,8 +45,8 @@ def test_files_of_random_tables(tmp_path, monkeypatch, portion):
         path = tmp_path / "t.csv"
         frame.to_csv(path, index=False)
         (verdict,) = recheck(path, policy)
-        board = promise.board(table, cuts)
-        assert verdict.holds == (not definition.breaches(board, promise.threat))
+        node_table = promise.node_table(table, cuts)
+        assert verdict.holds == (not definition.breaches(node_table, promise.threat))
         ours = promise.verdict_on(table, cuts)
         assert (verdict.holds, verdict.measured) == (ours.holds, ours.measured)
         audited = sf.audit(frame, policy).verdicts[0]

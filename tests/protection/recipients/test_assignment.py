@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protection.recipients.table_one import table, version
-from sfumato.chains.pooling import CROWD, Pool
+from sfumato.chains.pooling import MOST_VERSIONS_COMBINED, Pool
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -125,7 +125,7 @@ def test_any_coalition_lies_above_one_allowed_pattern_or_is_small(people, metric
             if all(a <= b for a, b in zip(versions.patterns.levels(i), meet, strict=True))
         ]
         if not below:
-            assert len(family) <= CROWD
+            assert len(family) <= MOST_VERSIONS_COMBINED
             assert is_safe(people, [versions.patterns.cuts(i) for i in family.tolist()], rule, k)
 
 

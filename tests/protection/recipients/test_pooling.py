@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from chains.chains import exact, real_targets
 from chains.chains import table as people_table
 from protection.recipients.table_one import table, version
-from sfumato.chains.overlap import left_in
+from sfumato.chains.overlap import candidates_of
 from sfumato.chains.pooling import Pool, meet_of
 from sfumato.core.cut import Cut
 from sfumato.core.promise import Promises
@@ -42,10 +42,10 @@ def test_the_pair_of_table_one():
     people = table()
     pool = Pool(people, promises(k=2))
     pair = [version(1, 1), version(0, 2)]
-    meeting = pool.meeting(pair)
-    assert int(meeting.cells(0).left.min()) == 1, "feasible"
+    overlap = pool.overlap(pair)
+    assert int(overlap.cells(0).candidates.min()) == 1, "feasible"
     classes = [classes_under(people, cuts)[0] for cuts in pair]
-    assert left_in(meeting, 0, dict(enumerate(classes))).min() == 2, "realized"
+    assert candidates_of(overlap, 0, dict(enumerate(classes))).min() == 2, "realized"
     assert pool.meet_keeps(pair), "the meet, gender and month, is 2-anonymous itself"
     assert pool.keeps(pair)
     assert not Pool(people, promises(k=3)).keeps(pair)
@@ -56,13 +56,13 @@ def test_the_pair_of_table_one():
 def test_pairs_are_exact(family):
     trees, people, cuts = family
     pool = Pool(people_table(trees, people), promises())
-    cells = pool.meeting([named(c) for c in cuts]).cells(0)
+    cells = pool.overlap([named(c) for c in cuts]).cells(0)
     found = exact(trees, people, cuts)
     if cuts[0] == cuts[1]:
         wanted = sorted(n for (time, _), n in found.items() if time == 0)
-        assert sorted(set(cells.left.tolist())) == sorted(set(wanted))
+        assert sorted(set(cells.candidates.tolist())) == sorted(set(wanted))
     else:
-        assert sorted(cells.left.tolist()) == sorted(n for (time, _), n in found.items() if time == 0)
+        assert sorted(cells.candidates.tolist()) == sorted(n for (time, _), n in found.items() if time == 0)
 
 
 @settings(max_examples=60)
@@ -115,7 +115,7 @@ def test_micro_attacks_do_not_suffice():
     pool = Pool(people_table(bit, people), promises(k=2))
     hidden = [named([Cut.root(t) if j == i else Cut.leaves(t) for j, t in enumerate(bit)]) for i in range(3)]
     assert all(pool.keeps([hidden[i], hidden[j]]) for i, j in [(0, 1), (0, 2), (1, 2)])
-    assert pool.meeting(hidden).cells(0).left.min() == 2
+    assert pool.overlap(hidden).cells(0).candidates.min() == 2
     assert not pool.keeps(hidden)
 
 

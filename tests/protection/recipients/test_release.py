@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.chains.overlap import Overlap, left_in
+from sfumato.chains.overlap import Overlap, candidates_of
 from sfumato.chains.pooling import Pool
 from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
@@ -224,7 +224,9 @@ def test_versions_put_together_keep_every_promise(go, tmp_path, coalition):
     trees = {c.name: c.taxonomy for c in table.keys}
     records = ledger(tmp_path).history("main")
     versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
-    left = left_in(Overlap(chain), 0, dict(enumerate(classes_under(table, cuts)[0] for cuts in versions)))
+    left = candidates_of(
+        Overlap(chain), 0, dict(enumerate(classes_under(table, cuts)[0] for cuts in versions))
+    )
     assert left.min() >= 3, "for everybody who is there"
     assert Pool(table, rules.promises).keeps(versions)
 

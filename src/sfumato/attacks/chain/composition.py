@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.core.chain import Chain, meet_of
+from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Finding
-from sfumato.kernels.chains.overlaps import NOTHING, least_overlaps
+from sfumato.kernels.chains.overlaps import NO_OVERLAP, least_overlaps
 from sfumato.show.card import several
 
 
@@ -48,15 +48,15 @@ class Composition:
 
     def _between(self, chain: Chain, i: int, j: int, asked: int) -> Finding:
         one, other = chain.releases[i], chain.releases[j]
-        met = meet_of(chain.trees, one, other)
+        met = match_blocks(chain.trees, one, other)
         order = np.argsort(met.other, kind="stable")
         begin = np.searchsorted(met.other[order], np.arange(met.count + 1)).astype(np.int64)
         each, every = np.ones(len(one.owner), np.int64), np.ones(len(other.owner), np.int64)
         common, _, _, _, _ = least_overlaps(
             one.start, met.one, each, begin, other.owner[order], every, len(other)
         )
-        there = common != NOTHING
-        least = int(common[there].min(initial=NOTHING)) if there.any() else 0
+        there = common != NO_OVERLAP
+        least = int(common[there].min(initial=NO_OVERLAP)) if there.any() else 0
         few, single = there & (common < asked), there & (common == 1)
         people = int(one.sizes[few].sum())
         told = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]

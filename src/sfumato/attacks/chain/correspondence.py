@@ -13,11 +13,11 @@ import numpy as np
 from sfumato.attacks.chain.realized import Realized
 from sfumato.attacks.chain.solution import Settled, settle
 from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain, meet_of
+from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.kernels.chains.overlaps import NOTHING
+from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.policy.policy import Policy
 from sfumato.show.card import figure
 
@@ -112,7 +112,7 @@ class Correspondence:
         """
         last = self.chain.releases[-1]
         first = self.chain.releases[earlier]
-        met = meet_of(self.chain.trees, first, last)
+        met = match_blocks(self.chain.trees, first, last)
         if met.join_one[one] != met.join_other[other]:
             raise WrongCall("these two classes are not comparable: nobody can be in both")
         mine, theirs = _entries(first.owner, one), _entries(last.owner, other)
@@ -192,15 +192,15 @@ def correspondence(
     if settled is not None:
         found = [_exact(s, scope, k) for s in settled]
         return Correspondence(tuple(found), scope, method, k, chain)
-    meeting = Overlap(chain, compose=method != "paper")
+    overlap = Overlap(chain, compose=method != "paper")
     times = range(len(chain))
     if scope != "realized":
-        found = [_bounded(meeting, t, scope, k) for t in times]
+        found = [_bounded(overlap, t, scope, k) for t in times]
     elif data is None:
         raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
     else:
         realized = Realized.of(known, chain, data, since)
-        found = [_realized(meeting, t, realized, k) for t in times]
+        found = [_realized(overlap, t, realized, k) for t in times]
     return Correspondence(tuple(found), scope, method, k, chain)
 
 
@@ -241,27 +241,27 @@ def _exact(settled: Settled, scope: Scope, k: int | None) -> TargetCandidates:
     return TargetCandidates(settled.time, least, settled.per_class(), certain, count, few, left, seen)
 
 
-def _bounded(meeting: Overlap, time: int, scope: Scope, k: int | None) -> TargetCandidates:
+def _bounded(overlap: Overlap, time: int, scope: Scope, k: int | None) -> TargetCandidates:
     """By the join theorem, and for three or more releases by the refined bound."""
-    last = len(meeting.chain) - 1
-    left = meeting.left(time)
-    least, first = left.least, np.where(left.first == NOTHING, -1, left.first)
-    if scope == "literal" and least is not None and left.alone.any():
+    last = len(overlap.chain) - 1
+    left = overlap.fewest_candidates(time)
+    least, first = left.least, np.where(left.first == NO_OVERLAP, -1, left.first)
+    if scope == "literal" and least is not None and left.disjoint.any():
         least = 0
-        first = np.where(left.alone, 0, first) if len(left.alone) == len(first) else first
+        first = np.where(left.disjoint, 0, first) if len(left.disjoint) == len(first) else first
     per_class = {time: first}
     if left.last is not None:
-        per_class[last] = np.where(left.last == NOTHING, -1, left.last)
-    count = int((left.first != NOTHING).sum())
+        per_class[last] = np.where(left.last == NO_OVERLAP, -1, left.last)
+    count = int((left.first != NO_OVERLAP).sum())
     exact = last < 2 or least is None
     few = int(k is not None and least is not None and least < k)
     return TargetCandidates(time, least, per_class, exact, count, few, 0 if exact else count, exact)
 
 
-def _realized(meeting: Overlap, time: int, realized: Realized, k: int | None) -> TargetCandidates:
+def _realized(overlap: Overlap, time: int, realized: Realized, k: int | None) -> TargetCandidates:
     """Where somebody is: one group-by of the data."""
-    left = realized.left(meeting, time)
-    least, exact = _fewest_of(left), len(meeting.chain) <= 2
+    left = realized.left(overlap, time)
+    least, exact = _fewest_of(left), len(overlap.chain) <= 2
     few = int((left < k).sum()) if k else 0
     return TargetCandidates(time, least, {}, exact, len(left), few, 0 if exact else len(left) - few)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.core.chain import Chain, Side, meet_of
+from sfumato.core.chain import Chain, ClassTable, match_blocks
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Counts
 from sfumato.core.verdict import Finding
@@ -45,7 +45,7 @@ class Differencing:
         pairs = enumerate(pairwise(chain.releases))
         return [self._between(chain, i, one, other, k) for i, (one, other) in pairs]
 
-    def _between(self, chain: Chain, i: int, one: Side, other: Side, k: int) -> Finding:
+    def _between(self, chain: Chain, i: int, one: ClassTable, other: ClassTable, k: int) -> Finding:
         total, most = newcomers(chain, one, other)
         some = total > 0
         few, alike = some & (total < k), some & (most == total)
@@ -74,12 +74,12 @@ class Differencing:
         )
 
 
-def newcomers(chain: Chain, one: Side, other: Side) -> tuple[Counts, Counts]:
+def newcomers(chain: Chain, one: ClassTable, other: ClassTable) -> tuple[Counts, Counts]:
     """Per region: the newcomers, and how many of them share the commonest value.
 
     A region is a component of comparable classes; where nobody is old, each class is a region of its own.
     """
-    met = meet_of(chain.trees, one, other)
+    met = match_blocks(chain.trees, one, other)
     fresh = met.surplus(one, other)
     joins = int(max(met.join_one.max(initial=-1), met.join_other.max(initial=-1))) + 1
     settled = np.zeros(joins, dtype=bool)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.overlap import Overlap, left_in
-from sfumato.core.chain import Chain, Side, place
+from sfumato.chains.overlap import Overlap, candidates_of
+from sfumato.core.chain import Chain, ClassTable, positions
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.marks import among, label_marks
+from sfumato.core.marks import are_known, label_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 
-BLOCK = 1 << 17
+BLOCK_ROWS = 1 << 17
 """Rows looked at together."""
 
 
@@ -45,7 +45,7 @@ class Realized:
             found.append(_class_of(table, side, chain.names, Packing(sizes)))
         return cls(times(imprints, table, since), tuple(found))
 
-    def left(self, meeting: Overlap, time: int) -> Counts:
+    def left(self, overlap: Overlap, time: int) -> Counts:
         """How many candidates remain for each cell where somebody of this time is."""
         here = self.time == time
         chosen = [classes[here] for classes in self.classes[time:]]
@@ -55,20 +55,20 @@ class Realized:
         packed = packing.pack(chosen)
         words, _ = sort_and_count(packed[:, _heads(packed)])
         cells = {time + i: packing.unpack(words, i) for i in range(len(chosen))}
-        return left_in(meeting, time, cells)
+        return candidates_of(overlap, time, cells)
 
 
-def _class_of(table: Microdata, side: Side, names: Sequence[str], packing: Packing) -> Codes:
+def _class_of(table: Microdata, side: ClassTable, names: Sequence[str], packing: Packing) -> Codes:
     """The class of every distinct row in a release (-1: none), block by block to stay near the processor."""
     known = packing.pack(list(side.nodes.T))
     order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
     known, found = known[:, order[:-1]], np.empty(table.distinct, np.int32)
-    for start in range(0, table.distinct, BLOCK):
-        here = slice(start, start + BLOCK)
+    for start in range(0, table.distinct, BLOCK_ROWS):
+        here = slice(start, start + BLOCK_ROWS)
         part = replace(table, words=table.words[:, here], counts=table.counts[here])
         shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
         head = _heads(shown)
-        class_of = order[place(known, shown[:, head])]
+        class_of = order[positions(known, shown[:, head])]
         found[here] = np.repeat(class_of, np.diff(head, append=shown.shape[1]))
     return found
 
@@ -87,6 +87,6 @@ def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> C
     marks = label_marks(tree.leaf_labels)
     first = np.full(len(marks), len(imprints) - 1, np.int32)
     for t in reversed(range(len(imprints))):
-        first[among(marks, imprints[t].batches)] = t
+        first[are_known(marks, imprints[t].batches)] = t
     found: Codes = first[table.codes(since)]
     return found

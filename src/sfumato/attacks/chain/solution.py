@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from sfumato.chains.detail import by_cut
 from sfumato.chains.overlap import Overlap
-from sfumato.chains.worlds import Worlds, doubtful
-from sfumato.core.chain import Chain, Placed, meet_of
+from sfumato.chains.worlds import StepBudget, Worlds, undecided
+from sfumato.core.chain import Chain, ReleaseIndex, match_blocks
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Codes, Counts
-from sfumato.kernels.chains.overlaps import NOTHING
+from sfumato.kernels.chains.overlaps import NO_OVERLAP
 
-PATIENCE = 100_000_000
-"""So many looks at cells are taken for all targets together."""
+STEPS = 100_000_000
+"""Steps of the integer program for all targets together."""
 LARGEST = 2_000_000
 """Releases that meet pair by pair in more entries than this are only bounded."""
 
@@ -68,17 +68,17 @@ class Settled:
         """How many targets may or may not be such; without k, how many are not known exactly."""
         if k is None:
             return int((self.least < self.most).sum())
-        return int(doubtful(self.least, self.most, k).sum())
+        return int(undecided(self.least, self.most, k).sum())
 
     def per_class(self) -> dict[int, Counts]:
         """The fewest candidates of a target in each class: of those that are seen, else of the possible."""
         found = {}
         for j, classes in self.classes.items():
-            fewest = np.full(self.sizes[j], NOTHING, np.int64)
+            fewest = np.full(self.sizes[j], NO_OVERLAP, np.int64)
             np.minimum.at(fewest, classes[self.seen], self.most[self.seen])
-            others = self.possible & (fewest[classes] == NOTHING)
+            others = self.possible & (fewest[classes] == NO_OVERLAP)
             np.minimum.at(fewest, classes[others], self.most[others])
-            found[j] = np.where(fewest == NOTHING, -1, fewest)
+            found[j] = np.where(fewest == NO_OVERLAP, -1, fewest)
         return found
 
 
@@ -90,17 +90,17 @@ def settle(chain: Chain, k: int | None) -> list[Settled] | None:
         worlds = Worlds(Overlap(chain))
     except WrongCall:
         return None
-    patience = worlds.patience(PATIENCE)
+    budget = StepBudget(STEPS)
     if k is not None:
-        worlds.decide(k, patience)
-    worlds.find_out(np.arange(len(worlds.targets)), patience)
-    least, most = worlds.between()
-    placed = {j: Placed(chain, chain.releases[j]) for j in range(len(chain))}
+        worlds.decide(k, budget)
+    worlds.solve(np.arange(len(worlds.targets)), budget)
+    least, most = worlds.candidate_bounds()
+    placed = {j: ReleaseIndex(chain, chain.releases[j]) for j in range(len(chain))}
     found, end = [], 0
     for time, cells in enumerate(worlds.cells):
-        begin, end = end, end + len(cells.side)
+        begin, end = end, end + len(cells.table)
         ends = sorted({time, len(chain) - 1})
-        classes = {j: placed[j].classes(cells.side) for j in ends}
+        classes = {j: placed[j].classes(cells.table) for j in ends}
         sizes = {j: len(chain.releases[j]) for j in ends}
         found.append(Settled(time, least[begin:end], most[begin:end], classes, sizes, bool(cells.phantom[0])))
     return found
@@ -111,7 +111,7 @@ def _pairs(chain: Chain) -> int:
     sides, largest = [chain.releases[same[-1]] for same in by_cut(chain.releases)], 0
     for i, one in enumerate(sides):
         for other in sides[i + 1 :]:
-            met = meet_of(chain.trees, one, other)
+            met = match_blocks(chain.trees, one, other)
             mine = np.bincount(met.one[met.one >= 0], minlength=met.count)
             largest = max(largest, int(mine @ np.bincount(met.other, minlength=met.count)))
     return largest

@@ -13,8 +13,8 @@ import numpy as np
 from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.freeform.inference import Board, Inference
-from sfumato.core.freeform.published_nodes import board_of_labels
+from sfumato.core.freeform.inference import Inference, NodeTable
+from sfumato.core.freeform.published_nodes import node_table_of_labels
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
@@ -83,16 +83,16 @@ class FreeformAttack:
         if promise is None:
             return []
         try:
-            board, names = _board(published, promise)
+            node_table, names = _node_table(published, promise)
         except BadData:
             return []
         found: list[Finding] = []
-        attacks = worst(board)
+        attacks = worst(node_table)
         for j in dict.fromkeys(one.target for one in attacks):
             here = [one for one in attacks if one.target == j]
             hardest = max(here, key=lambda one: (one.threat, one.support))
             over = [one for one in here if one.threat > promise.threat]
-            found.append(_finding(board, names, hardest, promise, exposed=_exposed(board, over)))
+            found.append(_finding(node_table, names, hardest, promise, exposed=_exposed(node_table, over)))
         return found
 
 
@@ -114,9 +114,9 @@ def freeform(
     """
     if every:
         return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
-    promise, board, names = _opened(frame, policy, progress)
-    attacks = sorted(worst(board, extended=extended), key=lambda one: (-one.threat, -one.support, one))
-    return [_finding(board, names, one, promise) for one in attacks]
+    promise, node_table, names = _opened(frame, policy, progress)
+    attacks = sorted(worst(node_table, extended=extended), key=lambda one: (-one.threat, -one.support, one))
+    return [_finding(node_table, names, one, promise) for one in attacks]
 
 
 def streamed(
@@ -131,41 +131,46 @@ def streamed(
 
     Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
     """
-    promise, board, names = _opened(frame, policy, progress)
-    for one in breaches(board, promise.threat, extended=extended, limit=limit):
-        yield _finding(board, names, one, promise)
+    promise, node_table, names = _opened(frame, policy, progress)
+    for one in breaches(node_table, promise.threat, extended=extended, limit=limit):
+        yield _finding(node_table, names, one, promise)
 
 
-def _opened(frame: Any, policy: Policy, progress: Progress) -> tuple[Freeform, Board, tuple[str, ...]]:
+def _opened(frame: Any, policy: Policy, progress: Progress) -> tuple[Freeform, NodeTable, tuple[str, ...]]:
     promise = next((p for p in policy.promises if isinstance(p, Freeform)), None)
     if promise is None:
         raise WrongCall("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
     roles = {name: rule.role for name, rule in policy.columns.items() if rule.role.is_key}
     published = PublishedTable.read(open_source(frame), roles, progress=progress)
-    return promise, *_board(published, promise)
+    return promise, *_node_table(published, promise)
 
 
-def _board(published: PublishedTable, promise: Freeform) -> tuple[Board, tuple[str, ...]]:
-    board = board_of_labels(promise.columns, promise.observability, *published.texts)
-    return board, published.keys
+def _node_table(published: PublishedTable, promise: Freeform) -> tuple[NodeTable, tuple[str, ...]]:
+    node_table = node_table_of_labels(promise.columns, promise.observability, *published.texts)
+    return node_table, published.keys
 
 
-def _exposed(board: Board, attacks: list[Inference]) -> int:
+def _exposed(node_table: NodeTable, attacks: list[Inference]) -> int:
     """The people that some attack is right about."""
-    right = np.zeros(len(board.counts), dtype=bool)
+    right = np.zeros(len(node_table.counts), dtype=bool)
     for one in attacks:
-        match = np.ones(len(board.counts), dtype=bool)
+        match = np.ones(len(node_table.counts), dtype=bool)
         for j, node in enumerate([*one.given[: one.target], one.node, *one.given[one.target + 1 :]]):
-            shown = board.nodes[j]
-            match &= (shown >= node) & (shown < board.guards[j].taxonomy.end[node])
+            shown = node_table.nodes[j]
+            match &= (shown >= node) & (shown < node_table.guards[j].taxonomy.end[node])
         right |= match
-    return int(board.counts[right].sum())
+    return int(node_table.counts[right].sum())
 
 
 def _finding(
-    board: Board, names: tuple[str, ...], one: Inference, promise: Freeform, *, exposed: int | None = None
+    node_table: NodeTable,
+    names: tuple[str, ...],
+    one: Inference,
+    promise: Freeform,
+    *,
+    exposed: int | None = None,
 ) -> FreeformFinding:
-    trees = [guard.taxonomy for guard in board.guards]
+    trees = [guard.taxonomy for guard in node_table.guards]
     given = {names[j]: trees[j].labels[v] for j, v in enumerate(one.given) if v}
     target, seen = names[one.target], " and ".join(given)
     whoever = f"whoever observes {seen}" if seen else "anybody"

@@ -1,19 +1,20 @@
-"""One column, guarded: which values can be observed, and how sensitive each is."""
+"""The guard of a column: which of its values can be observed, and how sensitive each is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.freeform.observability import Observability, check_observability, unless_sensitive
-from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, check_sensitivity, guarded
+from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, check_sensitivity, guarded_leaves
 from sfumato.core.taxonomy import ROOT, Label, Taxonomy
+from sfumato.core.taxonomy_rule import TaxonomyRule
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class FreeColumn:
     sensitive: tuple[Label, ...] = ()
     sensitivity: Sensitivity = aggregate
     observability: Observability = unless_sensitive
-    rule: Any = field(default=None, compare=False)
+    rule: TaxonomyRule | None = field(default=None, compare=False)
 
     def guard(self, taxonomy: Taxonomy, threshold: Fraction, *, column: str = "") -> Guard:
-        """The column's values, judged and checked; raises `BadPolicy` that names the column and the node."""
-        leaves = guarded(taxonomy, self.sensitive, column=column)
+        """The guard of the column; raises `BadPolicy`, naming column and node, where a principle fails."""
+        leaves = guarded_leaves(taxonomy, self.sensitive, column=column)
         s = _exact(self.sensitivity(taxonomy, leaves))
         check_sensitivity(taxonomy, leaves, s, column=column)
         try:
@@ -52,8 +53,8 @@ class Guard:
     observable: tuple[bool, ...]
 
     @classmethod
-    def open(cls, taxonomy: Taxonomy) -> Guard:
-        """A column of which everything can be observed and nothing is sensitive."""
+    def all_observable(cls, taxonomy: Taxonomy) -> Guard:
+        """The guard of a column of which everything can be observed and nothing is sensitive."""
         nodes = len(taxonomy.labels)
         return cls(taxonomy, (Fraction(0),) * nodes, (True,) * nodes)
 
@@ -64,13 +65,9 @@ class Guard:
         seen[ROOT] = True
         return seen
 
-    @property
-    def hides(self) -> bool:
-        """Whether there is anything to infer."""
-        return not bool(self.seen.all())
 
-
-def _exact(values: Any) -> tuple[Fraction, ...]:
+def _exact(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
+    """The numbers that a sensitivity or observability of the caller gave, checked to be numbers."""
     try:
         return tuple(Fraction(value) for value in values)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The freeform attacks on a table: who observes what can infer what, and how surely.
+"""Freeform inferences on a published table: their supports, critical values and thresholds.
 
 An attack X -> a observes one value per column, at any height of its taxonomy (a root: the column is not
 used), and infers a value of one more column that cannot be observed. Its confidence is sup(Xa) / sup(X), its
@@ -28,7 +28,7 @@ from sfumato.core.taxonomy import ROOT, Taxonomy
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 
-MOST = 3_000_000_000
+MOST_ROWS = 3_000_000_000
 """Rows of a table whose supports multiply within 64 bits."""
 
 
@@ -53,8 +53,11 @@ class Inference:
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
-    """One column as a level of the sweep: dense codes, and the marks above each code, from the top down."""
+class LevelMarks:
+    """One column as a level of the search: dense codes, and the chosen nodes above each code, top down.
+
+    A *mark* is the number of a chosen node: mark m is `node[m]` and covers the codes `low[m] .. high[m]-1`.
+    """
 
     code: Small
     start: Ints
@@ -65,7 +68,7 @@ class Marks:
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
+class NodeTable:
     """A table as it is published: `nodes[j, i]` is what row i shows in column j, `counts[i]` its weight."""
 
     nodes: Small
@@ -73,8 +76,8 @@ class Board:
     guards: tuple[Guard, ...]
 
     def __post_init__(self) -> None:
-        if int(self.counts.sum()) > MOST:
-            raise BadData(f"freeform attacks are counted on at most {MOST} rows")
+        if int(self.counts.sum()) > MOST_ROWS:
+            raise BadData(f"freeform attacks are counted on at most {MOST_ROWS} rows")
 
     def occurring(self, column: int) -> Small:
         """The nodes that column j shows, ascending."""
@@ -108,12 +111,12 @@ class Board:
     def expanded_keys(self) -> int:
         """How many keys a group-by over critical values would look at, all target columns together."""
         widths = [self._widths(j) for j in range(len(self.guards))]
-        aims = [j for j in range(len(self.guards)) if self.targets(j).any()]
+        columns = [j for j in range(len(self.guards)) if self.targets(j).any()]
         return sum(
             int(np.prod([w for i, w in enumerate(widths) if i != j], axis=0, initial=1).sum())
             if len(widths) > 1
             else len(self.counts)
-            for j in aims
+            for j in columns
         )
 
     @property
@@ -133,28 +136,28 @@ class Board:
         )
 
     def _widths(self, column: int) -> Ints:
-        marks = marks_of(self, column, self.critical(column))
+        marks = level_marks(self, column, self.critical(column))
         return np.diff(marks.start)[marks.code]
 
 
 def _above(taxonomy: Taxonomy, nodes: Small) -> NDArray[np.bool_]:
     """Per node: whether it is one of these or above one."""
-    found = np.zeros(len(taxonomy.labels), dtype=bool)
+    above = np.zeros(len(taxonomy.labels), dtype=bool)
     current = nodes
     while len(current):
-        found[current] = True
+        above[current] = True
         current = np.unique(taxonomy.parent[current])
         current = current[current >= 0]
-        current = current[~found[current]]
-    return found
+        current = current[~above[current]]
+    return above
 
 
-def marks_of(
-    board: Board, column: int, chosen: NDArray[np.bool_], rows: NDArray[np.intp] | None = None
-) -> Marks:
-    """A column as a level: `chosen` nodes are its marks. Rows without a mark get none."""
-    nodes = board.nodes[column] if rows is None else board.nodes[column][rows]
-    taxonomy = board.guards[column].taxonomy
+def level_marks(
+    node_table: NodeTable, column: int, chosen: NDArray[np.bool_], rows: NDArray[np.intp] | None = None
+) -> LevelMarks:
+    """A column as a level whose marks are the `chosen` nodes; a row below none of them gets no mark."""
+    nodes = node_table.nodes[column] if rows is None else node_table.nodes[column][rows]
+    taxonomy = node_table.guards[column].taxonomy
     occurring, code = np.unique(nodes, return_inverse=True)
     picked = np.flatnonzero(chosen).astype(np.int32)
     low = np.searchsorted(occurring, picked).astype(np.int32)
@@ -164,17 +167,12 @@ def marks_of(
     covered = np.repeat(low - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths) + np.arange(len(owner))
     order = np.lexsort((owner, covered))
     start = np.searchsorted(covered[order], np.arange(len(occurring) + 1)).astype(np.int64)
-    return Marks(code.ravel().astype(np.int32), start, owner[order], low, high, picked)
+    return LevelMarks(code.ravel().astype(np.int32), start, owner[order], low, high, picked)
 
 
-def bins_of(
-    board: Board, column: int, chosen: NDArray[np.bool_], rows: NDArray[np.intp] | None = None
-) -> Marks:
-    """The targets of a column, in the same form: every row counts for the chosen nodes above its own."""
-    return marks_of(board, column, chosen, rows)
-
-
-def thresholds(guard: Guard, nodes: Sequence[int], threat: Fraction, rows: int) -> tuple[Ints, Ints]:
+def confidence_thresholds(
+    guard: Guard, nodes: Sequence[int], threat: Fraction, rows: int
+) -> tuple[Ints, Ints]:
     """The confidence that each target must exceed for a breach, as fractions with small denominators.
 
     Supports are at most `rows`, so a confidence exceeds a number just if it exceeds the largest fraction
@@ -184,16 +182,16 @@ def thresholds(guard: Guard, nodes: Sequence[int], threat: Fraction, rows: int) 
     for i, node in enumerate(nodes):
         s = guard.sensitivity[node]
         if s > threat:
-            least = lower(threat / s, max(1, rows))
+            least = fraction_at_or_below(threat / s, max(1, rows))
             above[i], below[i] = least.numerator, least.denominator
     return above, below
 
 
-def lower(number: Fraction, largest: int) -> Fraction:
+def fraction_at_or_below(number: Fraction, largest: int) -> Fraction:
     """The largest fraction at or below a number from 0 to 1 whose denominator is at most `largest`.
 
-    >>> lower(Fraction(2, 3), 10), lower(Fraction(333, 1000), 10), lower(Fraction(1, 100), 10)
-    (Fraction(2, 3), Fraction(3, 10), Fraction(0, 1))
+    >>> [str(fraction_at_or_below(Fraction(n, 1000), 10)) for n in (500, 333, 10)]
+    ['1/2', '3/10', '0']
     """
     if number.denominator <= largest:
         return number
@@ -207,13 +205,13 @@ def lower(number: Fraction, largest: int) -> Fraction:
     return Fraction((n * q - 1) // d, q)
 
 
-def breaking(guard: Guard, wanted: NDArray[np.bool_], threat: Fraction, *, sparse: bool) -> Small:
+def breachable_targets(guard: Guard, wanted: NDArray[np.bool_], threat: Fraction, *, sparse: bool) -> Small:
     """The targets that can be breached at all; `sparse` leaves out those that imply a breach further up."""
-    taxonomy, found = guard.taxonomy, []
+    taxonomy, targets = guard.taxonomy, []
     for node in np.flatnonzero(wanted).tolist():
         s = guard.sensitivity[node]
         above = int(taxonomy.parent[node])
-        told = sparse and above != ROOT and wanted[above] and guard.sensitivity[above] >= s
-        if s > threat and not told:
-            found.append(node)
-    return np.array(found, dtype=np.int32)
+        implied = sparse and above != ROOT and wanted[above] and guard.sensitivity[above] >= s
+        if s > threat and not implied:
+            targets.append(node)
+    return np.array(targets, dtype=np.int32)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.core.errors import BadPolicy
-from sfumato.core.freeform.sensitivity import Leaves, below, name
+from sfumato.core.freeform.sensitivity import Leaves, node_name, sensitive_leaves_below
 from sfumato.core.taxonomy import Label, Taxonomy
 
 
@@ -33,7 +33,7 @@ def unless_sensitive(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
     >>> [int(o) for o in unless_sensitive(tree, np.array([False, True, True]))]
     [1, 1, 1, 0, 0]
     """
-    hidden = below(taxonomy, sensitive) == taxonomy.leaf_count
+    hidden = sensitive_leaves_below(taxonomy, sensitive) == taxonomy.leaf_count
     return [Fraction(int(not h)) for h in hidden.tolist()]
 
 
@@ -61,19 +61,20 @@ class Belief:
             raise BadPolicy("the boost must be from 0 to 1", where="observable")
 
     def __call__(self, taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:  # noqa: ARG002  # the seam's
-        found = [Fraction(0)] * len(taxonomy.labels)
+        observability = [Fraction(0)] * len(taxonomy.labels)
         for leaf, value in zip(taxonomy.leaves.tolist(), self._leaves(taxonomy), strict=True):
-            found[leaf] = value
-        best: list[Fraction | None] = [None] * len(found)
-        for node in reversed(range(len(found))):
+            observability[leaf] = value
+        best: list[Fraction | None] = [None] * len(observability)
+        for node in reversed(range(len(observability))):
             top = best[node]
             if top is not None:
-                found[node] = min(Fraction(1), self.boost + top)
+                observability[node] = min(Fraction(1), self.boost + top)
             above = int(taxonomy.parent[node])
             if above >= 0:
                 held = best[above]
-                best[above] = found[node] if held is None else max(held, found[node])
-        return found
+                own = observability[node]
+                best[above] = own if held is None else max(held, own)
+        return observability
 
     def _leaves(self, taxonomy: Taxonomy) -> list[Fraction]:
         if not isinstance(self.leaf, Mapping):
@@ -103,9 +104,9 @@ def check_observability(taxonomy: Taxonomy, values: Sequence[Fraction], *, colum
         above = int(taxonomy.parent[node])
         wrong = ""
         if not 0 <= value <= 1:
-            wrong = f"the observability of {name(taxonomy, node)} must be from 0 to 1"
+            wrong = f"the observability of {node_name(taxonomy, node)} must be from 0 to 1"
         elif above >= 0 and values[above] < value:
-            wrong = f"{taxonomy.labels[above]} is less observable than {name(taxonomy, node)}"
+            wrong = f"{taxonomy.labels[above]} is less observable than {node_name(taxonomy, node)}"
         if wrong:
             raise BadPolicy(
                 wrong,

@@ -9,20 +9,20 @@ import numpy as np
 
 from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.core.freeform.guard import FreeColumn, Guard
-from sfumato.core.freeform.inference import Board, Ints, Small
+from sfumato.core.freeform.inference import Ints, NodeTable, Small
 from sfumato.core.freeform.observability import Belief
 from sfumato.core.taxonomy import ANY, ROOT, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 
 
-def board_of_labels(
+def node_table_of_labels(
     free: Mapping[str, FreeColumn],
     threshold: Fraction,
     labels: Mapping[str, Sequence[Label]],
     codes: Mapping[str, Small],
     counts: Ints,
-) -> Board:
-    """A published table as it stands: column -> its texts, and for every row which of them it shows.
+) -> NodeTable:
+    """A published table as nodes, from its texts by column and the text that every row shows.
 
     The texts of a free column are nodes of its taxonomy, which the policy writes down; without a taxonomy
     they are values or `*`. Raises `BadData` where a text has no place. What is observable altogether needs no
@@ -33,24 +33,24 @@ def board_of_labels(
         declared = free.get(name)
         if declared is None or declared == FreeColumn():
             tree, places = _flat(texts)
-            guards.append(Guard.open(tree))
+            guards.append(Guard.all_observable(tree))
         else:
-            tree, places = place(texts, declared, column=name)
+            tree, places = taxonomy_and_nodes(texts, declared, column=name)
             guards.append(declared.guard(tree, threshold, column=name))
         nodes.append(places[codes[name]])
     shape = np.stack(nodes).astype(np.int32) if nodes else np.zeros((0, len(counts)), np.int32)
-    return Board(shape, counts, tuple(guards))
+    return NodeTable(shape, counts, tuple(guards))
 
 
-def place(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Small]:
+def taxonomy_and_nodes(texts: Sequence[Label], free: FreeColumn, *, column: str) -> tuple[Taxonomy, Small]:
     """The taxonomy of a free column, and the node of every text."""
-    if has_no_groups(free.rule):
-        return _flat([*texts, *_spoken(free)], len(texts))
+    if free.rule is None or has_no_groups(free.rule):
+        return _flat([*texts, *_named_labels(free)], len(texts))
     tree = free.rule.build([None] if None in texts else [])
-    found = nodes_of(tree, texts)
-    if found is None:
+    nodes = nodes_of(tree, texts)
+    if nodes is None:
         raise BadData(f"texts of {column} are no values of its taxonomy")
-    return tree, found
+    return tree, nodes
 
 
 def written_down(rule: TaxonomyRule | None) -> bool:
@@ -63,17 +63,17 @@ def written_down(rule: TaxonomyRule | None) -> bool:
         return False
 
 
-def grows(rule: TaxonomyRule | None) -> bool:
-    """Whether the values of the taxonomy are cells of the data, not words of the policy."""
+def leaves_come_from_data(rule: TaxonomyRule | None) -> bool:
+    """Whether the leaves of the taxonomy are cells of the data, not words of the policy."""
     return has_no_groups(rule) or not written_down(rule)
 
 
 def has_no_groups(rule: TaxonomyRule | None) -> bool:
-    """The value itself or `*`: which values there are says nothing of how sensitive one is."""
+    """Whether a value becomes itself or `*`: which values there are says nothing of how sensitive one is."""
     return rule is None or rule.spec.get("flat") is True
 
 
-def _spoken(free: FreeColumn) -> list[Label]:
+def _named_labels(free: FreeColumn) -> list[Label]:
     """The labels that the declaration names."""
     beliefs = free.observability
     more = list(beliefs.leaf) if isinstance(beliefs, Belief) and isinstance(beliefs.leaf, Mapping) else []
@@ -95,7 +95,7 @@ def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
     ranks = [tree.rank(text) for text in texts]
     if all(rank is not None for rank in ranks):
         return tree.leaves[np.array(ranks, dtype=np.int64)]
-    found = []
+    nodes = []
     for text, rank in zip(texts, ranks, strict=True):
         named = [ROOT] if text == ANY else [v for v, label in enumerate(tree.labels) if label == text]
         if not named and rank is None:
@@ -103,5 +103,5 @@ def nodes_of(tree: Taxonomy, texts: Sequence[Label]) -> Small | None:
         node = named[0] if named else int(tree.leaves[rank or 0])
         if any(not tree.covers(node, other) for other in named):
             return None
-        found.append(node)
-    return np.array(found, dtype=np.int32)
+        nodes.append(node)
+    return np.array(nodes, dtype=np.int32)

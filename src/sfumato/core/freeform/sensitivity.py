@@ -36,7 +36,7 @@ def aggregate(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
     >>> [str(s) for s in aggregate(tree, np.array([False, True, True]))]
     ['2/3', '1/2', '0', '1', '1']
     """
-    return [Fraction(s, n) for s, n in _counted(taxonomy, sensitive)]
+    return [Fraction(s, n) for s, n in _sensitive_and_all(taxonomy, sensitive)]
 
 
 def particular(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
@@ -46,17 +46,17 @@ def particular(taxonomy: Taxonomy, sensitive: Leaves) -> list[Fraction]:
     >>> [str(s) for s in particular(tree, np.array([False, True, True]))]
     ['2/9', '1/4', '0', '1', '1']
     """
-    return [Fraction(s, n * n) for s, n in _counted(taxonomy, sensitive)]
+    return [Fraction(s, n * n) for s, n in _sensitive_and_all(taxonomy, sensitive)]
 
 
-def below(taxonomy: Taxonomy, sensitive: Leaves) -> NDArray[np.int64]:
+def sensitive_leaves_below(taxonomy: Taxonomy, sensitive: Leaves) -> NDArray[np.int64]:
     """How many sensitive leaves each node covers."""
     before = np.concatenate(([0], np.cumsum(sensitive))).astype(np.int64)
-    found: NDArray[np.int64] = before[taxonomy.high] - before[taxonomy.low]
-    return found
+    count: NDArray[np.int64] = before[taxonomy.high] - before[taxonomy.low]
+    return count
 
 
-def guarded(taxonomy: Taxonomy, labels: Sequence[Label], *, column: str) -> Leaves:
+def guarded_leaves(taxonomy: Taxonomy, labels: Sequence[Label], *, column: str) -> Leaves:
     """The leaves below a guarding set: the highest nodes that cover what is sensitive, and nothing else."""
     sensitive = np.zeros(len(taxonomy.leaves), dtype=bool)
     for label in labels:
@@ -79,7 +79,7 @@ def check_sensitivity(
     """Raise `BadPolicy`, naming the node, where the Sensitivity principle is violated."""
     if len(values) != len(taxonomy.labels):
         raise BadPolicy("a sensitivity gives one number per node", where=f"columns.{column}")
-    some = below(taxonomy, sensitive)
+    some = sensitive_leaves_below(taxonomy, sensitive)
     for node, value in enumerate(values):
         leaf = taxonomy.end[node] == node + 1
         wrong = ""
@@ -91,18 +91,18 @@ def check_sensitivity(
             wrong = "must be 1: the leaf is sensitive"
         if wrong:
             raise BadPolicy(
-                f"the sensitivity of {name(taxonomy, node)} {wrong}",
+                f"the sensitivity of {node_name(taxonomy, node)} {wrong}",
                 where=f"columns.{column}",
                 remedy="It violates the Sensitivity principle.",
                 values=[str(taxonomy.labels[node])],
             )
 
 
-def name(taxonomy: Taxonomy, node: int) -> str:
-    """A node for a message; a leaf may be a cell of the table, so it is told by the node above it.
+def node_name(taxonomy: Taxonomy, node: int) -> str:
+    """The name of a node in a message; a leaf may be a cell of the table, so the node above names it.
 
     >>> tree = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
-    >>> name(tree, 1), name(tree, 3)
+    >>> node_name(tree, 1), node_name(tree, 3)
     ('Viral', 'leaf 2 below Viral')
     """
     if node == ROOT or taxonomy.end[node] > node + 1:
@@ -111,7 +111,11 @@ def name(taxonomy: Taxonomy, node: int) -> str:
     return f"leaf {taxonomy.children(above).index(node) + 1} below {taxonomy.labels[above]}"
 
 
-def _counted(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:
+def _sensitive_and_all(taxonomy: Taxonomy, sensitive: Leaves) -> list[tuple[int, int]]:
     return list(
-        zip(below(taxonomy, sensitive).tolist(), np.maximum(taxonomy.leaf_count, 1).tolist(), strict=True)
+        zip(
+            sensitive_leaves_below(taxonomy, sensitive).tolist(),
+            np.maximum(taxonomy.leaf_count, 1).tolist(),
+            strict=True,
+        )
     )

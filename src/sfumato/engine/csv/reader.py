@@ -25,7 +25,7 @@ from sfumato.engine.column_names import check_names
 from sfumato.engine.csv.utf8 import Utf8, first_ragged_line
 
 DELIMITERS = (",", ";", "\t", "|")
-BLOCK = 1 << 22
+BLOCK_BYTES = 1 << 22
 HEAD = 1 << 20
 
 
@@ -94,7 +94,7 @@ class CsvReader:
             try:
                 yield from arrow_csv.open_csv(
                     pa.PythonFile(stream, mode="r"),
-                    read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK),
+                    read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
                     parse_options=arrow_csv.ParseOptions(
                         delimiter=delimiter,
                         newlines_in_values=True,

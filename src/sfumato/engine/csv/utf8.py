@@ -11,14 +11,14 @@ import numpy as np
 
 from sfumato.core.errors import BadData
 
-BLOCK = 1 << 22
+BLOCK_BYTES = 1 << 22
 
 
 def is_unicode(path: Path) -> bool:
     """Whether a text file is in UTF-8, or says by a mark that it is in UTF-16."""
     with Utf8(path, None) as stream:
         try:
-            while stream.read(BLOCK):
+            while stream.read(BLOCK_BYTES):
                 pass
         except BadData:
             return False
@@ -75,7 +75,7 @@ class Utf8:
         return block
 
     def _next(self) -> bytes:
-        block = self._ahead or self._raw.read(BLOCK)
+        block = self._ahead or self._raw.read(BLOCK_BYTES)
         self._ahead = b""
         text = self._decoded(block)
         if b"\0" in text:
@@ -144,7 +144,7 @@ def first_ragged_line(path: Path, encoding: str | None, delimiter: str, expected
 
     state = quotes.fresh_state()
     with Utf8(path, encoding) as stream:
-        while block := stream.read(BLOCK):
+        while block := stream.read(BLOCK_BYTES):
             if quotes.walk(np.frombuffer(block, np.uint8), ord(delimiter), expected, state):
                 break
     return int(state[quotes.RECORD_LINE])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from sfumato.core.packing import BLOCK, Words
+from sfumato.core.packing import BLOCK_ROWS, Words
 
 SLICE = 29
 _MASK = (1 << SLICE) - 1
@@ -53,8 +53,8 @@ def sum_of(keys: Sequence[Column]) -> Column:
 def expected(words: Words, counts: NDArray[np.int64]) -> list[int]:
     """What the sums must come to for these keys, each with its count; a count may be none."""
     found = [0, 0]
-    for start in range(0, len(counts), BLOCK):
-        span = slice(start, start + BLOCK)
+    for start in range(0, len(counts), BLOCK_ROWS):
+        span = slice(start, start + BLOCK_ROWS)
         many, mixed = counts[span].astype(np.uint64), np.full(len(counts[span]), _SEED)
         with np.errstate(over="ignore"):
             for word in words:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sfumato.core.errors import BadData
-from sfumato.core.packing import WORD, Words
+from sfumato.core.packing import WORD_BITS, Words
 from sfumato.engine.arrow_arrays import to_numpy
 from sfumato.engine.spark.errors import asked
 
@@ -78,7 +78,7 @@ def _arrays(tables: list[pa.Table], words: Sequence[str]) -> tuple[Words, NDArra
 def in_order(words: Words, counts: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
     """Distinct keys in ascending order, in place; fastest where key and count fit into one word together."""
     bits = int(counts.max(initial=0)).bit_length()
-    if len(words) == 1 and int(words.max(initial=0)).bit_length() + bits <= WORD:
+    if len(words) == 1 and int(words.max(initial=0)).bit_length() + bits <= WORD_BITS:
         keys = words[0]
         keys <<= bits
         keys |= counts

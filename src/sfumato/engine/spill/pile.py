@@ -15,7 +15,7 @@ from sfumato.core.packing import Packing, Words, sort_and_count
 from sfumato.engine.column_names import shown
 from sfumato.engine.dictionary import Dictionary
 from sfumato.engine.spill.folder import Spill, Stored
-from sfumato.system.memory import FLOOR, Memory, coarser
+from sfumato.system.memory import SMALLEST_BUFFER, Memory, coarser_start
 
 Table = NDArray[np.int64]
 """For every number of a dictionary, another number."""
@@ -95,9 +95,9 @@ class Pile:
         elif self._spill is None:
             wide = max(self._dictionaries, key=lambda d: d.size)
             self._memory.check(
-                held.bytes * AGAIN + FLOOR * FRESH,
+                held.bytes * AGAIN + SMALLEST_BUFFER * FRESH,
                 f"counting {held.length:,} different rows",
-                coarser(shown(wide.name)),
+                coarser_start(shown(wide.name)),
             )
         self.chunks.append(held)
         self._fresh, self._room = 0, self._room_beside(held)
@@ -107,7 +107,7 @@ class Pile:
         wanted = max(self._memory.room, held.bytes)
         if self._memory.limit is None:
             return wanted
-        return min(wanted, max(FLOOR, (self._memory.left - held.bytes * AGAIN) // FRESH))
+        return min(wanted, max(SMALLEST_BUFFER, (self._memory.left - held.bytes * AGAIN) // FRESH))
 
     def _representatives(self, column: int, dictionary: Dictionary) -> Table:
         found = self._alike(column, dictionary) if self._alike else None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-NOTHING = np.iinfo(np.int64).max
+NO_OVERLAP = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
@@ -27,11 +27,11 @@ def least_overlaps(
     Set a holds entries `start[a] .. start[a+1]-1`, each in a `block` with a `count`. The other side's entries
     are sorted by block: those of block b are `begin[b] .. begin[b+1]-1`, entry i belongs to set `other[i]`.
     The overlap of two sets is the sum over their common blocks of the smaller count. Returns for both sides
-    the least overlap (NOTHING where there is none) and its partner, and how many partners each set has.
+    the least overlap (NO_OVERLAP where there is none) and its partner, and how many partners each set has.
     """
     sets = len(start) - 1
-    least, with_whom = np.full(sets, NOTHING, np.int64), np.full(sets, -1, np.int32)
-    back, back_whom = np.full(others, NOTHING, np.int64), np.full(others, -1, np.int32)
+    least, with_whom = np.full(sets, NO_OVERLAP, np.int64), np.full(sets, -1, np.int32)
+    back, back_whom = np.full(others, NO_OVERLAP, np.int64), np.full(others, -1, np.int32)
     partners = np.zeros(sets, np.int64)
     sums = np.zeros(others, np.int64)
     touched = np.empty(others, np.int32)

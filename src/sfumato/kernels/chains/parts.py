@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.chains.overlaps import NO_OVERLAP
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
-
-NOTHING = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
@@ -23,7 +23,7 @@ def values_of_parts(
     """The values in each part, with their weight and a row that has it; `slot` has one place per value."""
     parts = len(start) - 1
     begin = np.zeros(parts + 1, np.int64)
-    found = np.empty(len(member), np.int32)
+    values = np.empty(len(member), np.int32)
     count = np.zeros(len(member), np.int64)
     example = np.empty(len(member), np.int32)
     slot[:] = -1
@@ -34,12 +34,12 @@ def values_of_parts(
             v = value[row]
             if slot[v] < begin[p]:
                 slot[v] = used
-                found[used] = v
+                values[used] = v
                 example[used] = row
                 used += 1
             count[slot[v]] += weight[row]
         begin[p + 1] = used
-    return begin, found[:used].copy(), count[:used].copy(), example[:used].copy()
+    return begin, values[:used].copy(), count[:used].copy(), example[:used].copy()
 
 
 @njit(cache=True)
@@ -57,18 +57,18 @@ def weight_of_blocks(
 
     Branch b holds the rows `order[bounds[b] : bounds[b+1]]`; examples are sorted by branch.
     """
-    found = np.zeros((len(example), total.shape[1]), np.int64)
+    weights = np.zeros((len(example), total.shape[1]), np.int64)
     i = 0
     for b in range(len(bounds) - 1):
         for p in range(bounds[b], bounds[b + 1]):
             row = order[p]
             total[block[row], kind[row]] += weight[row]
         while i < len(example) and branch[i] == b:
-            found[i] = total[block[example[i]]]
+            weights[i] = total[block[example[i]]]
             i += 1
         for p in range(bounds[b], bounds[b + 1]):
             total[block[order[p]], kind[order[p]]] = 0
-    return found
+    return weights
 
 
 @njit(cache=True)
@@ -92,7 +92,7 @@ def least_of_parts(
     """
     first, cell, size, side, time = cells
     member, start, inside = rows
-    least, real = NOTHING, NOTHING
+    least, real = NO_OVERLAP, NO_OVERLAP
     touched = np.empty(len(sums), np.int32)
     for p in range(len(begin) - 1):
         used = 0
@@ -127,11 +127,11 @@ def survivors_of_parts(
     caps: Longs,
     branch: Ints,
     cells: tuple[Longs, Ints, Longs, Ints, Ints],
-    largest: int,
+    most: int,
 ) -> tuple[Longs, Ints, Longs]:
-    """What is left of each value in every pair of a part and a cell: pair, value, count.
+    """The records of each value that a part and a cell can share: number of the pair, value, count.
 
-    A pair is numbered part * cells + cell. At most `largest` entries are written.
+    A pair is numbered part * cells + cell. At most `most` entries are written.
     """
     first, cell, size, side, time = cells
     width = 1
@@ -141,8 +141,8 @@ def survivors_of_parts(
     for p in range(len(begin) - 1):
         for i in range(begin[p], begin[p + 1]):
             room += first[block[i] + 1] - first[block[i]]
-    room = min(room, largest)
-    pair, found, left = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
+    room = min(room, most)
+    pair, values, left = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
     used = 0
     for p in range(len(begin) - 1):
         for i in range(begin[p], begin[p + 1]):
@@ -151,7 +151,7 @@ def survivors_of_parts(
                 if more == 0 or (len(side) > 0 and side[cell[j]] != branch[p]):
                     continue
                 if used == room:
-                    return pair, found, left
-                pair[used], found[used], left[used] = np.int64(p) * width + cell[j], value[i], more
+                    return pair, values, left
+                pair[used], values[used], left[used] = np.int64(p) * width + cell[j], value[i], more
                 used += 1
-    return pair[:used].copy(), found[:used].copy(), left[:used].copy()
+    return pair[:used].copy(), values[:used].copy(), left[:used].copy()

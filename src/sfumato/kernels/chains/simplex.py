@@ -14,33 +14,33 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-DONE, NONE, GAVE_UP = 0, 1, 2
-HUGE = 1 << 30
+DONE, NO_SOLUTION, GAVE_UP = 0, 1, 2
+LARGEST_ENTRY = 1 << 30
 """Entries beyond this could overflow when multiplied."""
-STALLS = 40
-"""After so many steps on the spot the first column that helps is taken, which cannot go round in circles."""
-CHUNK = 16
-"""So many entries of a tableau are changed in the time of one look."""
+MOST_STALLS = 40
+"""After so many steps on the spot the first column that helps is taken (Bland's rule), which cannot cycle."""
+ENTRIES_PER_STEP = 16
+"""Entries of a tableau that are changed in the time of one step."""
 
 
 @njit(cache=True)
-def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, patience: Longs) -> bool:
+def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, steps_left: Longs) -> bool:
     """Make a column that of a row; False where numbers grow too large. `over`: the common denominator."""
     width, below, pivot = table.shape[1], over[0], table[row, column]
-    patience[0] -= (width + len(table)) // CHUNK + 1
+    steps_left[0] -= (width + len(table)) // ENTRIES_PER_STEP + 1
     for i in range(len(table)):
         factor = table[i, column]
         if i == row or (factor == 0 and pivot == below):
             continue
-        patience[0] -= width // CHUNK + 1
+        steps_left[0] -= width // ENTRIES_PER_STEP + 1
         for j in range(width):
             if table[i, j] != 0 or table[row, j] != 0:
-                found = table[i, j] * pivot - factor * table[row, j]
+                entry = table[i, j] * pivot - factor * table[row, j]
                 if below != 1:
-                    found //= below
-                if abs(found) > HUGE:
+                    entry //= below
+                if abs(entry) > LARGEST_ENTRY:
                     return False
-                table[i, j] = found
+                table[i, j] = entry
     basis[row] = column
     over[0] = pivot
     return True
@@ -48,38 +48,38 @@ def _pivot(table: Longs, basis: Longs, row: int, column: int, over: Longs, patie
 
 @njit(cache=True)
 def _leaving(table: Longs, basis: Longs, column: int) -> int:
-    """The row whose variable reaches nought first as the column grows; -1: none does."""
-    last, found = table.shape[1] - 1, -1
+    """The row whose variable reaches zero first as the column grows; -1: none does."""
+    last, leaving = table.shape[1] - 1, -1
     for i in range(len(basis)):
         if table[i, column] <= 0:
             continue
-        if found >= 0:
-            mine = table[i, last] * table[found, column]
-            best = table[found, last] * table[i, column]
-            if mine > best or (mine == best and basis[i] > basis[found]):
+        if leaving >= 0:
+            mine = table[i, last] * table[leaving, column]
+            best = table[leaving, last] * table[i, column]
+            if mine > best or (mine == best and basis[i] > basis[leaving]):
                 continue
-        found = i
-    return found
+        leaving = i
+    return leaving
 
 
 @njit(cache=True)
 def _entering(line: Longs, sign: int, stalled: bool) -> int:
     """A column with entries of this sign: the largest, or, where the search is stalled, the first."""
-    found, best = -1, 0
+    entering, best = -1, 0
     for j in range(len(line) - 1):
         if line[j] * sign > best:
-            found, best = j, line[j] * sign
+            entering, best = j, line[j] * sign
             if stalled:
                 break
-    return found
+    return entering
 
 
 @njit(cache=True)
-def _begin(start: Longs, through: Ints, sums: Longs, patience: Longs) -> tuple[int, Longs, Longs, Longs]:
+def _begin(start: Longs, through: Ints, sums: Longs, steps_left: Longs) -> tuple[int, Longs, Longs, Longs]:
     """A first solution, perhaps in fractions: what came of it, the tableau, its basis and denominator.
 
     Variable v is part of the sums `through[start[v] : start[v+1]]`. Sums that follow from others keep no
-    variable (-1) and a row of noughts.
+    variable (-1) and a row of zeros.
     """
     rows, count = len(sums), len(start) - 1
     table = np.zeros((rows + 1, count + 1), np.int64)
@@ -92,12 +92,12 @@ def _begin(start: Longs, through: Ints, sums: Longs, patience: Longs) -> tuple[i
     table[rows, count] = sums.sum()
     stalls = 0
     while table[rows, count] > 0:
-        column = _entering(table[rows], 1, stalls > STALLS)
+        column = _entering(table[rows], 1, stalls > MOST_STALLS)
         if column < 0:
-            return NONE, table[:rows], basis, over
+            return NO_SOLUTION, table[:rows], basis, over
         row = _leaving(table[:rows], _ranked(basis), column)
         stalls = stalls + 1 if table[row, count] == 0 else 0
-        if patience[0] < 0 or not _pivot(table, basis, row, column, over, patience):
+        if steps_left[0] < 0 or not _pivot(table, basis, row, column, over, steps_left):
             return GAVE_UP, table[:rows], basis, over
     for row in range(rows):
         if basis[row] >= 0:
@@ -106,7 +106,7 @@ def _begin(start: Longs, through: Ints, sums: Longs, patience: Longs) -> tuple[i
             if table[row, v] != 0:
                 if table[row, v] < 0:
                     table[row] = -table[row]
-                if not _pivot(table, basis, row, v, over, patience):
+                if not _pivot(table, basis, row, v, over, steps_left):
                     return GAVE_UP, table[:rows], basis, over
                 break
     return DONE, table[:rows], basis, over
@@ -115,11 +115,11 @@ def _begin(start: Longs, through: Ints, sums: Longs, patience: Longs) -> tuple[i
 @njit(cache=True)
 def _ranked(basis: Longs) -> Longs:
     """Rows without a variable leave first, in their order."""
-    found = basis.copy()
+    ranks = basis.copy()
     for i in range(len(basis)):
         if basis[i] < 0:
-            found[i] = i - len(basis)
-    return found
+            ranks[i] = i - len(basis)
+    return ranks
 
 
 @njit(cache=True)
@@ -138,9 +138,9 @@ def _note(table: Longs, basis: Longs, over: int, least: Longs) -> bool:
 
 @njit(cache=True)
 def _raise_each(
-    wanted: Longs, table: Longs, basis: Longs, over: Longs, least: Longs, most: Longs, patience: Longs
+    wanted: Longs, table: Longs, basis: Longs, over: Longs, least: Longs, most: Longs, steps_left: Longs
 ) -> int:
-    """Raise one wanted variable after the other, from corner to corner; ends where patience is used up."""
+    """Raise one wanted variable after the other, from corner to corner; ends where the steps run out."""
     last = table.shape[1] - 1
     _note(table, basis, over[0], least)
     for v in wanted:
@@ -152,7 +152,7 @@ def _raise_each(
                 row = i
         stalls = 0
         while True:
-            column = v if row < 0 else _entering(table[row], -1, stalls > STALLS)
+            column = v if row < 0 else _entering(table[row], -1, stalls > MOST_STALLS)
             if column < 0:
                 most[v] = min(most[v], table[row, last] // over[0])
                 break
@@ -160,7 +160,7 @@ def _raise_each(
             if leaving < 0:
                 break
             stalls = stalls + 1 if table[leaving, last] == 0 else 0
-            if patience[0] < 0 or not _pivot(table, basis, leaving, column, over, patience):
+            if steps_left[0] < 0 or not _pivot(table, basis, leaving, column, over, steps_left):
                 return GAVE_UP
             row = leaving if row < 0 else row
             if table[row, last] >= most[v] * over[0] and _note(table, basis, over[0], least):
@@ -201,26 +201,26 @@ def raise_all(
     wanted: NDArray[np.bool_],
     least: Longs,
     most: Longs,
-    patience: Longs,
+    steps_left: Longs,
 ) -> Longs:
     """For wanted variables the largest number that any solution gives them, part by part.
 
     `members` lists the variables of all parts and where each part begins. Variable v of the `system` (start,
     through, sums) is part of the sums `through[start[v] : start[v+1]]`. `least` and `most` are narrowed: what
     some whole-number solution gives, and what none exceeds. They go on to differ where the best corner is in
-    fractions. Says of every part whether it is done, has no solution, or was given up as patience went.
+    fractions. Says of every part whether it is done, has no solution, or was given up as the steps ran out.
     """
     variables, first = members
     start, through, sums = system
     number, answers = np.full(len(sums), -1, np.int32), np.full(len(parts), GAVE_UP, np.int64)
     for p in range(len(parts)):
-        if patience[0] < 0:
+        if steps_left[0] < 0:
             break
         mine = variables[first[parts[p]] : first[parts[p] + 1]]
-        answer, table, basis, over = _begin(*_part(mine, start, through, sums, number), patience)
+        answer, table, basis, over = _begin(*_part(mine, start, through, sums, number), steps_left)
         if answer == DONE:
             low, high = least[mine], most[mine]
-            answer = _raise_each(np.flatnonzero(wanted[mine]), table, basis, over, low, high, patience)
+            answer = _raise_each(np.flatnonzero(wanted[mine]), table, basis, over, low, high, steps_left)
             least[mine], most[mine] = low, high
         answers[p] = answer
     return answers

@@ -108,9 +108,9 @@ def _gains(
     alike: Range,
     log: Ints,
     used: int,
-    patience: int,
+    steps_left: int,
 ) -> tuple[int, int]:
-    """Give somebody the target's label in a column: the new length of the log (-1: impossible), patience.
+    """Give somebody the target's label in a column: the new length of the log (-1: impossible), steps_left.
 
     `some` had that label, `alike` are all people of the same value. First a swap of all columns in which the
     other person is nearer to the target, or of this column alone; then a cycle.
@@ -120,7 +120,7 @@ def _gains(
     for r in some:
         if first[column, time[r]] != first[column, when]:
             continue
-        patience -= 1
+        steps_left -= 1
         if r == who or labels[column, r] != wanted or _equals(r, target, when, people):
             continue
         for d in range(len(labels)):
@@ -128,13 +128,13 @@ def _gains(
             if near and labels[d, r] == target[d] and labels[d, who] != target[d]:
                 used = _swap(who, r, d, labels, log, used)
         if _is_whole(r, people, shape):
-            return used, patience
+            return used, steps_left
         used = _undo(labels, log, used, mark)
         if _fits(r, column, labels[column, who], people, shape):
-            return _swap(who, r, column, labels, log, used), patience
+            return _swap(who, r, column, labels, log, used), steps_left
     chosen = np.zeros(len(labels), np.bool_)
     chosen[column] = True
-    return _cycle(who, chosen, target, when, people, shape, alike, log, used, patience)
+    return _cycle(who, chosen, target, when, people, shape, alike, log, used, steps_left)
 
 
 @njit(cache=True)
@@ -173,30 +173,30 @@ def _cycle(
     alike: Range,
     log: Ints,
     used: int,
-    patience: int,
+    steps_left: int,
 ) -> tuple[int, int]:
     """The labels of some columns passed on around the shortest cycle: everybody on it takes those of the one
     before, and the last one had the labels that are wanted. Two people are looked for first."""
     labels = people[0]
     begin, end = _range(chosen, when, people, alike)
     for r in range(begin, end):
-        patience -= 1
+        steps_left -= 1
         if r == who or not _shows(r, chosen, target, labels) or _equals(r, target, when, people):
             continue
         if _may_take(r, who, chosen, people, shape):
             for c in range(len(labels)):
                 if chosen[c]:
                     used = _swap(who, r, c, labels, log, used)
-            return used, patience
+            return used, steps_left
     queue, before = np.full(end - begin + 1, -1, np.int64), np.full(end - begin, -2, np.int64)
     head, tail = 0, 1
     while head < tail:
         giver = who if queue[head] < 0 else begin + queue[head]
         for i in range(end - begin):
             taker = begin + i
-            patience -= 1
-            if patience < 0:
-                return -1, patience
+            steps_left -= 1
+            if steps_left < 0:
+                return -1, steps_left
             if before[i] != -2 or taker == who or _equals(taker, target, when, people):
                 continue
             if not _may_take(taker, giver, chosen, people, shape):
@@ -208,16 +208,16 @@ def _cycle(
                     queue[path], place = place, before[place]
                     path += 1
                 if used + path * len(labels) >= len(log):
-                    return -1, patience
+                    return -1, steps_left
                 for j in range(path - 1, -1, -1):
                     for c in range(len(labels)):
                         if chosen[c]:
                             used = _swap(who, begin + queue[j], c, labels, log, used)
-                return used, patience
+                return used, steps_left
             queue[tail] = i
             tail += 1
         head += 1
-    return -1, patience
+    return -1, steps_left
 
 
 @njit(cache=True)
@@ -232,7 +232,7 @@ def _becomes(
     spot: tuple[int, int],
     log: Ints,
     used: int,
-    patience: int,
+    steps_left: int,
     backwards: bool,
 ) -> tuple[int, int]:
     """Give somebody all labels of the target: at once, else column by column; `spot`: value, and how many."""
@@ -243,21 +243,21 @@ def _becomes(
     chosen = np.zeros(len(labels), np.bool_)
     for c in range(len(labels)):
         chosen[c] = first[c, when] >= 0 and labels[c, who] != target[c]
-    result, patience = _cycle(who, chosen, target, when, people, shape, alike, log, used, patience)
+    result, steps_left = _cycle(who, chosen, target, when, people, shape, alike, log, used, steps_left)
     if result >= 0:
-        return result, patience
+        return result, steps_left
     for i in range(len(labels)):
         c = len(labels) - 1 - i if backwards else i
         if first[c, when] < 0 or labels[c, who] == target[c]:
             continue
         key = np.int64(target[c]) * width + value
         some = order[c, np.searchsorted(keys[c], key) : np.searchsorted(keys[c], key + 1)]
-        result, patience = _gains(who, c, target, when, people, shape, some, alike, log, used, patience)
+        result, steps_left = _gains(who, c, target, when, people, shape, some, alike, log, used, steps_left)
         if result < 0 or result > LOGGED:
             _undo(labels, log, max(used, result), mark)
-            return -1, patience
+            return -1, steps_left
         used = result
-    return used, patience
+    return used, steps_left
 
 
 @njit(cache=True)
@@ -272,7 +272,7 @@ def first_short(
     shape: Shape,
     buckets: tuple[Ints, Longs],
     start: Longs,
-    patience: int,
+    steps_left: int,
 ) -> int:
     """The first target from `begin` on that not so many people can be swapped into as are wanted, value by
     value; the number of targets where there is none.
@@ -281,15 +281,15 @@ def first_short(
     `entries`: where those of each target begin, their value, and the most people of it that can be there.
     `people`, sorted by value and time, have labels that are written to and put back; `start`: where each
     value begins. `buckets`: people by column, sorted by label and value, with that key. That a target is
-    short proves nothing: of each value no more than `patience` people are looked at.
+    short proves nothing: of each value no more than `steps_left` people are looked at.
     """
     labels, time = people[:2]
     first, values, bound = entries
     log = np.empty((LOGGED + 3 * len(labels), 3), np.int32)
     for i in range(begin, len(times)):
-        target, when, found = targets[:, i].copy(), times[i], there[i]
+        target, when, inside = targets[:, i].copy(), times[i], there[i]
         for e in range(first[i], first[i + 1]):
-            value, missing, gained = values[e], wanted[i] - found, 0
+            value, missing, gained = values[e], wanted[i] - inside, 0
             alike, spot = (start[value], start[value + 1]), (value, len(start) - 1)
             here = time[alike[0] : alike[1]]
             low, high = alike[0] + np.searchsorted(here, when), alike[0] + np.searchsorted(here, when + 1)
@@ -298,7 +298,7 @@ def first_short(
                 room -= _equals(who, target, when, people)
             missing = min(missing, room)
             for backwards in (False, True):
-                used, steps, more = 0, patience, 0
+                used, steps, more = 0, steps_left, 0
                 for who in range(low, high):
                     if more >= missing or steps <= 0:
                         break
@@ -314,7 +314,7 @@ def first_short(
                 gained = max(gained, more)
                 if gained >= missing:
                     break
-            found += gained
-        if found < wanted[i]:
+            inside += gained
+        if inside < wanted[i]:
             return i
     return len(times)

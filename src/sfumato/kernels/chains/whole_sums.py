@@ -22,7 +22,7 @@ def _most(variable: int, start: Longs, through: Ints, left: Longs) -> int:
 
 @njit(cache=True)
 def _within_reach(
-    place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints], patience: Longs
+    place: int, start: Longs, through: Ints, left: Longs, members: tuple[Longs, Ints], steps_left: Longs
 ) -> bool:
     """Whether the variables after this place can still use up the sums that it is part of."""
     begin, member = members
@@ -31,7 +31,7 @@ def _within_reach(
         for m in range(begin[row + 1] - 1, begin[row] - 1, -1):
             if member[m] <= place or reach >= left[row]:
                 break
-            patience[0] -= 1
+            steps_left[0] -= 1
             reach += _most(member[m], start, through, left)
         if reach < left[row]:
             return False
@@ -40,15 +40,15 @@ def _within_reach(
 
 @njit(cache=True)
 def fill(
-    start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], amount: Longs, patience: Longs
+    start: Longs, through: Ints, sums: Longs, members: tuple[Longs, Ints], amount: Longs, steps_left: Longs
 ) -> int:
     """Whether whole numbers can be given to variables so that every sum comes out.
 
     Variable v is part of the sums `through[start[v] : start[v+1]]`; `members` lists the variables of every
     sum, ascending, and where they begin. Larger numbers are tried first; a branch ends where a sum cannot be
     used up any more. The numbers are written to `amount`, which has one place more than there are variables.
-    Every look at a variable takes one off `patience`, a single number that goes on to the next call; gives up
-    where it is used up.
+    Every look at a variable takes one off `steps_left`, a single number that goes on to the next call; the
+    search gives up where it is used up.
     """
     count = len(start) - 1
     left, place = sums.copy(), 0
@@ -59,8 +59,8 @@ def fill(
                 return YES
             place -= 1
             continue
-        patience[0] -= 1
-        if patience[0] < 0:
+        steps_left[0] -= 1
+        if steps_left[0] < 0:
             return GAVE_UP
         if amount[place] < 0:
             amount[place] = _most(place, start, through, left) + 1
@@ -73,14 +73,14 @@ def fill(
             continue
         for i in range(start[place], start[place + 1]):
             left[through[i]] -= amount[place]
-        if _within_reach(place, start, through, left, members, patience):
+        if _within_reach(place, start, through, left, members, steps_left):
             place += 1
             amount[place] = -1
     return NO
 
 
 @njit(cache=True)
-def linked(start: Longs, through: Ints, sums: int) -> Ints:
+def components_of(start: Longs, through: Ints, sums: int) -> Ints:
     """Variables that share sums, directly or through others, get the same number; 0, 1, ... as they come."""
     parent = np.arange(sums, dtype=np.int32)
     for v in range(len(start) - 1):
@@ -96,7 +96,7 @@ def linked(start: Longs, through: Ints, sums: int) -> Ints:
             if other < first:
                 first, other = other, first
             parent[other] = first
-    found, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
+    component, number, count = np.empty(len(start) - 1, np.int32), np.full(sums, -1, np.int32), 0
     for v in range(len(start) - 1):
         root = through[start[v]]
         while parent[root] != root:
@@ -104,5 +104,5 @@ def linked(start: Longs, through: Ints, sums: int) -> Ints:
         if number[root] < 0:
             number[root] = count
             count += 1
-        found[v] = number[root]
-    return found
+        component[v] = number[root]
+    return component

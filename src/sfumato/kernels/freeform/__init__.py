@@ -1,1 +1,1 @@
-"""The search for freeform inferences: one compiled sweep, and the questions that are put to it."""
+"""The search for freeform inferences: one compiled search, and the questions that are put to it."""

@@ -1,4 +1,4 @@
-"""Questions to a board: is there a breach, what is the worst attack on every value, what are all breaches?"""
+"""Breaches of a published table: whether there is one, the worst attack on every value, all of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.freeform.inference import (
-    Board,
     Inference,
     Ints,
-    Marks,
+    LevelMarks,
+    NodeTable,
     Small,
-    breaking,
-    marks_of,
-    thresholds,
+    breachable_targets,
+    confidence_thresholds,
+    level_marks,
 )
 from sfumato.core.taxonomy import ROOT
 
@@ -25,86 +25,88 @@ Chosen = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
 
-def breach(board: Board, threat: Fraction, *, extended: bool = True) -> Inference | None:
+def breach(table: NodeTable, threat: Fraction, *, extended: bool = True) -> Inference | None:
     """Some breach, if there is any."""
-    for j in range(len(board.guards)):
-        wanted = board.targets(j, extended=extended)
-        aims = breaking(board.guards[j], wanted, threat, sparse=extended)
-        found = _first(board, j, aims, threat, _levels(board, j))
+    for j in range(len(table.guards)):
+        wanted = table.targets(j, extended=extended)
+        aims = breachable_targets(table.guards[j], wanted, threat, sparse=extended)
+        found = _some_breach(table, j, aims, threat, _levels(table, j))
         if found is not None:
             return found
     return None
 
 
-def breach_of_step(board: Board, threat: Fraction, column: int, node: int) -> Inference | None:
+def breach_of_step(table: NodeTable, threat: Fraction, column: int, node: int) -> Inference | None:
     """Some breach that a step created: `node` of `column` became its children, the rest is as before.
 
     Supports of values that were there already are what they were, so a new breach observes or infers a
     child. Observed, it is among the rows below the node; the other columns may be taken to be critical.
     """
-    guard = board.guards[column]
+    guard = table.guards[column]
     children = np.zeros(len(guard.seen), dtype=bool)
     children[guard.taxonomy.children(node)] = True
-    children &= board.observable(column) | board.targets(column)
-    aims = breaking(guard, children & ~guard.seen, threat, sparse=False)
+    children &= table.observable(column) | table.targets(column)
+    aims = breachable_targets(guard, children & ~guard.seen, threat, sparse=False)
     if node != ROOT and not guard.seen[node]:
         aims = aims[[guard.sensitivity[a] > guard.sensitivity[node] for a in aims.tolist()]]
-    found = _first(board, column, aims, threat, _levels(board, column))
+    found = _some_breach(table, column, aims, threat, _levels(table, column))
     if found is not None:
         return found
     observed = children & guard.seen
-    rows = np.flatnonzero(observed[board.nodes[column]])
+    rows = np.flatnonzero(observed[table.nodes[column]])
     if not len(rows):
         return None
     first = (column, observed)
-    for j in range(len(board.guards)):
+    for j in range(len(table.guards)):
         if j == column:
             continue
-        aims = breaking(board.guards[j], board.targets(j), threat, sparse=True)
-        levels = [first, *(level for level in _levels(board, j) if level[0] != column)]
-        found = _first(board, j, aims, threat, levels, rows=rows, whole=False)
+        aims = breachable_targets(table.guards[j], table.targets(j), threat, sparse=True)
+        levels = [first, *(level for level in _levels(table, j) if level[0] != column)]
+        found = _some_breach(table, j, aims, threat, levels, rows=rows, whole=False)
         if found is not None:
             return found
     return None
 
 
-def worst(board: Board, *, extended: bool = True) -> list[Inference]:
+def worst(table: NodeTable, *, extended: bool = True) -> list[Inference]:
     """The attack with the largest threat on every target; among equals the one most people match.
 
     Targets that are not sensitive at all are left out. The order is that of columns and nodes.
     """
-    found = []
-    for j, guard in enumerate(board.guards):
-        wanted = board.targets(j, extended=extended)
+    inferences = []
+    for j, guard in enumerate(table.guards):
+        wanted = table.targets(j, extended=extended)
         aims = np.array([v for v in np.flatnonzero(wanted) if guard.sensitivity[v]], dtype=np.int32)
         if len(aims):
-            found += _sweep(board, j, aims, Fraction(0), _levels(board, j), mode=1)
-    return found
+            inferences += _search_slices(table, j, aims, Fraction(0), _levels(table, j), mode=1)
+    return inferences
 
 
-def breaches(board: Board, threat: Fraction, *, extended: bool = True, limit: int) -> Iterator[Inference]:
+def breaches(table: NodeTable, threat: Fraction, *, extended: bool = True, limit: int) -> Iterator[Inference]:
     """Every breach, the most general first: by columns used, then by the depth of their nodes.
 
     Of two breaches, one of which observes and infers more general values than the other, it comes first.
     Those that use the same columns are found together, `limit` at most; further ones are left out.
     """
-    columns = len(board.guards)
+    columns = len(table.guards)
     aims = [
-        breaking(guard, board.targets(j, extended=extended), threat, sparse=False)
-        for j, guard in enumerate(board.guards)
+        breachable_targets(guard, table.targets(j, extended=extended), threat, sparse=False)
+        for j, guard in enumerate(table.guards)
     ]
     for used in range(columns):
         for j in range(columns):
-            others = [i for i in range(columns) if i != j and len(board.guards[i].seen) > 1]
+            others = [i for i in range(columns) if i != j and len(table.guards[i].seen) > 1]
             for some in combinations(others, used) if len(aims[j]) else ():
-                levels = [(i, _without_root(board.observable(i))) for i in some]
-                found = _sweep(board, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not some)
-                yield from sorted(found, key=lambda one: (_depth(board, one), one))
+                levels = [(i, _without_root(table.observable(i))) for i in some]
+                inferences = _search_slices(
+                    table, j, aims[j], threat, levels, mode=2, capacity=limit, whole=not some
+                )
+                yield from sorted(inferences, key=lambda one: (_depth(table, one), one))
 
 
-def _depth(board: Board, one: Inference) -> int:
-    depths = [int(g.taxonomy.depth[v]) for g, v in zip(board.guards, one.given, strict=True)]
-    return sum(depths) + int(board.guards[one.target].taxonomy.depth[one.node])
+def _depth(table: NodeTable, one: Inference) -> int:
+    depths = [int(g.taxonomy.depth[v]) for g, v in zip(table.guards, one.given, strict=True)]
+    return sum(depths) + int(table.guards[one.target].taxonomy.depth[one.node])
 
 
 def _without_root(chosen: Chosen) -> Chosen:
@@ -113,19 +115,19 @@ def _without_root(chosen: Chosen) -> Chosen:
     return chosen
 
 
-def _levels(board: Board, target: int) -> list[tuple[int, Chosen]]:
+def _levels(table: NodeTable, target: int) -> list[tuple[int, Chosen]]:
     """The other columns with their critical values; those that multiply rows come last."""
     levels = []
-    for i in range(len(board.guards)):
-        chosen = board.critical(i)
+    for i in range(len(table.guards)):
+        chosen = table.critical(i)
         if i != target and chosen[ROOT + 1 :].any():
-            doubles = int(chosen[board.occurring(i)].sum() < chosen.sum())
+            doubles = int(chosen[table.occurring(i)].sum() < chosen.sum())
             levels.append(((doubles, -int(chosen.sum()), i), (i, chosen)))
     return [level for _, level in sorted(levels, key=lambda pair: pair[0])]
 
 
-def _first(
-    board: Board,
+def _some_breach(
+    table: NodeTable,
     target: int,
     aims: Small,
     threat: Fraction,
@@ -136,12 +138,12 @@ def _first(
 ) -> Inference | None:
     if not len(aims):
         return None
-    found = _sweep(board, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
-    return found[0] if found else None
+    inferences = _search_slices(table, target, aims, threat, levels, mode=0, rows=rows, whole=whole)
+    return inferences[0] if inferences else None
 
 
-def _sweep(
-    board: Board,
+def _search_slices(
+    table: NodeTable,
     target: int,
     aims: Small,
     threat: Fraction,
@@ -152,21 +154,21 @@ def _sweep(
     whole: bool = True,
     capacity: int = 1,
 ) -> list[Inference]:
-    """Run the kernel, and read what it found."""
+    """The inferences that the compiled search finds, in the mode that is asked for."""
     from sfumato.kernels.freeform import slices  # noqa: PLC0415  # compiles
 
-    counts = board.counts if rows is None else board.counts[rows]
+    counts = table.counts if rows is None else table.counts[rows]
     if not len(counts):
         return []
-    marks = [marks_of(board, i, chosen, rows) for i, chosen in levels]
-    chosen = np.zeros(len(board.guards[target].seen), dtype=bool)
+    marks = [level_marks(table, i, chosen, rows) for i, chosen in levels]
+    chosen = np.zeros(len(table.guards[target].seen), dtype=bool)
     chosen[aims] = True
-    bins = marks_of(board, target, chosen, rows)
-    above, below = thresholds(board.guards[target], aims.tolist(), threat, int(board.counts.sum()))
+    bins = level_marks(table, target, chosen, rows)
+    above, below = confidence_thresholds(table.guards[target], aims.tolist(), threat, int(table.counts.sum()))
     flat = _flattened(marks)
     room = min(capacity, 1 << 16)
     while True:
-        count, _, held_bin, held, total, mark = slices.sweep(
+        count, _, held_bin, held, total, mark = slices.visit_slices(
             _stacked(marks, len(counts)), counts, *flat, bins.code, bins.start, bins.chain,
             above, below, mode, whole, room,
         )  # fmt: skip
@@ -174,22 +176,22 @@ def _sweep(
             break
         room = min(capacity, room * 8)
     node_of = np.concatenate([m.node for m in marks]) if marks else np.zeros(0, np.int32)
-    found = []
+    inferences = []
     for i in np.flatnonzero(held_bin >= 0).tolist():
         node = int(aims[held_bin[i]])
-        given = [ROOT] * len(board.guards)
+        given = [ROOT] * len(table.guards)
         for (column, _), m in zip(levels, mark[i].tolist(), strict=True):
             given[column] = ROOT if m < 0 else int(node_of[m])
-        s = board.guards[target].sensitivity[node]
-        found.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
-    return found
+        s = table.guards[target].sensitivity[node]
+        inferences.append(Inference(target, node, tuple(given), int(held[i]), int(total[i]), s))
+    return inferences
 
 
-def _stacked(marks: Sequence[Marks], rows: int) -> Small:
+def _stacked(marks: Sequence[LevelMarks], rows: int) -> Small:
     return np.stack([m.code for m in marks]) if marks else np.zeros((0, rows), np.int32)
 
 
-def _flattened(marks: Sequence[Marks]) -> tuple[Ints, Ints, Small, Small, Small]:
+def _flattened(marks: Sequence[LevelMarks]) -> tuple[Ints, Ints, Small, Small, Small]:
     """All levels in one set of arrays: codes and marks are numbered on from level to level."""
     level_start, chain_start = [0], []
     codes, links, numbers = 0, 0, 0

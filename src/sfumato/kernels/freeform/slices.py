@@ -21,11 +21,12 @@ Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 
 FIRST, BEST, EVERY = 0, 1, 2
-SHORT = 24
+SHORT_SLICE = 24
+"""Up to so many rows insertion is the fastest sort."""
 
 
 @njit(cache=True)
-def sweep(  # noqa: PLR0917  # compiled code takes arrays, not objects
+def visit_slices(  # noqa: PLR0917  # compiled code takes arrays, not objects
     codes: Small,
     counts: Ints,
     level_start: Ints,
@@ -173,7 +174,7 @@ def _sort(
 ) -> None:
     """The rows of a slice, sorted by the code of a level, stably."""
     rows = stop - start
-    if rows <= SHORT:
+    if rows <= SHORT_SLICE:
         for i in range(rows):
             row = order[source, start + i]
             code = codes[level, row]

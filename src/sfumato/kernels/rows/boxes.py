@@ -1,4 +1,4 @@
-"""Is there a point inside a box: many boxes, many points, few different sides."""
+"""Boxes that hold a point: many boxes, many points, few different sides."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-BLOCK = 1 << 16
-"""So many points are looked at together."""
+BLOCK_POINTS = 1 << 16
+"""Points that are looked at together."""
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -23,13 +23,13 @@ def boxes_with_points(
     belongs to one axis only.
     """
     boxes, axes = sides.shape
-    found = np.zeros(boxes, np.bool_)
+    occupied = np.zeros(boxes, np.bool_)
     axis_of = np.full(len(low), -1, np.int32)
     for b in range(boxes):
         for j in range(axes):
             axis_of[sides[b, j]] = j
-    for begin in range(0, len(points), BLOCK):
-        size = min(BLOCK, len(points) - begin)
+    for begin in range(0, len(points), BLOCK_POINTS):
+        size = min(BLOCK_POINTS, len(points) - begin)
         words = (size + 63) >> 6
         inside = np.zeros((len(low), words), np.uint64)
         for s in range(len(low)):
@@ -40,7 +40,7 @@ def boxes_with_points(
                     if low[s] <= p < high[s]:
                         inside[s, i >> 6] |= _ONE << np.uint64(i & 63)
         for b in range(boxes):
-            if not found[b]:
+            if not occupied[b]:
                 for w in range(words):
                     x = ~_NONE
                     for j in range(axes):
@@ -48,6 +48,6 @@ def boxes_with_points(
                         if x == _NONE:
                             break
                     if x != _NONE and (axes > 0 or size > 0):
-                        found[b] = True
+                        occupied[b] = True
                         break
-    return found
+    return occupied

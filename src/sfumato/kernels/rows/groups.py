@@ -139,24 +139,24 @@ def cross_tabulate(
         order[by_value[values[i]]] = i
         by_value[values[i]] += 1
     start = np.zeros(groups + 1, np.int64)
-    found = np.empty(rows, np.int32)
+    value_of = np.empty(rows, np.int32)
     sums = np.empty(rows, np.int64)
     filled = by_group[:-1].copy()
     for at in range(rows):
         i = order[at]
         g = group_of[i]
-        if filled[g] > by_group[g] and found[filled[g] - 1] == values[i]:
+        if filled[g] > by_group[g] and value_of[filled[g] - 1] == values[i]:
             sums[filled[g] - 1] += counts[i]
         else:
-            found[filled[g]] = values[i]
+            value_of[filled[g]] = values[i]
             sums[filled[g]] = counts[i]
             filled[g] += 1
     end = 0
     for g in range(groups):
         start[g] = end
         for at in range(by_group[g], filled[g]):
-            found[end] = found[at]
+            value_of[end] = value_of[at]
             sums[end] = sums[at]
             end += 1
     start[groups] = end
-    return start, found[:end].copy(), sums[:end].copy()
+    return start, value_of[:end].copy(), sums[:end].copy()

@@ -12,8 +12,8 @@ Longs = NDArray[np.int64]
 
 Truths = NDArray[np.bool_]
 
-HEAVY = 0x7FFFFFFF
-"""The weight of a row fits in 31 bits."""
+WEIGHT_MASK = 0x7FFFFFFF
+"""The bits of a tag that hold the weight of its row."""
 
 
 class PackedRows(NamedTuple):

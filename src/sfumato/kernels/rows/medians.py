@@ -1,6 +1,6 @@
 """Cutting segments of rows at medians and along trees: compiled loops for recursive partitioning.
 
-PackedRows carry their codes packed in 64-bit words and are moved themselves, so that every segment is a
+Rows carry their codes packed in 64-bit words and are moved themselves, so that every segment is a
 contiguous range of `key` (words by rows) and `tag` (row number above 32 bits of weight).
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.rows.layout import HEAVY, Ints, Layout, Longs, PackedRows, Truths
+from sfumato.kernels.rows.layout import WEIGHT_MASK, Ints, Layout, Longs, PackedRows, Truths
 
-BLOCK = 256
+ROWS_PER_LOOK = 256
 """Rows looked at between two chances to stop early."""
 
 
 @njit(cache=True)
-def cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
+def lowest_cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
     """The lowest node of column j above the leaves low .. high, and its depth."""
     depth = layout.height[j]
     while True:
@@ -31,12 +31,12 @@ def cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def covers(layout: Layout, low: Ints, high: Ints) -> None:
+def widen_to_covers(layout: Layout, low: Ints, high: Ints) -> None:
     """Widen the ranges of the unordered columns to the lowest node that covers them, in place."""
     for j in range(low.shape[1]):
         if not layout.ordered[j]:
             for s in range(len(low)):
-                node, _ = cover(layout, j, low[s, j], high[s, j])
+                node, _ = lowest_cover(layout, j, low[s, j], high[s, j])
                 low[s, j] = layout.low[layout.base[j] + node]
                 high[s, j] = layout.high[layout.base[j] + node] - 1
 
@@ -44,11 +44,11 @@ def covers(layout: Layout, low: Ints, high: Ints) -> None:
 @njit(cache=True)
 def segment_of(tag: Longs, first: Longs, last: Longs) -> Ints:
     """The segment of every row, by row number."""
-    found = np.full(len(tag), -1, np.int32)
+    segments = np.full(len(tag), -1, np.int32)
     for s in range(len(first)):
         for p in range(first[s], last[s]):
-            found[tag[p] >> 32] = s
-    return found
+            segments[tag[p] >> 32] = s
+    return segments
 
 
 @njit(cache=True)
@@ -64,12 +64,12 @@ def _bounds(layout: Layout, key: Longs, first: int, last: int, low: Ints, high: 
         line = key[layout.word[j], first:last]
         begin = 0
         while begin < len(line) and (least != floor or most != ceiling):
-            block = line[begin : begin + BLOCK]
+            block = line[begin : begin + ROWS_PER_LOOK]
             for i in range(len(block)):
                 code = block[i] & field
                 least = min(least, code)
                 most = max(most, code)
-            begin += BLOCK
+            begin += ROWS_PER_LOOK
         low[j], high[j] = least >> shift, most >> shift
 
 
@@ -82,7 +82,7 @@ def _widest(layout: Layout, low: Ints, high: Ints, tried: Truths) -> int:
             continue
         span = np.int64(high[j] - low[j])
         if not layout.ordered[j]:
-            node, _ = cover(layout, j, low[j], high[j])
+            node, _ = lowest_cover(layout, j, low[j], high[j])
             span = np.int64(layout.high[layout.base[j] + node] - layout.low[layout.base[j] + node]) - 1
         width = (span * layout.scale_by[j]) / layout.scale_to[j]
         if best < 0 or width > widest:
@@ -112,7 +112,7 @@ def _median(
         for i in range(len(line)):
             code = ((line[i] >> shift) & mask) - least
             if 0 <= code < width:
-                buckets[code >> step] += tag[i] & HEAVY
+                buckets[code >> step] += tag[i] & WEIGHT_MASK
         b = 0
         while 2 * (before + buckets[b]) < total:
             before += buckets[b]
@@ -129,7 +129,7 @@ def _balance(
 ) -> tuple[int, int]:
     """How many of the rows at the median go left so that the two sides differ least, and the weight left.
 
-    PackedRows with equal keys stand side by side and stay together.
+    Rows with equal keys stand side by side and stay together.
     """
     key, shift, mask = rows.key, layout.shift[j], layout.mask[j]
     taken, best_taken, best_left = 0, 0, left
@@ -143,7 +143,7 @@ def _balance(
                 same = same and key[w, p] == key[w, previous]
         if not same and min(left, total - left) >= min(best_left, total - best_left):
             best_taken, best_left = taken, left
-        left += rows.tag[p] & HEAVY
+        left += rows.tag[p] & WEIGHT_MASK
         taken += 1
         previous = p
     if min(left, total - left) >= min(best_left, total - best_left):
@@ -198,7 +198,7 @@ def _part_by_child(
 
     Writes where each group starts and what it weighs.
     """
-    _, depth = cover(layout, j, low, high)
+    _, depth = lowest_cover(layout, j, low, high)
     begin = layout.above[j] + (depth + 1) * layout.leaves[j]
     child = layout.ancestor[begin : begin + layout.leaves[j]]
     shift, mask = layout.shift[j], layout.mask[j]
@@ -212,7 +212,7 @@ def _part_by_child(
             g = rows.slot[node] = groups
             rows.sizes[g], weights[g], rows.tally[g] = 0, 0, node
             groups += 1
-        weights[g] += tag[i] & HEAVY
+        weights[g] += tag[i] & WEIGHT_MASK
     heavy = True
     for g in range(groups):
         heavy = heavy and weights[g] >= least

@@ -1,4 +1,4 @@
-"""Rows that are sorted like the keys they begin with, found among them."""
+"""The positions of sorted rows among the sorted keys that they begin with."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def _compare(keys: Longs, at: int, rows: Longs, row: int, shift: int) -> int:
     """-1, 0 or 1: the key before, at or after what the row begins with."""
     last = len(keys) - 1
     for word in range(last + 1):
-        key, found = keys[word, at], rows[word, row]
+        key, begins = keys[word, at], rows[word, row]
         if word == last:
-            found >>= shift
-        if key != found:
-            return -1 if key < found else 1
+            begins >>= shift
+        if key != begins:
+            return -1 if key < begins else 1
     return 0
 
 

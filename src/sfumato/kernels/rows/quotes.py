@@ -1,4 +1,4 @@
-"""One walk over the bytes of a delimited file: quotes, lines, fields."""
+"""The quotes, lines and fields of a delimited file, followed byte by byte."""
 
 from __future__ import annotations
 

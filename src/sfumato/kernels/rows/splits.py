@@ -106,14 +106,14 @@ def rows_by_part(order: Ints, first: int, part: Ints, parts: int) -> tuple[Ints,
 @njit(cache=True)
 def distinct_per_group(member: Ints, start: Longs, label: Ints, seen: Longs, stamp: int) -> Longs:
     """How many different labels the rows of each group carry; `seen[label]` holds the last stamp."""
-    found = np.zeros(len(start) - 1, np.int64)
+    distinct = np.zeros(len(start) - 1, np.int64)
     for g in range(len(start) - 1):
         for i in range(start[g], start[g + 1]):
             who = label[member[i]]
             if seen[who] != stamp + g:
                 seen[who] = stamp + g
-                found[g] += 1
-    return found
+                distinct[g] += 1
+    return distinct
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.sets.bitsets import Words, below, ones, put, take_first
 
-DONE, FULL, TIRED = 0, 1, 2
+DONE, FULL, OUT_OF_STEPS = 0, 1, 2
 """All were found; there was no room for more; the budget of steps was used up."""
 
 _NONE = np.uint64(0)
@@ -30,7 +30,7 @@ def hitting_sets(
     candidates = np.zeros((most + 1, across), np.uint64)
     todo = np.zeros((most + 1, across), np.uint64)
     path = np.zeros(most + 1, np.int32)
-    found = np.full((16, most), -1, np.int32)
+    hitting = np.full((16, most), -1, np.int32)
     count = 0
     for e in range(edges.shape[0]):
         put(unhit[0], e)
@@ -43,28 +43,28 @@ def hitting_sets(
             entering = False
             if not unhit[depth].any():
                 if count == limit:
-                    return found[:count], FULL
-                if count == len(found):
+                    return hitting[:count], FULL
+                if count == len(hitting):
                     wider = np.full((2 * count, most), -1, np.int32)
-                    wider[:count] = found
-                    found = wider
-                found[count, :depth] = path[:depth]
+                    wider[:count] = hitting
+                    hitting = wider
+                hitting[count, :depth] = path[:depth]
                 count += 1
                 todo[depth, :] = _NONE
             elif depth == most:
                 todo[depth, :] = _NONE
             else:
-                _open(unhit[depth], edges, candidates[depth], todo[depth])
+                _choose_edge(unhit[depth], edges, candidates[depth], todo[depth])
         member = take_first(todo[depth])
         if member < 0:
             if depth == 0:
-                return found[:count], DONE
+                return hitting[:count], DONE
             depth -= 1
             put(candidates[depth], path[depth])
             continue
         budget -= 1
         if budget < 0:
-            return found[:count], TIRED
+            return hitting[:count], OUT_OF_STEPS
         path[depth] = member
         for w in range(wide):
             unhit[depth + 1, w] = unhit[depth, w] & ~hits[member, w]
@@ -77,7 +77,7 @@ def hitting_sets(
 
 
 @njit(cache=True)
-def _open(unhit: Words, edges: Words, candidates: Words, todo: Words) -> None:
+def _choose_edge(unhit: Words, edges: Words, candidates: Words, todo: Words) -> None:
     """Choose the edge with the fewest candidates; they are to be tried, one after the other."""
     best, fewest = -1, 1 << 30
     for w in range(len(unhit)):

@@ -108,7 +108,7 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
     New edges go to `first` and after; of these only the smallest by inclusion stay.
     """
     at, b_at = stack.at[depth], stack.b_at[depth]
-    found = first
+    last = first
     columns = goal.codes.shape[0]
     edge = np.zeros(tree.edges.shape[1], np.uint64)
     for _ in range(draws):
@@ -137,19 +137,19 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
                 put(edge, column)
         fresh = True
         i = first
-        while i < found:
+        while i < last:
             if below(tree.edges[i], edge):
                 fresh = False
                 break
             if below(edge, tree.edges[i]):
-                found -= 1
-                tree.edges[i] = tree.edges[found]
+                last -= 1
+                tree.edges[i] = tree.edges[last]
             else:
                 i += 1
         if fresh:
-            tree.edges[found] = edge
-            found += 1
-    return found
+            tree.edges[last] = edge
+            last += 1
+    return last
 
 
 @njit(cache=True)

@@ -212,11 +212,11 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     return SHORT_OF_EDGES
                 if registers[RESULTS] >= tree.results.shape[0]:
                     return SHORT_OF_RESULTS
-                found = _check(goal, stack, tree)
-                if found < 0:
+                answer = _check(goal, stack, tree)
+                if answer < 0:
                     return SHORT_OF_ROWS
                 budget -= 64 + stack.kept[min(registers[READY], depth)]
-                if found == 1:
+                if answer == 1:
                     result = tree.results[registers[RESULTS]]
                     result[:] = _NONE
                     for d in range(1, depth + 1):

@@ -1,4 +1,4 @@
-"""Which smallest combinations of columns make each row unique, counted over all sets up to a size.
+"""Minimal sample uniques: the smallest sets of columns that make each row unique, counted up to a size.
 
 Sets are visited in the order of their bit masks, largest column first along the path, so that all
 subsets of a set come before it. A row is newly unique under a set if it still shared its values under the
@@ -131,7 +131,7 @@ def count_minimal_uniques(  # noqa: PLR0917
         size = sizes[path[depth]]
         for d in range(1, depth):
             smaller[d] = _place(path, depth, d, choose, first)
-        found = 0
+        credited = 0
         if depth == max_size:
             # The largest sets need no partition of their own: count, and look for codes that occur once.
             for i in range(clusters[parent]):
@@ -152,7 +152,7 @@ def count_minimal_uniques(  # noqa: PLR0917
                     if once:
                         for p in range(start, start + length):
                             if count[4 * column[rows[p]]] == 1:
-                                found += _credit(rows[p], depth, smaller, unique, per_row)
+                                credited += _credit(rows[p], depth, smaller, unique, per_row)
                     count[: 4 * size] = 0
                     continue
                 for p in range(length):
@@ -163,7 +163,7 @@ def count_minimal_uniques(  # noqa: PLR0917
                     times = count[local[p]]
                     count[local[p]] = 0
                     if times == 1:
-                        found += _credit(rows[start + p], depth, smaller, unique, per_row)
+                        credited += _credit(rows[start + p], depth, smaller, unique, per_row)
         else:
             at[depth] = at[parent] + kept[parent]
             b_at[depth] = b_at[parent] + clusters[parent] + 1
@@ -184,9 +184,9 @@ def count_minimal_uniques(  # noqa: PLR0917
                 here[:] = unique[_place(path, depth, depth, choose, first)]
             for p in range(at[depth] + kept[depth], at[depth] + kept[parent]):
                 put(here, rows[p])
-                found += _credit(rows[p], depth, smaller, unique, per_row)
+                credited += _credit(rows[p], depth, smaller, unique, per_row)
         for d in range(1, depth + 1):
-            per_column[path[d], depth - 1] += found
+            per_column[path[d], depth - 1] += credited
         if depth < max_size and path[depth] > 0:
             depth += 1
             path[depth] = 0

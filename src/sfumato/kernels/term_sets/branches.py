@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.term_sets.limits import ConvexLimit, excess, hopeless, room_for, tangent
+from sfumato.kernels.term_sets.limits import ConvexLimit, cannot_keep, excess, room_for, tangent
 from sfumato.kernels.term_sets.subsets import SetArrays, add_share, sums_over_supersets
 
 Ints = NDArray[np.int32]
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 NEAR_TIES = 0.5
 """Costs are whole: what is not at least one cheaper is not cheaper."""
-CELLS = 20_000_000
+MOST_SHARES = 20_000_000
 """So many shares may be written out for the depth-first search."""
 
 
@@ -201,7 +201,7 @@ def branch(
             if reduced[o] - least[i] < room:
                 kept[i] += 1
                 cells += counts[begin[i] + options[o]]
-    if cells > CELLS:
+    if cells > MOST_SHARES:
         return cost, False
     order = np.argsort(kept * np.int64(1 << 20) + sets.same, kind="mergesort")
     start = np.zeros(many + 1, np.int64)
@@ -262,7 +262,7 @@ def branch(
         if paid[depth + 1] >= cost:
             continue
         if depth + 1 < many:
-            if not hopeless(after, limit, aim, size, best):
+            if not cannot_keep(after, limit, aim, size, best):
                 depth += 1
                 again = sets.same[order[depth]] == sets.same[order[depth - 1]]
                 position[depth] = start[depth] + (e - start[depth - 1] if again else 0)

@@ -125,8 +125,8 @@ def tangent(
 
 
 @njit(cache=True, nogil=True)
-def hopeless(mass: Floats, limit: ConvexLimit, target: Floats, size: float, best: Floats) -> bool:
-    """Whether no mass can be added so that all shares together, at most `size`, keep the limit."""
+def cannot_keep(mass: Floats, limit: ConvexLimit, target: Floats, size: float, best: Floats) -> bool:
+    """Whether the limit is out of reach: no mass can be added so that all shares, at most `size`, keep it."""
     for j in range(len(limit.c)):
         top, c = mass.max(), limit.c[j]
         needed = top + c * largest(mass, min(limit.skip[j], len(mass)), best)

@@ -13,7 +13,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-WHOLE = 1 << 30
+LARGEST_DENOMINATOR = 1 << 30
 """Common denominators up to this are kept as whole numbers."""
 
 
@@ -24,7 +24,7 @@ def link(start: Longs, term: Ints, first: Longs, rows: Ints, group: Ints, groups
     Set i holds the terms `term[start[i]:start[i+1]]`, each once; a negative term is in no row.
     """
     sets, count = len(start) - 1, len(group)
-    found = np.zeros((sets, (groups + 63) // 64), np.uint64)
+    bits = np.zeros((sets, (groups + 63) // 64), np.uint64)
     number = np.zeros(sets, np.int64)
     seen = np.zeros(count, np.int32)
     for i in range(sets):
@@ -38,9 +38,9 @@ def link(start: Longs, term: Ints, first: Longs, rows: Ints, group: Ints, groups
         for r in range(count):
             if seen[r] == width and group[r] != last:
                 last = group[r]
-                put(found[i], last)
+                put(bits[i], last)
                 number[i] += 1
-    return found, number
+    return bits, number
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +64,7 @@ def _common(value: Ints, number: Longs) -> int:
             while b != 0:
                 a, b = b, a % b
             whole = whole // a * n
-            if whole > WHOLE:
+            if whole > LARGEST_DENOMINATOR:
                 return 0
     return whole
 
@@ -106,7 +106,7 @@ def squared_distances(
 ) -> Floats:
     """Per class: the squared distance of its mean shares from a target, rounded."""
     classes = len(start) - 1
-    found, mass = np.zeros(classes), np.empty(len(target))
+    distances, mass = np.zeros(classes), np.empty(len(target))
     for i in range(classes):
         mass[:] = 0.0
         size = 0
@@ -117,14 +117,14 @@ def squared_distances(
                 _spread(bits[value[e]], float(count[e]) / n, mass)
         for j in range(len(target)):
             gap = mass[j] / size - target[j]
-            found[i] += gap * gap
-    return found
+            distances[i] += gap * gap
+    return distances
 
 
 @njit(cache=True, nogil=True)
 def tally_by_number(value: Ints, count: Longs, bits: Words, place: Ints, places: int, groups: int) -> Longs:
     """How many rows link to each group with each number of links: groups x places."""
-    found = np.zeros((groups, places), np.int64)
+    tally = np.zeros((groups, places), np.int64)
     for e in range(len(value)):
         p = place[value[e]]
         if p >= 0:
@@ -134,5 +134,5 @@ def tally_by_number(value: Ints, count: Longs, bits: Words, place: Ints, places:
                 if x != np.uint64(0):
                     for b in range(64):
                         if (x >> np.uint64(b)) & np.uint64(1) != np.uint64(0):
-                            found[64 * w + b, p] += count[e]
-    return found
+                            tally[64 * w + b, p] += count[e]
+    return tally

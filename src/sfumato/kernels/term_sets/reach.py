@@ -1,4 +1,4 @@
-"""Whether any choice of subsets comes close enough to a target: told by a bound, before any search.
+"""A bound on how close any choice of subsets comes to a target, computed before any search.
 
 What a set can share out lies between the shares of its subsets. If that were allowed in any proportion, the
 least squared distance from the target would be a smooth convex problem, which Frank and Wolfe's method

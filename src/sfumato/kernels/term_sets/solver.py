@@ -27,9 +27,9 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PLAIN, ADAPTIVE, EXACT = 0, 1, 2
-FEW = 64
+FEW_SETS = 64
 """Up to so many sets a start is sought set by set; with more the multipliers find one as good."""
-POLISHED = 40
+MOST_POLISHED = 40
 """Subsets of a set that are looked at when something is given back."""
 
 
@@ -53,7 +53,7 @@ class Holders(NamedTuple):
 @njit(cache=True, nogil=True)
 def prices(start: Longs, atom: Ints, bits: Longs, begin: Longs, table: Longs) -> Longs:
     """What it costs to keep each subset: `table[w, v]` for v of w terms that are gone."""
-    found = np.zeros(begin[-1], np.int64)
+    price = np.zeros(begin[-1], np.int64)
     many = np.zeros(32, np.int64)
     for i in range(len(bits)):
         many[:] = 0
@@ -65,8 +65,8 @@ def prices(start: Longs, atom: Ints, bits: Longs, begin: Longs, table: Longs) ->
             for b in range(bits[i]):
                 if s >> b & 1:
                     left += many[b]
-            found[begin[i] + s] = table[width, width - left]
-    return found
+            price[begin[i] + s] = table[width, width - left]
+    return price
 
 
 @njit(cache=True, nogil=True)
@@ -137,13 +137,13 @@ def solve(
     if method != EXACT:
         cost, done = search_cells(sets, limit, method == ADAPTIVE, choice, cost, nodes, stop)
         return choice, cost, cost if done else 0, cost <= total, done
-    reached = many <= FEW and greedy(sets, limit, choice)
+    reached = many <= FEW_SETS and greedy(sets, limit, choice)
     if not reached:
         choice[:] = 0
         reached = keeps(sets, limit, choice, mass, best)
     if reached:
-        if many <= FEW:
-            polish(sets, limit, choice, POLISHED)
+        if many <= FEW_SETS:
+            polish(sets, limit, choice, MOST_POLISHED)
         cost = cost_of(sets, choice)
     reduced = np.empty(len(sets.options))
     bound, cost = raise_multipliers(sets, limit, choice, cost, rounds, reduced, stop)

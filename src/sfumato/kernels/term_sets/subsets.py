@@ -50,7 +50,7 @@ def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count
     has it if the row holds all of them.
     """
     sets = len(start) - 1
-    found = np.zeros((sets, count), np.int32)
+    trace = np.zeros((sets, count), np.int32)
     seen = np.zeros(count, np.int32)
     for i in range(sets):
         bits = 0
@@ -67,8 +67,8 @@ def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count
                             seen[rows[p]] += 1
             for r in range(count):
                 if seen[r] == wanted:
-                    found[i, r] |= 1 << bit
-    return found
+                    trace[i, r] |= 1 << bit
+    return trace
 
 
 @njit(cache=True, nogil=True)
@@ -173,7 +173,7 @@ def containing(mask: Ints, weight: Ints, bits: int) -> Longs:
 def closed(counts: Longs, bits: int) -> Ints:
     """The subsets to which nothing can be added without losing a group, fullest numbers first."""
     size = 1 << bits
-    found = np.empty(size, np.int32)
+    subsets = np.empty(size, np.int32)
     used = 0
     for s in range(size - 1, -1, -1):
         loses = True
@@ -182,9 +182,9 @@ def closed(counts: Longs, bits: int) -> Ints:
                 loses = False
                 break
         if loses:
-            found[used] = s
+            subsets[used] = s
             used += 1
-    return found[:used].copy()
+    return subsets[:used].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -126,7 +126,7 @@ class Continuous(Declared, TablePromise):
                 f" later can give them {self.k}",
                 remedy=f"Promise k = {left}, or start a new chain with the later people.",
             )
-        if self.survivors and len(history.sides) > 1:
+        if self.survivors and len(history.releases) > 1:
             return SurelySurviving(watch, self._survive)
         return watch
 
@@ -137,26 +137,26 @@ class Continuous(Declared, TablePromise):
         and `holds` is decided exactly all the same.
         """
         from sfumato.chains.candidates import decide  # noqa: PLC0415
-        from sfumato.chains.history import side_under  # noqa: PLC0415
+        from sfumato.chains.history import release_under  # noqa: PLC0415
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415
 
         history = self._history(table)
-        side = side_under(history, cuts)
+        release = release_under(history, cuts)
         trees = tuple(c.taxonomy for c in table.keys)
-        meeting = Overlap(Chain(trees, (*history.sides, side), history.values))
-        left = [meeting.left(t).least for t in range(len(history.sides) + 1)]
+        overlap = Overlap(Chain(trees, (*history.releases, release), history.values))
+        left = [overlap.fewest_candidates(t).least for t in range(len(history.releases) + 1)]
         least = min((n for n in left if n is not None), default=None)
         holds: bool | None = least is None or least >= self.k
-        reason = f"beside {several(len(history.sides), 'earlier release')}"
+        reason = f"beside {several(len(history.releases), 'earlier release')}"
         if len(left) > 2:
-            decided = decide(history, side, self.k)
+            decided = decide(history, release, self.k)
             holds = decided.holds
             reason += f"; at least {self.k} is decided exactly, the number is a bound"
             if holds is None:
                 reason = "some targets are too large to decide exactly"
         if self.survivors and holds:
-            holds = all_survive(history, meeting, self._survive)
+            holds = all_survive(history, overlap, self._survive)
             if holds is False:
                 reason = "what remains for somebody does not keep the other promises"
             elif holds is None:
@@ -174,15 +174,15 @@ class Continuous(Declared, TablePromise):
 
     def _exists(self, history: History) -> None:
         """A next release exists iff it does with every column at its root: say why not."""
-        for i, side in enumerate(history.sides):
-            smallest = int(side.sizes.min(initial=self.k))
+        for i, release in enumerate(history.releases):
+            smallest = int(release.sizes.min(initial=self.k))
             if smallest < self.k:
                 raise RefusedByHistory(
                     f"release {i + 1} has a class of {smallest}; no later release can give its people "
                     f"{self.k} candidates",
                     remedy=f"Promise k = {smallest}, or start a new chain with the people who came later.",
                 )
-        if history.sides and 0 < history.new < self.k:
+        if history.releases and 0 < history.new < self.k:
             error = HeldBack if self.hold else RefusedByHistory
             raise error(
                 f"{several(history.new, 'person is', 'people are')} new; each must be one of {self.k}",

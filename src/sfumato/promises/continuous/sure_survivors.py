@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.chains.history import History, side_under
+from sfumato.chains.history import History, release_under
 from sfumato.chains.overlap import Overlap
-from sfumato.chains.survivors import surviving
-from sfumato.chains.worlds import Worlds
-from sfumato.core.chain import Chain, Side
+from sfumato.chains.survivors import surviving_histograms
+from sfumato.chains.worlds import StepBudget, Worlds
+from sfumato.core.chain import Chain, ClassTable
 from sfumato.core.classes import Classes
 from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.promises.continuous.watch import Continuity
@@ -23,18 +23,18 @@ Survive = Callable[[Classes], bool]
 """Whether the candidates that remain keep every promise about them."""
 
 
-def all_survive(history: History, meeting: Overlap, survive: Survive) -> bool | None:
+def all_survive(history: History, overlap: Overlap, survive: Survive) -> bool | None:
     """Whether the candidates of every target of a chain keep what is asked of them; `None`: not known."""
-    sides: list[Side] | None
-    if len(meeting.chain) > 2:
-        sides = Worlds(meeting).sides(Worlds.patience())
+    releases: list[ClassTable] | None
+    if len(overlap.chain) > 2:
+        releases = Worlds(overlap).tables(StepBudget())
     else:
-        sides = [cells.side for cells in meeting.kept()]
-    if sides is None:
+        releases = [cells.table for cells in overlap.kept()]
+    if releases is None:
         return None
-    for side in sides:
-        there, owner = np.unique(side.owner, return_inverse=True)
-        if not survive(surviving(history, owner, side.values, side.counts, len(there))):
+    for release in releases:
+        there, owner = np.unique(release.owner, return_inverse=True)
+        if not survive(surviving_histograms(history, owner, release.values, release.counts, len(there))):
             return False
     return True
 
@@ -66,5 +66,5 @@ class SurelySurviving(Watch):
     def _keeps(self, cuts: Cuts) -> bool:
         history = self._watch.history
         trees = tuple(c.taxonomy for c in history.table.keys)
-        meeting = Overlap(Chain(trees, (*history.sides, side_under(history, cuts)), history.values))
-        return all_survive(history, meeting, self._survive) is True
+        overlap = Overlap(Chain(trees, (*history.releases, release_under(history, cuts)), history.values))
+        return all_survive(history, overlap, self._survive) is True

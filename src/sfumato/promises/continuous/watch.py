@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.blocks import Below, Labels, Newer, RefinedBlocks
-from sfumato.chains.candidates import Certainty, Decider, cell_of_rows
+from sfumato.chains.blocks import NewerRows, RefinedBlocks, RowLabels, Specialization
+from sfumato.chains.candidates import Decider, Decision, cell_of_rows
 from sfumato.chains.detail import by_cut
-from sfumato.chains.history import History, side_under
-from sfumato.chains.survivors import surviving
+from sfumato.chains.history import History, release_under
+from sfumato.chains.survivors import surviving_histograms
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
@@ -20,6 +20,7 @@ from sfumato.core.microdata import Codes, Counts
 from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.taxonomy import Nodes
 from sfumato.kernels.chains import parts
+from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.kernels.rows import splits
 
 Survivors = Callable[[Classes], bool]
@@ -76,16 +77,16 @@ class Continuity(Watch):
     def _start_over(self) -> None:
         h = self.history
         self._node_of = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
-        self._classes = Labels(np.zeros(h.table.distinct, np.int32), 1)
-        self._cells = [RefinedBlocks(self._trees, cells.side, h.value, h.values) for cells in self._targets]
-        self._newer = [Newer(h, releases) for releases in by_cut(h.sides)]
-        self._pending: Below | None = None
+        self._classes = RowLabels(np.zeros(h.table.distinct, np.int32), 1)
+        self._cells = [RefinedBlocks(self._trees, cells.table, h.value, h.values) for cells in self._targets]
+        self._newer = [NewerRows(h, releases) for releases in by_cut(h.releases)]
+        self._pending: Specialization | None = None
 
     @property
     def left_before(self) -> int:
         """The fewest candidates that somebody keeps beside the earlier releases alone."""
-        left = [cells.left for cells in self._targets]
-        return min((int(n[n > 0].min(initial=parts.NOTHING)) for n in left), default=parts.NOTHING)
+        left = [cells.candidates for cells in self._targets]
+        return min((int(n[n > 0].min(initial=NO_OVERLAP)) for n in left), default=NO_OVERLAP)
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
         if step is None:
@@ -98,7 +99,7 @@ class Continuity(Watch):
 
     def deliberate(self, most: int | None = None) -> None:
         """Answer exactly from now on, also where there are three releases or more, at most so many times."""
-        self._exactly, self._answers = len(self.history.sides) > 1, most
+        self._exactly, self._answers = len(self.history.releases) > 1, most
         roots = [np.zeros(len(t.leaves), np.int32) for t in self._trees]
         if self._exactly and (root := self._decided(roots)).holds is not True:
             unsure = "it cannot be decided whether the earlier releases together leave everybody"
@@ -111,7 +112,7 @@ class Continuity(Watch):
     def settle(self, cuts: Cuts) -> bool:
         """Whether everybody keeps k candidates under these cuts, exactly."""
         shown = [cuts[c.name].node_of for c in self.history.table.keys]
-        return len(self.history.sides) < 2 or self._decided(shown).holds is True
+        return len(self.history.releases) < 2 or self._decided(shown).holds is True
 
     def accept(self, cuts: Cuts) -> None:
         if self._pending is not None and self._is_next(cuts):
@@ -119,14 +120,16 @@ class Continuity(Watch):
         elif not self._is_here(cuts):
             self._replay(cuts)
 
-    def _decided(self, node_of: Sequence[Nodes]) -> Certainty:
+    def _decided(self, node_of: Sequence[Nodes]) -> Decision:
         table = self.history.table
         cuts = {c.name: Cut(c.taxonomy, n.copy()) for c, n in zip(table.keys, node_of, strict=True)}
-        return self._decider.decide(side_under(self.history, cuts))
+        return self._decider.decide(release_under(self.history, cuts))
 
-    def _answer(self, groups: Groups, below: Below | None, node_of: Sequence[Nodes]) -> tuple[Answer, str]:
+    def _answer(
+        self, groups: Groups, below: Specialization | None, node_of: Sequence[Nodes]
+    ) -> tuple[Answer, str]:
         caps = self._caps(groups, below)
-        now = len(self.history.sides)
+        now = len(self.history.releases)
         least, real = self._newcomers(groups, caps[now])
         for i in range(len(self._targets)):
             if real < self.k:
@@ -136,7 +139,7 @@ class Continuity(Watch):
         if real < self.k:
             return Answer.NEVER, f"somebody would keep fewer than {self.k} candidates beside earlier releases"
         if self._exactly:
-            decided = self._decided(node_of) if self._answers != 0 else Certainty(0, 1)
+            decided = self._decided(node_of) if self._answers != 0 else Decision(0, 1)
             self._answers = max(0, self._answers - 1) if self._answers is not None else None
             if decided.holds is None:
                 return Answer.LATER, f"it cannot be decided whether everybody keeps {self.k} candidates"
@@ -150,13 +153,13 @@ class Continuity(Watch):
     def _newcomers(self, groups: Groups, cap: Counts) -> tuple[int, int]:
         """People who are in no earlier release."""
         left = np.add.reduceat(np.append(cap, 0), groups.begin[:-1]) if len(groups.branch) else cap[:0]
-        new = self.history.time[groups.member] == len(self.history.sides)
+        new = self.history.time[groups.member] == len(self.history.releases)
         news = np.append(new, False).astype(np.int64)
         some = np.add.reduceat(news, groups.start[:-1]) > 0 if len(left) else new
-        nothing = parts.NOTHING
+        nothing = NO_OVERLAP
         return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
 
-    def _old_ones(self, groups: Groups, caps: Caps, i: int, below: Below | None) -> tuple[int, int]:
+    def _old_ones(self, groups: Groups, caps: Caps, i: int, below: Specialization | None) -> tuple[int, int]:
         """People who came with earlier releases, those that the same cuts bind."""
         cells = self._cells[i]
         least, real = parts.least_of_parts(
@@ -166,26 +169,26 @@ class Continuity(Watch):
             groups.branch,
             self._held(i, below),
             (groups.member, groups.start, self._inside[i]),
-            np.zeros(max(1, len(cells.side)), np.int64),
+            np.zeros(max(1, len(cells.earlier)), np.int64),
             self.k,
         )
         return int(least), int(real)
 
-    def _held(self, i: int, below: Below | None) -> tuple[Counts, Codes, Counts, Codes, Codes]:
+    def _held(self, i: int, below: Specialization | None) -> tuple[Counts, Codes, Counts, Codes, Codes]:
         cells = self._cells[i]
         branch = np.zeros(0, np.int32) if below is None else cells.branch_of_cells(below)
         return cells.begin, cells.cell, cells.held, branch, self._targets[i].times
 
-    def _caps(self, groups: Groups, below: Below | None) -> Caps:
+    def _caps(self, groups: Groups, below: Specialization | None) -> Caps:
         """For people of each time: how many rows of each group could be theirs."""
-        caps = np.empty((len(self.history.sides) + 1, len(groups.count)), np.int64)
+        caps = np.empty((len(self.history.releases) + 1, len(groups.count)), np.int64)
         caps[0] = groups.count
         for newer in self._newer:
             caps[newer.releases + 1] = newer.of(groups.example, groups.branch_of_entry, below)
         return np.minimum.accumulate(caps, axis=0, out=caps)
 
-    def _survivors_keep(self, groups: Groups, caps: Caps, below: Below | None) -> bool:
-        now = len(self.history.sides)
+    def _survivors_keep(self, groups: Groups, caps: Caps, below: Specialization | None) -> bool:
+        now = len(self.history.releases)
         owner = np.repeat(np.arange(len(groups.branch)), np.diff(groups.begin))
         kept = caps[now] > 0
         if not self._judge(owner[kept], groups.value[kept], caps[now][kept]):
@@ -209,9 +212,9 @@ class Continuity(Watch):
         if self._survive is None or not len(pair):
             return True
         _, ids = np.unique(pair, return_inverse=True)
-        return self._survive(surviving(self.history, ids, value, left, int(ids.max()) + 1))
+        return self._survive(surviving_histograms(self.history, ids, value, left, int(ids.max()) + 1))
 
-    def _parts(self, below: Below) -> Groups:
+    def _parts(self, below: Specialization) -> Groups:
         part, parent, branch = self._classes.parts(below)
         member, start = splits.rows_by_part(below.order, int(below.bounds[0]), part, len(parent))
         return self._groups(branch, member, start)
@@ -230,14 +233,14 @@ class Continuity(Watch):
         found = parts.values_of_parts(member, start, h.value, h.table.counts, self._slot)
         return Groups(branch, member, start, *found)
 
-    def _below(self, step: tuple[str, int]) -> Below:
+    def _below(self, step: tuple[str, int]) -> Specialization:
         column = [c.name for c in self.history.table.keys].index(step[0])
         tree, (order, start) = self._trees[column], self._order[column]
         children = np.array(tree.children(step[1]), dtype=np.int32)
         bounds = np.append(start[tree.low[children]], start[tree.high[children[-1]]])
-        return Below(column, step[1], children, order, bounds)
+        return Specialization(column, step[1], children, order, bounds)
 
-    def _move(self, below: Below) -> None:
+    def _move(self, below: Specialization) -> None:
         tree = self._trees[below.column]
         for blocks in self._cells:
             blocks.accept(below)

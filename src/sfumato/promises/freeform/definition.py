@@ -11,8 +11,8 @@ import numpy as np
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.freeform.guard import FreeColumn, Guard
-from sfumato.core.freeform.inference import Board, Inference
-from sfumato.core.freeform.published_nodes import board_of_labels, written_down
+from sfumato.core.freeform.inference import Inference, NodeTable
+from sfumato.core.freeform.published_nodes import node_table_of_labels, written_down
 from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
 from sfumato.core.promise import Cuts, TablePromise
@@ -117,55 +117,55 @@ class Freeform(Declared, TablePromise):
         found = []
         for c in columns:
             free = self.columns.get(c.name)
-            guard = Guard.open(c.taxonomy) if free is None else None
+            guard = Guard.all_observable(c.taxonomy) if free is None else None
             found.append(guard or free.guard(c.taxonomy, self.observability, column=c.name))  # type: ignore[union-attr]
         return tuple(found)
 
-    def board(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> Board:
+    def node_table(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> NodeTable:
         """What is published under these cuts."""
         shown = PublishedNodes.under(table, cuts)
-        return Board(shown.nodes, shown.counts, guards or self.guards(table.keys))
+        return NodeTable(shown.nodes, shown.counts, guards or self.guards(table.keys))
 
     def watch(self, table: Microdata) -> FreeformWatch:
         return FreeformWatch(self, table, self.guards(table.keys))
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
-        return self.verdict_of(self.board(table, cuts))
+        return self.verdict_of(self.node_table(table, cuts))
 
     def verdict_on_labels(
         self, labels: Mapping[str, Sequence[Label]], codes: Mapping[str, Codes], counts: Counts
     ) -> Verdict:
         """On the texts of a published table; raises `BadData` where one has no place in its taxonomy."""
-        return self.verdict_of(board_of_labels(self.columns, self.observability, labels, codes, counts))
+        return self.verdict_of(node_table_of_labels(self.columns, self.observability, labels, codes, counts))
 
-    def verdict_of(self, board: Board) -> Verdict:
+    def verdict_of(self, node_table: NodeTable) -> Verdict:
         """The largest threat; `people` match the worst attack on some value, `classes` counts such values."""
-        found = worst(board)
+        found = worst(node_table)
         broken = [one for one in found if one.threat > self.threat]
-        exposed = np.zeros(len(board.counts), dtype=bool)
+        exposed = np.zeros(len(node_table.counts), dtype=bool)
         for one in broken:
-            exposed |= matching(board, one)
+            exposed |= matching(node_table, one)
         return Verdict(
             promise=str(self),
             holds=not broken,
             measured=max((one.threat for one in found), default=Fraction(0)),
             limit=self.threat,
-            people=int(board.counts[exposed].sum()),
+            people=int(node_table.counts[exposed].sum()),
             classes=len(broken),
             evidence=self.evidence,
-            reason="" if len(board.counts) else NOTHING,
+            reason="" if len(node_table.counts) else NOTHING,
         )
 
     def __str__(self) -> str:
         return f"freeform, threat at most {self.threat}, observable from {self.observability}"
 
 
-def matching(board: Board, one: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def matching(node_table: NodeTable, one: Inference) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """The rows that an attack is right about."""
     wanted = list(one.given)
     wanted[one.target] = one.node
-    match = np.ones(len(board.counts), dtype=bool)
-    for j, (guard, node) in enumerate(zip(board.guards, wanted, strict=True)):
+    match = np.ones(len(node_table.counts), dtype=bool)
+    for j, (guard, node) in enumerate(zip(node_table.guards, wanted, strict=True)):
         if node:
-            match &= (board.nodes[j] >= node) & (board.nodes[j] < guard.taxonomy.end[node])
+            match &= (node_table.nodes[j] >= node) & (node_table.nodes[j] < guard.taxonomy.end[node])
     return match

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.freeform.guard import Guard
-from sfumato.core.freeform.inference import Board, Inference, Ints, Small
-from sfumato.core.freeform.published_nodes import grows
+from sfumato.core.freeform.inference import Inference, Ints, NodeTable, Small
+from sfumato.core.freeform.published_nodes import leaves_come_from_data
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.recoding import classes_under
@@ -100,18 +100,18 @@ class FreeformWatch(Watch):
         threat = self.promise.threat
         if step is None or self._accepted is None:
             self._proposed = PublishedNodes.under(self.table, cuts)
-            return breach(self._board(self._proposed), threat)
+            return breach(self._node_table(self._proposed), threat)
         column, node = self._index[step[0]], step[1]
         self._proposed = self._accepted.with_step(self.table, cuts, column, node)
-        return breach_of_step(self._board(self._proposed), threat, column, node)
+        return breach_of_step(self._node_table(self._proposed), threat, column, node)
 
     def accept(self, cuts: Cuts) -> None:
         told = self._proposed
         same = told is not None and all(told.cuts[name] == cut for name, cut in cuts.items())
         self._accepted = told if same else PublishedNodes.under(self.table, cuts)
 
-    def _board(self, shown: PublishedNodes) -> Board:
-        return Board(shown.nodes, shown.counts, self.guards)
+    def _node_table(self, shown: PublishedNodes) -> NodeTable:
+        return NodeTable(shown.nodes, shown.counts, self.guards)
 
     def tell(self, found: Inference, *, values: bool = False) -> str:
         """A breach in columns and counts; values where enough people match and the policy writes them."""
@@ -126,5 +126,5 @@ class FreeformWatch(Watch):
     def _told(self, column: int, node: int, shown: bool, values: bool) -> str:
         name, tree = self.table.keys[column].name, self.guards[column].taxonomy
         free = self.promise.columns.get(name)
-        written = values or (free is not None and not grows(free.rule))
+        written = values or (free is not None and not leaves_come_from_data(free.rule))
         return f"{name} = {tree.labels[node]}" if shown and written else name

@@ -24,7 +24,7 @@ from sfumato.protection.explain.parts import Parts, children_of_nodes, halves_of
 from sfumato.protection.loss import measure
 from sfumato.protection.suppress import keep
 from sfumato.show.card import Card, Printable, figure, several
-from sfumato.show.document import plain
+from sfumato.show.document import json_ready
 
 SHOWN = 5
 """Steps that an explanation lists per column; all of them are judged and counted."""
@@ -106,7 +106,7 @@ class Explanation(Printable):
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready, under the names of the attributes."""
-        return {"columns": plain(self.columns), "spare": self.spare}
+        return {"columns": json_ready(self.columns), "spare": self.spare}
 
     def values(self) -> list[str]:
         """What stops steps, with the values at stake: for somebody who asked to see them, never on a card."""

@@ -17,7 +17,7 @@ from sfumato.protection.patterns.quality import (
 )
 from sfumato.show.card import Card, figure, several
 from sfumato.show.chart import Figure
-from sfumato.show.document import plain
+from sfumato.show.document import json_ready
 
 SHOWN, LISTED = 5, 100
 """So many quality classes are told one by one: on a card, in a document."""
@@ -55,7 +55,7 @@ def as_dict(patterns: Patterns) -> dict[str, Any]:
         "allowed": int(patterns.allowed.sum()),
         "expected": expected_capacity(patterns.shape),
         "quality": patterns.quality,
-        "tolerance": plain(patterns.tolerance),
+        "tolerance": json_ready(patterns.tolerance),
         "class_count": len(found),
         "classes": [_document(one) for one in found[:LISTED]],
         "within": {f"{share}%": _document(one) for share, one in _wider(patterns)},

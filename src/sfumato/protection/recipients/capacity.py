@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.recipients.assignment import Versions
 from sfumato.show.card import Card, several
-from sfumato.show.document import plain
+from sfumato.show.document import json_ready
 
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
 """Shares of the best loss by which versions may be worse."""
@@ -68,10 +68,10 @@ class Capacity:
             "recipients": self.recipients,
             "sentence": self.sentence,
             "quality": self.metric,
-            "tolerance": plain(self.rule.tolerance),
+            "tolerance": json_ready(self.rule.tolerance),
             "frame_proof": self.rule.frame_proof,
             "coalition": self.rule.coalition.value,
-            "patterns": [{"tolerance": plain(t), "recipients": n} for t, n in self.steps],
+            "patterns": [{"tolerance": json_ready(t), "recipients": n} for t, n in self.steps],
             "exact": self.exact,
             "held": self.held,
         }

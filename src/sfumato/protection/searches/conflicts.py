@@ -56,10 +56,10 @@ class Breaches:
         self._table, self._promise = table, promise
         self._guards = promise.guards(table.keys)
         finest = {c.name: Cut.leaves(c.taxonomy) for c in table.keys}
-        self._raw = promise.board(table, finest, self._guards)
+        self._raw = promise.node_table(table, finest, self._guards)
 
     def of(self, cuts: Cuts) -> list[Ints]:
-        found = breach(self._promise.board(self._table, cuts, self._guards), self._promise.threat)
+        found = breach(self._promise.node_table(self._table, cuts, self._guards), self._promise.threat)
         if found is None:
             return []
         values = np.array(found.given, dtype=np.int64)

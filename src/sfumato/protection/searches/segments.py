@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.microdata import Codes, Column, Counts, Microdata
 from sfumato.core.taxonomy import Nodes, Taxonomy
 from sfumato.kernels.rows import medians
-from sfumato.kernels.rows.layout import HEAVY, Layout, PackedRows
+from sfumato.kernels.rows.layout import WEIGHT_MASK, Layout, PackedRows
 
 Truths = NDArray[np.bool_]
 
@@ -89,7 +89,7 @@ class Floor:
         if not _ascending(key):
             row = np.lexsort(key[::-1])
             key = np.ascontiguousarray(key[:, row])
-        weight = np.minimum(table.counts[row], HEAVY)
+        weight = np.minimum(table.counts[row], WEIGHT_MASK)
         nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
         self._weight = int(weight.sum())
         self._rows = PackedRows(
@@ -161,7 +161,7 @@ class Floor:
         holds the missing cell and more is no range of values: it is published as the root.
         """
         low, high = segments.low.copy(), segments.high.copy()
-        medians.covers(self._layout, low, high)
+        medians.widen_to_covers(self._layout, low, high)
         high += 1
         for j, column in enumerate(self.table.keys):
             missing = column.taxonomy.rank(None)

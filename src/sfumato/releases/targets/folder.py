@@ -16,7 +16,7 @@ from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.staging import staged_in
 from sfumato.releases.steps import Step, nothing
-from sfumato.system.disk import digest_of, store, to_disk, wipe
+from sfumato.system.disk import digest_of, remove_folder, to_disk, write_to_disk
 
 ROOM = 4096
 """Bytes that a certificate may be longer than expected."""
@@ -61,7 +61,7 @@ class FolderTarget:
         to_disk(self.place.parent)
 
     def withdraw(self, event: str) -> None:
-        wipe(self.staging(event))
+        remove_folder(self.staging(event))
 
     def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
         """Certificates, then one rename. Can be done again."""
@@ -106,7 +106,7 @@ class FolderTarget:
 def _make_room(folder: Path, record: Record) -> None:
     """Take the space of the certificate now: after the commit a full disk must not be in the way."""
     likely = record.entry(number=1, sequence=1, previous="0" * 64, ledger="0" * 32)
-    store(
+    write_to_disk(
         folder / certificate.CERTIFICATE,
         b" " * (len(certificate.as_bytes(certificate.certificate(likely))) + ROOM),
     )
@@ -125,7 +125,7 @@ def _certify(entry: Entry, folder: Path) -> None:
     for parts in {name.split("/")[0] for name in named if "/" in name}:
         _keep_only(folder / parts, [name.split("/")[1] for name in named if name.startswith(f"{parts}/")])
         (folder / parts).chmod(0o777 & ~_umask())
-    store(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
+    write_to_disk(folder / certificate.CERTIFICATE, certificate.as_bytes(certificate.certificate(entry)))
     for name in listed:
         (folder / name).chmod(0o666 & ~_umask())
     folder.chmod(0o777 & ~_umask())
@@ -138,7 +138,7 @@ def _keep_only(folder: Path, named: Sequence[str]) -> None:
         if path.name in named:
             continue
         if path.is_dir() and not path.is_symlink():
-            wipe(path)
+            remove_folder(path)
         else:
             path.unlink()
 

@@ -25,7 +25,7 @@ from sfumato.releases.staging import staged_in
 from sfumato.releases.steps import Step, nothing
 from sfumato.releases.targets.store import Occupied, Store
 from sfumato.system.address import Address
-from sfumato.system.disk import wipe
+from sfumato.system.disk import remove_folder
 
 NOTE = "_staged.json"
 """Begins with a mark that makes readers of such folders pass it over."""
@@ -112,7 +112,7 @@ class StoreTarget:
         note = self._note()
         if note is not None and note.event == event:
             self._store.remove([*(name for name, _ in note.files()), NOTE])
-        wipe(self.staging(event))
+        remove_folder(self.staging(event))
 
     def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
         """Certificates, then manifests; what is there already stays as it is."""
@@ -127,7 +127,7 @@ class StoreTarget:
             self._check_brought(note)
             self._show(entries, nothing)
             return True
-        wipe(self.staging(entries[0].release))
+        remove_folder(self.staging(entries[0].release))
         return self._is_in_place(entries)
 
     def _show(self, entries: Sequence[Entry], at: Step) -> None:
@@ -146,7 +146,7 @@ class StoreTarget:
                 raise Occupied
         except Occupied:
             raise self._unfinished("something else is in its place") from None
-        wipe(self.staging(entries[0].release))
+        remove_folder(self.staging(entries[0].release))
 
     def _is_in_place(self, entries: Sequence[Entry]) -> bool:
         return all(

@@ -1,4 +1,4 @@
-"""Random boards: trees, guarding sets, beliefs, tables."""
+"""Random published tables: trees, guarding sets, beliefs, tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import FreeColumn
-from sfumato.core.freeform.inference import Board
+from sfumato.core.freeform.inference import NodeTable
 from sfumato.core.freeform.observability import Belief, unless_sensitive
 from sfumato.core.freeform.sensitivity import aggregate, particular
 from sfumato.core.microdata import Column, Microdata, Role
@@ -77,11 +77,11 @@ def random_case(rng, *, rows=12, leaves=4, columns=3):
     return table, Freeform(threat, seen, columns=free), cuts
 
 
-def local_board(rng, board: Board) -> Board:
+def local_node_table(rng, node_table: NodeTable) -> NodeTable:
     """The same rows, each generalized at will: several heights of one branch side by side."""
-    nodes = board.nodes.copy()
-    for j, guard in enumerate(board.guards):
+    nodes = node_table.nodes.copy()
+    for j, guard in enumerate(node_table.guards):
         for i in range(nodes.shape[1]):
             while nodes[j, i] > 0 and rng.random() < 0.3:
                 nodes[j, i] = guard.taxonomy.parent[nodes[j, i]]
-    return Board(nodes, board.counts, board.guards)
+    return NodeTable(nodes, node_table.counts, node_table.guards)

@@ -21,8 +21,8 @@ def left(found):
     """Everything that is left, class by class, and whether some classes share no value."""
     told = []
     for time in range(len(found.chain)):
-        one = found.left(time)
-        told.append((one.least, one.first.tolist(), bool(one.alone.any())))
+        one = found.fewest_candidates(time)
+        told.append((one.least, one.first.tolist(), bool(one.disjoint.any())))
         if one.last is not None:
             told.append(one.last.tolist())
     return told
@@ -31,9 +31,9 @@ def left(found):
 def cells(found):
     """Every cell with its time, its nodes, and what it holds of each value."""
     return sorted(
-        (int(some.times[c]), tuple(some.side.nodes[c].tolist()), int(s), int(n))
+        (int(some.times[c]), tuple(some.table.nodes[c].tolist()), int(s), int(n))
         for some in found.all_cells()
-        for c, s, n in zip(some.side.owner, some.side.values, some.side.counts, strict=True)
+        for c, s, n in zip(some.table.owner, some.table.values, some.table.counts, strict=True)
     )
 
 
@@ -44,7 +44,7 @@ def test_looking_at_several_times_together_changes_nothing(chain):
     known = left(together)
     assert left(followed) == known and cells(followed) == cells(together)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlap, "TOGETHER", 1)
+        patch.setattr(overlap, "ENTRIES_TOGETHER", 1)
         assert left(Overlap(chain)) == known and cells(Overlap(chain)) == cells(together)
 
 
@@ -60,7 +60,7 @@ def test_the_cells_of_one_time_are_those_among_all(chain):
     for time, some in enumerate(found.by_time):
         alone = found.cells(time)
         assert some.span == alone.span == (time,) and some.phantom.tolist() == alone.phantom.tolist()
-        for name in ("times", "classes", "left"):
+        for name in ("times", "classes", "candidates"):
             assert np.array_equal(getattr(some, name), getattr(alone, name))
 
 

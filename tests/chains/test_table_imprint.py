@@ -64,7 +64,7 @@ def test_labels_are_found_a_few_at_a_time(monkeypatch):
 
     tree = Taxonomy.grow(["*", *"abcdef"], [-1, 0, 0, 1, 1, 2, 2])
     whole = nodes_named("fxa", tree_marks(tree), tree.parent)
-    monkeypatch.setattr(marks, "PAIRS", 1)
+    monkeypatch.setattr(marks, "PAIRS_AT_ONCE", 1)
     few = nodes_named("fxa", tree_marks(tree), tree.parent)
     assert all(np.array_equal(a, b) for a, b in zip(whole, few, strict=True))
 

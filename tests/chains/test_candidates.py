@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.chains import chains, exact, releases, table, two
-from sfumato.chains import candidates as certainty
-from sfumato.chains import swaps
+from sfumato.chains import candidates, swaps
 from sfumato.chains.candidates import Decider, decide
-from sfumato.chains.history import History, side_under
+from sfumato.chains.history import History, release_under
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.promise import Promises
@@ -26,7 +25,7 @@ def history_and_side(trees, people, cuts):
     data = table(trees, people)
     history = History.of(data, releases(trees, people, cuts[:-1]), "since")
     named = {f"q{j}": c for j, c in enumerate(cuts[-1])}
-    return history, side_under(history, named)
+    return history, release_under(history, named)
 
 
 @given(st.integers(2, 4).flatmap(lambda n: chains(count=n, rows=6)), st.integers(1, 4))
@@ -40,7 +39,7 @@ def test_swaps_never_promise_too_much(chain, k):
     """Without the integer program only "not known" may take the place of the truth."""
     truth = min(exact(*chain).values()) >= k
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certainty, "PROGRAMS", 0)
+        patch.setattr(candidates, "MOST_PROGRAMS", 0)
         said = decide(*history_and_side(*chain), k).holds
     assert said is truth or said is None
 
@@ -50,7 +49,7 @@ def test_programs_alone_decide_tiny_chains(chain, k):
     """What is decided of earlier releases by programs may stand only where their people are closed off."""
     truth = min(exact(*chain).values()) >= k
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swaps, "PATIENCE", 0)
+        patch.setattr(swaps, "MOST_PEOPLE_TRIED", 0)
         assert decide(*history_and_side(*chain), k).holds is truth
 
 
@@ -85,8 +84,8 @@ def test_what_cannot_be_decided_is_not_published(monkeypatch):
     after = Promises((Continuous(2, since="since"),)).given(releases(BITS, CUBE, HIDING))
     with pytest.raises(RefusedByHistory, match="leave somebody fewer than 2"):
         top_down(data, after, AIM)
-    monkeypatch.setattr(swaps, "PATIENCE", 0)
-    monkeypatch.setattr(certainty, "PROGRAMS", 0)
+    monkeypatch.setattr(swaps, "MOST_PEOPLE_TRIED", 0)
+    monkeypatch.setattr(candidates, "MOST_PROGRAMS", 0)
     unsafe = {f"q{j}": c for j, c in enumerate(HIDING[2])}
     verdict = bound.of_table[0].verdict_on(data, unsafe)
     assert verdict.holds is None and "too large to decide" in verdict.reason
@@ -104,8 +103,8 @@ def test_one_decider_says_of_every_candidate_what_a_fresh_one_says(chain, k, dat
     every = list(product(*(all_cuts(tree) for tree in trees)))
     decider = Decider(history, k)
     for chosen in data.draw(st.lists(st.sampled_from(every), min_size=2, max_size=5)):
-        side = side_under(history, {f"q{j}": cut for j, cut in enumerate(chosen)})
-        assert decider.decide(side) == decide(history, side, k)
+        release = release_under(history, {f"q{j}": cut for j, cut in enumerate(chosen)})
+        assert decider.decide(release) == decide(history, release, k)
 
 
 @given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7)), st.integers(1, 3), st.integers(0, 2))
