@@ -30,7 +30,7 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.trace import Trace, trace_leak
-from sfumato.tracing.versions import Handed
+from sfumato.tracing.versions import IssuedVersions
 
 SIZES = ((74, 3), (16, 2), (7, 2), (5, 3), (41, 3), (2, 2), (14, 2), (9, 3))
 """Values of each column, and how many become one at each level: as in Adult, 45,000 patterns."""
@@ -161,13 +161,13 @@ def timed(work: Callable[[], Trace]) -> tuple[Trace, float]:
 def charges() -> list[dict[str, object]]:
     house = House(3_000, 12)
     made = list(house.records())
-    handed = Handed.of([record for record, _ in made])
+    issued = IssuedVersions.of([record for record, _ in made])
     imprints = {record.release: imprint for record, imprint in made}
     shown = [house.shown(levels) for levels in house.patterns]
     rng = np.random.default_rng(5)
 
     def traced(nodes: np.ndarray, c_max: int) -> Trace:
-        return trace_leak(as_leak(house, nodes, handed), handed, memory=imprints.__getitem__, c_max=c_max)
+        return trace_leak(as_leak(house, nodes, issued), issued, memory=imprints.__getitem__, c_max=c_max)
 
     def some(who: int, size: int) -> np.ndarray:
         return shown[who][rng.integers(0, len(shown[who]), size)]
@@ -222,7 +222,7 @@ def outsiders(
         yield {"name": name, "ours": limit, "goal": chance, "ok": limit <= chance}
 
 
-def as_leak(house: House, nodes: np.ndarray, handed: Handed) -> Leak:
+def as_leak(house: House, nodes: np.ndarray, issued: IssuedVersions) -> Leak:
     """Rows of nodes, as they would have been read from a file."""
     rows, counts = np.unique(nodes, axis=0, return_counts=True)
     texts, codes = [], []
@@ -231,4 +231,4 @@ def as_leak(house: House, nodes: np.ndarray, handed: Handed) -> Leak:
         texts.append(tuple(column.taxonomy.labels[v] for v in here.tolist()))
         codes.append(which.ravel().astype(np.int32))
     names = tuple(c.name for c in house.keys)
-    return Leak(names, names, tuple(texts), tuple(codes), counts, handed.columns)
+    return Leak(names, names, tuple(texts), tuple(codes), counts, issued.columns)

@@ -18,7 +18,7 @@ from experiments.agreement import agreements
 from experiments.fingerprint_leaks import (
     LEAKS,
     TRIALS,
-    Handout,
+    PatternAssignment,
     by_colluders,
     by_generalization,
     by_outsiders,
@@ -55,15 +55,15 @@ def main(data: Path, out: Path) -> list[Row]:
     trees = [level_tree(c, set(c.taxonomy.labels), i + 1) for i, c in enumerate(table.keys)]
     maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
     save([*trees, *maps], out / "fingerprint-adult")
-    for name, handout, leaks in (
-        ("antichain", Handout.of(table, frame_proof=1, recipients=50, c_max=1), LEAKS),
-        ("frame-proof", Handout.of(table, frame_proof=3, recipients=6, c_max=3), TRIALS),
+    for name, assignment, leaks in (
+        ("antichain", PatternAssignment.of(table, frame_proof=1, recipients=50, c_max=1), LEAKS),
+        ("frame-proof", PatternAssignment.of(table, frame_proof=3, recipients=6, c_max=3), TRIALS),
     ):
         for part, rows in (
-            ("size", by_size(handout, leaks)),
-            ("generalization", by_generalization(handout, TRIALS)),
-            ("colluders", by_colluders(handout, TRIALS)),
-            ("outsiders", by_outsiders(handout, 12 * TRIALS)),
+            ("size", by_size(assignment, leaks)),
+            ("generalization", by_generalization(assignment, TRIALS)),
+            ("colluders", by_colluders(assignment, TRIALS)),
+            ("outsiders", by_outsiders(assignment, 12 * TRIALS)),
         ):
             found += _told(f"{name}-{part}", rows, out)
     return found

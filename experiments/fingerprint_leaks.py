@@ -30,7 +30,7 @@ from sfumato.protection.recipients.assignment import Versions
 from sfumato.protection.searches.search import Aim
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.trace import Trace, trace_leak
-from sfumato.tracing.versions import Handed, HeldVersion
+from sfumato.tracing.versions import HeldVersion, IssuedVersions
 
 K, SUPPRESS = 5, Fraction(5, 100)
 SIZES = (1, 10, 100, 1_000)
@@ -53,7 +53,7 @@ def nodes_of(table: Microdata, codes: Rows, levels: Levels) -> Rows:
     return np.stack([c.taxonomy.levels[i][codes[:, j]] for j, (c, i) in columns], axis=1)
 
 
-def handed_of(table: Microdata, held: Mapping[str, Levels]) -> Handed:
+def issued_of(table: Microdata, held: Mapping[str, Levels]) -> IssuedVersions:
     """Versions of a table as a ledger tells of them."""
     names = tuple(c.name for c in table.keys)
     digests = tuple(c.taxonomy.digest for c in table.keys)
@@ -63,10 +63,10 @@ def handed_of(table: Microdata, held: Mapping[str, Levels]) -> Handed:
         nodes = tuple(tuple(cut.nodes.tolist()) for cut in cuts)
         versions.append(HeldVersion(who, who, "event", "main", number, False, names, digests, nodes))
     trees = {(c.name, c.taxonomy.digest): ReadingTree.of(c.name, c.taxonomy) for c in table.keys}
-    return Handed(tuple(versions), trees)
+    return IssuedVersions(tuple(versions), trees)
 
 
-def traced(table: Microdata, handed: Handed, nodes: Rows, c_max: int) -> Trace:
+def traced(table: Microdata, issued: IssuedVersions, nodes: Rows, c_max: int) -> Trace:
     """Whose a leak of these rows is, for somebody who has the original."""
     rows, counts = np.unique(nodes, axis=0, return_counts=True)
     texts, codes = [], []
@@ -75,12 +75,12 @@ def traced(table: Microdata, handed: Handed, nodes: Rows, c_max: int) -> Trace:
         texts.append(tuple(column.taxonomy.labels[v] for v in here.tolist()))
         codes.append(which.ravel().astype(np.int32))
     names = tuple(c.name for c in table.keys)
-    leak = Leak(names, names, tuple(texts), tuple(codes), counts, handed.columns)
-    return trace_leak(leak, handed, memory=lambda _: None, original=table, c_max=c_max)
+    leak = Leak(names, names, tuple(texts), tuple(codes), counts, issued.columns)
+    return trace_leak(leak, issued, memory=lambda _: None, original=table, c_max=c_max)
 
 
 @dataclass(frozen=True, eq=False)
-class Handout:
+class PatternAssignment:
     """What recipients hold: a pattern each. Coalitions of up to `c_max` are looked for."""
 
     patterns: Patterns
@@ -88,7 +88,7 @@ class Handout:
     c_max: int
 
     @classmethod
-    def of(cls, table: Microdata, *, frame_proof: int, recipients: int, c_max: int) -> Handout:
+    def of(cls, table: Microdata, *, frame_proof: int, recipients: int, c_max: int) -> PatternAssignment:
         patterns = classify(table, Promises((KAnonymity(K),)), Aim(SUPPRESS))
         if frame_proof == 1:
             widest = max(quality_classes(patterns, "height"), key=len).members
@@ -122,44 +122,44 @@ class Handout:
         return self.patterns.levels(self.chosen[who])
 
     @cached_property
-    def handed(self) -> Handed:
-        return handed_of(self.table, {f"R{who}": self.levels(who) for who in range(len(self.chosen))})
+    def issued(self) -> IssuedVersions:
+        return issued_of(self.table, {f"R{who}": self.levels(who) for who in range(len(self.chosen))})
 
     def trace(self, rows: Rows, levels: Levels) -> Trace:
         return self.trace_nodes(nodes_of(self.table, rows, levels))
 
     def trace_nodes(self, nodes: Rows) -> Trace:
-        return traced(self.table, self.handed, nodes, self.c_max)
+        return traced(self.table, self.issued, nodes, self.c_max)
 
 
-def by_size(handout: Handout, trials: int) -> Iterator[Row]:
+def by_size(assignment: PatternAssignment, trials: int) -> Iterator[Row]:
     """One leaker, rows as they are."""
     rng, everything = np.random.default_rng(2), []
     for size in SIZES:
-        found = [_single(handout, rng, size, raised=0, stated=i % STATED == 0) for i in range(trials)]
+        found = [_single(assignment, rng, size, raised=0, stated=i % STATED == 0) for i in range(trials)]
         everything += found
         yield {"leak": f"rows: {size}", **_summed(found)}
     yield {"leak": "all of these", **_summed(everything)}
 
 
-def by_generalization(handout: Handout, trials: int) -> Iterator[Row]:
+def by_generalization(assignment: PatternAssignment, trials: int) -> Iterator[Row]:
     """One leaker, 100 rows, some columns a level up."""
     rng = np.random.default_rng(3)
     for raised in range(6):
-        found = [_single(handout, rng, 100, raised=raised) for _ in range(trials)]
+        found = [_single(assignment, rng, 100, raised=raised) for _ in range(trials)]
         yield {"leak": f"columns raised: {raised}", **_summed(found)}
 
 
-def by_colluders(handout: Handout, trials: int) -> Iterator[Row]:
+def by_colluders(assignment: PatternAssignment, trials: int) -> Iterator[Row]:
     """Two to five colluders, 100 rows: some rows of each, or every row from all that they know."""
     rng = np.random.default_rng(4)
     for way in ("mixed", "pooled"):
         for several in range(2, 6):
-            found = [_collusion(handout, rng, several, pooled=way == "pooled") for _ in range(trials)]
+            found = [_collusion(assignment, rng, several, pooled=way == "pooled") for _ in range(trials)]
             yield {"leak": f"colluders: {several}, {way}", **_summed(found)}
 
 
-def by_outsiders(handout: Handout, trials: int) -> Iterator[Row]:
+def by_outsiders(assignment: PatternAssignment, trials: int) -> Iterator[Row]:
     """Nobody leaked: rows drawn column by column from the margins, at a pattern drawn from all.
 
     Then, what is stated beside what was seen: leaks that were charged at such a chance, or a smaller one.
@@ -168,10 +168,10 @@ def by_outsiders(handout: Handout, trials: int) -> Iterator[Row]:
     for size in (1, 2, 5, 10, 100):
         found = []
         for _ in range(trials):
-            picks = rng.integers(0, len(handout.codes), (size, len(handout.patterns.names)))
-            rows = np.take_along_axis(handout.codes, picks, axis=0)
-            levels = handout.patterns.levels(int(rng.integers(handout.patterns.count)))
-            found.append(Seen.of(handout.trace(rows, levels), set()))
+            picks = rng.integers(0, len(assignment.codes), (size, len(assignment.patterns.names)))
+            rows = np.take_along_axis(assignment.codes, picks, axis=0)
+            levels = assignment.patterns.levels(int(rng.integers(assignment.patterns.count)))
+            found.append(Seen.of(assignment.trace(rows, levels), set()))
         everything += found
         yield {"leak": f"rows of nobody: {size}", **_summed(found)}
     yield {"leak": "all of these", **_summed(everything)}
@@ -220,33 +220,35 @@ class Seen:
 
 
 def _single(
-    handout: Handout, rng: np.random.Generator, size: int, *, raised: int, stated: bool = True
+    assignment: PatternAssignment, rng: np.random.Generator, size: int, *, raised: int, stated: bool = True
 ) -> Seen:
-    who = int(rng.integers(len(handout.chosen)))
-    rows = rng.choice(handout.published[who], size, replace=False)
-    levels = list(handout.levels(who))
-    free = [j for j, n in enumerate(handout.patterns.shape) if levels[j] + 1 < n]
+    who = int(rng.integers(len(assignment.chosen)))
+    rows = rng.choice(assignment.published[who], size, replace=False)
+    levels = list(assignment.levels(who))
+    free = [j for j, n in enumerate(assignment.patterns.shape) if levels[j] + 1 < n]
     for j in rng.permutation(free)[:raised].tolist():
         levels[j] += 1
-    return Seen.of(handout.trace(handout.codes[rows], levels), {f"R{who}"}, stated=stated)
+    return Seen.of(assignment.trace(assignment.codes[rows], levels), {f"R{who}"}, stated=stated)
 
 
-def _collusion(handout: Handout, rng: np.random.Generator, several: int, *, pooled: bool) -> Seen:
-    who = rng.choice(len(handout.chosen), several, replace=False).tolist()
+def _collusion(
+    assignment: PatternAssignment, rng: np.random.Generator, several: int, *, pooled: bool
+) -> Seen:
+    who = rng.choice(len(assignment.chosen), several, replace=False).tolist()
     if pooled:
-        common = handout.published[who[0]]
+        common = assignment.published[who[0]]
         for other in who[1:]:
-            common = np.intersect1d(common, handout.published[other])
+            common = np.intersect1d(common, assignment.published[other])
         rows = rng.choice(common, 100, replace=False)
-        levels = np.min([handout.levels(w) for w in who], axis=0).tolist()
-        nodes = nodes_of(handout.table, handout.codes[rows], levels)
+        levels = np.min([assignment.levels(w) for w in who], axis=0).tolist()
+        nodes = nodes_of(assignment.table, assignment.codes[rows], levels)
     else:
         parts = []
         for w, part in zip(who, np.array_split(np.arange(100), several), strict=True):
-            rows = rng.choice(handout.published[w], len(part), replace=False)
-            parts.append(nodes_of(handout.table, handout.codes[rows], handout.levels(w)))
+            rows = rng.choice(assignment.published[w], len(part), replace=False)
+            parts.append(nodes_of(assignment.table, assignment.codes[rows], assignment.levels(w)))
         nodes = np.concatenate(parts)
-    return Seen.of(handout.trace_nodes(nodes), {f"R{w}" for w in who})
+    return Seen.of(assignment.trace_nodes(nodes), {f"R{w}" for w in who})
 
 
 def _summed(found: Sequence[Seen]) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.fingerprint_leaks import handed_of, nodes_of, traced
+from experiments.fingerprint_leaks import issued_of, nodes_of, traced
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -17,7 +17,7 @@ from sfumato.protection.patterns.charts import lattice_chart, level_tree, qualit
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.patterns.quality import quality_classes
 from sfumato.show.charts import save
-from sfumato.tracing.levels_chart import tracing_chart
+from sfumato.tracing.charts import tracing_chart
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 ZIP = Taxonomy.grow(["10XX", "100X", "1004", "101X", "1015"], [-1, 0, 1, 0, 3])
@@ -125,7 +125,7 @@ def sets(patterns: Patterns) -> Iterator[Row]:
 def leaks(patterns: Patterns) -> Iterator[Row]:
     """Both leaks of Table V."""
     for leak in LEAKS:
-        found = traced(patterns.table, handed_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
+        found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
         yield {
             "what": f"leak {' '.join(leak)}",
             "explanations": sorted(found.explanations),
@@ -141,7 +141,7 @@ def nodes_in(patterns: Patterns, leak: Sequence[str]) -> np.ndarray:
 
 def tracing(patterns: Patterns, leak: Sequence[str]) -> Any:
     """Figure 4: the levels of a leak beside those of the sets."""
-    found = traced(patterns.table, handed_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
+    found = traced(patterns.table, issued_of(patterns.table, SETS), nodes_in(patterns, leak), 3)
     trees = [c.taxonomy for c in patterns.table.keys]
     levels = [
         max(i for i, nodes in enumerate(tree.levels) if node in nodes)

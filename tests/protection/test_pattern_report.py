@@ -19,7 +19,7 @@ from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.searches.search import Aim
 from sfumato.show.chart import Chart, Diagram
 from sfumato.show.charts import draw
-from sfumato.tracing.levels_chart import tracing_chart
+from sfumato.tracing.charts import tracing_chart
 
 TWO = Promises((KAnonymity(2),))
 PEOPLE = pl.DataFrame(

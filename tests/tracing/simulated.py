@@ -10,8 +10,8 @@ from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.trace import trace_leak
-from sfumato.tracing.versions import Handed
-from tracing.handing import Handing, at_levels
+from sfumato.tracing.versions import IssuedVersions
+from tracing.toy_ledger import ToyLedger, at_levels
 
 SIZES = ((60, 3), (16, 2), (8, 2), (9, 3), (4, 2), (2, 2), (27, 3))
 """Values, and how many become one at each level."""
@@ -58,16 +58,16 @@ def antichain(count=12, seed=2, height=10):
 
 
 @cache
-def handing(count=12, content=True):
-    table, given = people(), Handing()
+def ledger(count=12, content=True):
+    table, given = people(), ToyLedger()
     for i, levels in enumerate(antichain(count)):
         given.give(f"P{i}", table, at_levels(table, levels), event="e", content=content)
     return given
 
 
 @cache
-def handed(count=12, content=True):
-    return Handed.of(handing(count, content).records)
+def issued(count=12, content=True):
+    return IssuedVersions.of(ledger(count, content).records)
 
 
 @cache
@@ -92,6 +92,6 @@ def as_leak(nodes, out):
 
 
 def traced(nodes, *, count=12, content=True, c_max=3):
-    out = handed(count, content)
-    memory = handing(count, content).memories.__getitem__
+    out = issued(count, content)
+    memory = ledger(count, content).memories.__getitem__
     return trace_leak(as_leak(nodes, out), out, memory=memory, c_max=c_max)

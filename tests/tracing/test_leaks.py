@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from tracing.clinic import PATTERNS, hand_out, people
-from tracing.handing import found
+from tracing.toy_ledger import found
 
 
 @pytest.fixture(scope="module")

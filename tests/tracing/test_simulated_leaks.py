@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tracing.chance import details
-from sfumato.tracing.false_charge import Outside, at_least
-from tracing.simulated import antichain, as_leak, handed, shown_nodes, traced
+from sfumato.tracing.chance import rows_by_detail
+from sfumato.tracing.false_charge import OutsiderChance, chance_of_at_least
+from tracing.simulated import antichain, as_leak, issued, shown_nodes, traced
 
 PATTERNS = antichain()
 
@@ -65,14 +65,14 @@ def test_the_chance_of_so_many_fits_is_that_of_independent_rows(tries, fits):
         less = {k: p * (1 - chance) for k, p in exact.items()}
         exact = {k: less.get(k, 0) + exact.get(k - 1, 0) * chance for k in range(len(exact) + 1)}
     tail = sum(p for k, p in exact.items() if k >= fits)
-    found = at_least(fits, [(rows, float(chance)) for rows, chance in tries])
+    found = chance_of_at_least(fits, [(rows, float(chance)) for rows, chance in tries])
     assert found == pytest.approx(float(tail), rel=1e-9, abs=1e-12)
 
 
 def test_rows_are_apart_by_their_detail():
     one, other = rows_of(np.random.default_rng(1), 0, 9), rows_of(np.random.default_rng(2), 1, 5)
-    leak = as_leak(np.concatenate([one, other]), handed())
-    apart = [int(rows.sum()) for rows in details(leak)]
+    leak = as_leak(np.concatenate([one, other]), issued())
+    apart = [int(rows.sum()) for rows in rows_by_detail(leak)]
     assert apart == [len(np.unique(one, axis=0)), len(np.unique(other, axis=0))]
 
 
@@ -90,6 +90,6 @@ def test_ten_rows_of_each_of_two_are_charged_with_at_most_one_percent():
 
 
 def test_nothing_smaller_than_one_in_a_thousand_is_stated():
-    assert Outside.of(10**4, [(10**4, 0.5)], 0.5).probability == 0.001
-    assert Outside.of(1, [(1, 1.0)], 1.0).probability == 1.0
-    assert 0.001 <= Outside.of(10**4, [(10**4, 0.9999)], 1.0).probability < 1
+    assert OutsiderChance.of(10**4, [(10**4, 0.5)], 0.5).probability == 0.001
+    assert OutsiderChance.of(1, [(1, 1.0)], 1.0).probability == 1.0
+    assert 0.001 <= OutsiderChance.of(10**4, [(10**4, 0.9999)], 1.0).probability < 1

@@ -12,20 +12,20 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.tracing.incidence import Flags
+from sfumato.tracing.evidence import Flags
 
-MOST = 8
+LARGEST_COALITION = 8
 """Larger coalitions are not looked for."""
-ROOM = 200_000
-STEPS = 3_000_000
-"""So many coalitions of groups are listed, after so many steps."""
+MOST_LISTED = 200_000
+MOST_STEPS = 3_000_000
+"""A search stops after it has listed so many coalitions of groups, or taken so many steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanations(Sequence[tuple[str, ...]]):
     """Coalitions of recipients, the smallest first; each could have made the leak, and no part of it could.
 
-    Recipients who could have told the same form a group: whoever explains a leak with one of them can do so
+    Recipients who meet the same demands form a group: whoever explains a leak with one of them can do so
     with any other. `sets` are coalitions of groups; their members are drawn one by one when asked for.
     `complete` says that none is missing (there may be very many).
 
@@ -52,10 +52,10 @@ class Explanations(Sequence[tuple[str, ...]]):
     def __getitem__(self, index: int | slice) -> tuple[str, ...] | tuple[tuple[str, ...], ...]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
             raise IndexError(index)
-        return next(islice(self, place, None))
+        return next(islice(self, position, None))
 
     @cached_property
     def involving(self) -> Mapping[str, tuple[int, int]]:
@@ -92,7 +92,7 @@ class SmallestCoalition:
 
 @dataclass(frozen=True, eq=False)
 class Coalitions:
-    """Demands, and everybody who can meet some of them.
+    """Sets of recipients of which a coalition needs one each, called its demands.
 
     `names` are the recipients in the order of the ledger, `demands[d]` flags those who can meet demand d.
     """
@@ -118,38 +118,38 @@ class Coalitions:
             return np.zeros((0, len(self._needed)), dtype=bool), ()
         kinds, first, which = np.unique(met[useful], axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        place = np.argsort(order)[which.ravel()]
-        members = [tuple(useful[place == g].tolist()) for g in range(len(kinds))]
+        group = np.argsort(order)[which.ravel()]
+        members = [tuple(useful[group == g].tolist()) for g in range(len(kinds))]
         return kinds[order], tuple(members)
 
     def explanations(self, most: int) -> Explanations:
-        """Every minimal coalition of at most so many; none where nothing is demanded."""
+        """Returns every minimal coalition of at most `most` members; none where nothing is demanded."""
         if not len(self.demands):
             return Explanations()
         kinds, members = self._groups
-        found, complete = self._search(kinds, most, ROOM)
+        found, complete = self._search(kinds, most, MOST_LISTED)
         sets = sorted((tuple(sorted(s)) for s in found), key=lambda s: (len(s), s))
         groups = tuple(tuple(self.names[i] for i in group) for group in members)
         return Explanations(groups, tuple(sets), complete)
 
     def smallest(self, *, without: str | None = None, least: int = 1) -> SmallestCoalition:
-        """The smallest coalition, of others than `without`; it is known to have at least `least` members."""
+        """Returns the size of the smallest coalition without one recipient, known to be at least `least`."""
         kinds, members = self._groups
         if without is not None:
             other = [g for g, group in enumerate(members) if [self.names[i] for i in group] != [without]]
             kinds = kinds[other]
         if not kinds.any(axis=0).all():
             return SmallestCoalition(None)
-        for size in range(least, MOST + 1):
+        for size in range(least, LARGEST_COALITION + 1):
             found, complete = self._search(kinds, size, 1)
             if found:
                 return SmallestCoalition(len(found[0]))
             if not complete:
                 return SmallestCoalition(size, proved=False)
-        return SmallestCoalition(MOST + 1, proved=False)
+        return SmallestCoalition(LARGEST_COALITION + 1, proved=False)
 
     def certain(self, found: Explanations, most: int) -> dict[str, SmallestCoalition]:
-        """Who is in every coalition of at most so many; with each, the smallest coalition without them."""
+        """Returns who is in every coalition of at most `most`, each with the smallest one without them."""
         if not found.sets:
             return {}
         common = set.intersection(*(set(chosen) for chosen in found.sets))
@@ -164,12 +164,12 @@ class Coalitions:
 
         if not kinds.any(axis=0).all():
             return [], True
-        sets, status = hitting_sets(_bits(kinds), _bits(kinds.T), most, room, STEPS)
+        sets, status = hitting_sets(_bits(kinds), _bits(kinds.T), most, room, MOST_STEPS)
         return [[g for g in chosen if g >= 0] for chosen in sets.tolist()], status == DONE
 
 
 def _bits(flags: Flags) -> NDArray[np.uint64]:
-    """Each row as bits in 64-bit words."""
+    """Packs each row into bits of 64-bit words."""
     wide = max(1, -(-flags.shape[1] // 64))
     padded = np.zeros((len(flags), wide * 64), dtype=bool)
     padded[:, : flags.shape[1]] = flags

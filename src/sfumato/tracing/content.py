@@ -1,4 +1,4 @@
-"""Whether rows of a leak exist: in what is remembered of a version, or in the original."""
+"""Which rows of a leak exist: in the imprint of a version, or in the original table."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
-from sfumato.tracing.incidence import Flags
+from sfumato.tracing.evidence import Flags
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.versions import HeldVersion
 
-FEW = 64
-"""So many texts are compared one by one."""
+FEW_TEXTS = 64
+"""Columns with at most so many texts are compared text by text."""
 
 Span = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Per text of a column: the lowest code that fits it, and the first one after."""
 
 
-def held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags | None:
-    """Which of these rows of the leak a version may be the source of: it has a class on a path with each.
+def rows_held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags | None:
+    """Flags the rows of the leak that a version may be the source of: it has a class on a path with each.
 
-    `None` if the imprint is not of this version.
+    Other rows than these are not looked at. Returns `None` if the imprint is not of this version.
     """
     trees = {tree.name: tree for tree in _trees(leak, version)}
     places = {key.name: i for i, key in enumerate(imprint.keys)}
@@ -39,17 +39,17 @@ def held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> 
         tree = trees[leak.names[j]]
         spans.append(_spans(tree, leak.nodes(j, tree), version.cuts[version.columns.index(tree.name)]))
     points = imprint.nodes[:, [places[leak.names[j]] for j in columns]]
-    return _exist(leak, columns, spans, points, rows)
+    return _rows_with_a_point(leak, columns, spans, points, rows)
 
 
-def withheld(leak: Leak, version: HeldVersion, imprint: Imprint) -> list[str]:
-    """The columns of a leak that a version is known not to have shown."""
+def withheld_columns(leak: Leak, version: HeldVersion, imprint: Imprint) -> list[str]:
+    """Returns the columns of a leak that a version is known not to have shown."""
     shown = {*version.columns, *imprint.unchanged}
     return [name for name in leak.names if name not in shown]
 
 
-def exist_in(leak: Leak, original: Microdata, rows: Flags) -> Flags:
-    """Which of these rows are the generalization of a row of the original, in all columns that it has."""
+def rows_in_original(leak: Leak, original: Microdata, rows: Flags) -> Flags:
+    """Flags the rows of the leak that generalize a row of the original, in all columns that it has."""
     keys = {column.name: column.taxonomy for column in original.keys}
     columns = [j for j, name in enumerate(leak.names) if name in keys]
     spans = []
@@ -62,27 +62,29 @@ def exist_in(leak: Leak, original: Microdata, rows: Flags) -> Flags:
     points = [original.codes(leak.names[j]) for j in columns]
     if not points:
         return np.zeros(len(rows), dtype=bool)
-    return _exist(leak, columns, spans, np.stack(points, axis=1), rows)
+    return _rows_with_a_point(leak, columns, spans, np.stack(points, axis=1), rows)
 
 
 def _trees(leak: Leak, version: HeldVersion) -> list[ReadingTree]:
-    """The version's own trees, of the columns that the leak has."""
+    """Returns the version's own trees, of the columns that the leak has."""
     return [tree for name in leak.names for tree in leak.trees[name] if version.cut_of(tree) is not None]
 
 
 def _spans(tree: ReadingTree, nodes: NDArray[np.int32], cut: Sequence[int]) -> Span:
-    """The nodes of the cut that are on a path with each text's node."""
+    """Returns, per text, the nodes of the cut that are on a path with its node."""
     known = nodes != UNKNOWN
     shape = tree.shape
     shown = tree.node_of(cut)[shape.low[nodes]]
-    told = tree.knows(cut)[nodes]
-    low = np.where(told, nodes, shown)
-    high = np.where(told, shape.end[nodes], shown + 1)
+    finer = tree.knows(cut)[nodes]
+    low = np.where(finer, nodes, shown)
+    high = np.where(finer, shape.end[nodes], shown + 1)
     return np.where(known, low, 0).astype(np.int32), np.where(known, high, 0).astype(np.int32)
 
 
-def _exist(leak: Leak, columns: Sequence[int], spans: Sequence[Span], points: Codes, rows: Flags) -> Flags:
-    """Which of these rows have a point that fits all their texts; the others are not looked at."""
+def _rows_with_a_point(
+    leak: Leak, columns: Sequence[int], spans: Sequence[Span], points: Codes, rows: Flags
+) -> Flags:
+    """Flags those of the rows that have a point that fits all their texts."""
     from sfumato.kernels.rows.boxes import boxes_with_points  # noqa: PLC0415  # compiled code waits
 
     sides = np.zeros((int(rows.sum()), len(columns)), np.int32)
@@ -94,20 +96,20 @@ def _exist(leak: Leak, columns: Sequence[int], spans: Sequence[Span], points: Co
         low.append(first)
         high.append(end)
         begin += len(first)
-    found = np.zeros(len(rows), dtype=bool)
-    found[rows] = boxes_with_points(
+    matched = np.zeros(len(rows), dtype=bool)
+    matched[rows] = boxes_with_points(
         sides,
         np.concatenate(low),
         np.concatenate(high),
         np.ascontiguousarray(points, dtype=np.int32),
     )
-    return found
+    return matched
 
 
 def _distinct(span: Span) -> tuple[Span, NDArray[np.intp]]:
-    """The different spans, and which of them each text has; few texts are left as they are."""
+    """Returns the different spans, and which of them each text has; few texts stay as they are."""
     first, end = span
-    if len(first) <= FEW:
+    if len(first) <= FEW_TEXTS:
         return span, np.arange(len(first))
     distinct, which = np.unique((first.astype(np.int64) << 32) | end, return_inverse=True)
     return ((distinct >> 32).astype(np.int32), (distinct & 0xFFFFFFFF).astype(np.int32)), which.ravel()

@@ -1,4 +1,4 @@
-"""How likely is it that a charge is false: if recipients made the leak, and if somebody else did."""
+"""The chance that a charge is false: if recipients made the leak, and if somebody else did."""
 
 from __future__ import annotations
 
@@ -13,25 +13,30 @@ from numpy.typing import NDArray
 
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
-from sfumato.tracing.chance import accident_in_original, accident_in_versions, details, one_pattern
+from sfumato.tracing.chance import (
+    chance_in_original,
+    chance_in_versions,
+    levels_of_one_pattern,
+    rows_by_detail,
+)
 from sfumato.tracing.coalition import Explanations
-from sfumato.tracing.incidence import Flags, LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.evidence import Flags, LeakEvidence, MarkedTexts, RecipientKnowledge
 
-LEAST = Fraction(1, 1000)
-"""Nothing smaller is stated: the assumptions are not better known than that."""
-MARGIN = 2
+LEAST_STATED = Fraction(1, 1000)
+"""No smaller chance is stated: the assumptions are not known better than that."""
+OUTSIDER_FACTOR = 2
 """An outsider's chance is stated so many times as large as the assumptions give it."""
-PATTERNS = 100_000
-"""More patterns than this are not gone through; so many are drawn."""
-DOUBT = log(100)
-"""A share that was counted on drawn patterns is stated as its upper limit, at 99 %."""
+MOST_PATTERNS = 100_000
+"""Of more patterns than this so many are drawn."""
+LOG_INVERSE_ERROR = log(100)
+"""A share that was counted on drawn patterns is stated as its upper confidence limit, at 99 %."""
 
-INSIDE = (
+RECIPIENT_ASSUMPTIONS = (
     "the leak stems from versions that were handed out",
     "not more recipients worked together than were looked for",
+    "nobody wrote finer values than they held, by guessing, into rows that are ours",
 )
-FAITHFUL = "nobody wrote finer values than they held, by guessing, into rows that are ours"
-OUTSIDE = (
+OUTSIDER_ASSUMPTIONS = (
     "an unrelated table was written in our words: each of its rows fits a record of ours by accident, with"
     " the chance that the margins of our columns give, as if columns were independent",
     "its rows do not depend on each other",
@@ -40,7 +45,7 @@ OUTSIDE = (
 
 
 @dataclass(frozen=True)
-class Outside:
+class OutsiderChance:
     """The chance that an unrelated table would be charged like this, at most `probability`.
 
     Of `rows` different rows that could be read, `fitting` fit a record of ours (of the original, if that was
@@ -56,23 +61,23 @@ class Outside:
     by_accident: float
     pattern: float
     as_coarse: float = 1.0
-    assumptions: tuple[str, ...] = OUTSIDE
+    assumptions: tuple[str, ...] = OUTSIDER_ASSUMPTIONS
 
     @classmethod
     def of(
         cls, fitting: int, tries: Sequence[tuple[int, float]], pattern: float, as_coarse: float = 1.0
-    ) -> Outside:
-        """From numbers of rows and the chance that each of them fits.
+    ) -> OutsiderChance:
+        """Returns the chance for groups of rows, each as its size and the chance that one of its rows fits.
 
-        >>> Outside.of(10, [(10, 0.5)], 0.1).probability
+        >>> OutsiderChance.of(10, [(10, 0.5)], 0.1).probability
         0.001
-        >>> round(Outside.of(2, [(3, 0.5)], 0.1).probability, 4)
+        >>> round(OutsiderChance.of(2, [(3, 0.5)], 0.1).probability, 4)
         0.1
         """
         rows = sum(size for size, _ in tries)
         mean = sum(size * chance for size, chance in tries) / max(1, rows)
-        chance = MARGIN * at_least(fitting, tries) * pattern
-        return cls(min(1.0, max(float(LEAST), chance)), rows, fitting, mean, pattern, as_coarse)
+        chance = OUTSIDER_FACTOR * chance_of_at_least(fitting, tries) * pattern
+        return cls(min(1.0, max(float(LEAST_STATED), chance)), rows, fitting, mean, pattern, as_coarse)
 
 
 @dataclass(frozen=True)
@@ -84,16 +89,16 @@ class FalseCharge:
     says nothing about a table that stems from no version at all: that chance is `outside`.
     """
 
-    outside: Outside
-    probability: float = float(LEAST)
-    assumptions: tuple[str, ...] = (*INSIDE, FAITHFUL)
+    outside: OutsiderChance
+    probability: float = float(LEAST_STATED)
+    assumptions: tuple[str, ...] = RECIPIENT_ASSUMPTIONS
 
     def as_dict(self) -> dict[str, Any]:
         outside = {**vars(self.outside), "assumptions": list(self.outside.assumptions)}
         return {"probability": self.probability, "assumptions": list(self.assumptions), "outside": outside}
 
 
-def stated(
+def false_charge_of(
     evidence: LeakEvidence,
     found: Explanations,
     *,
@@ -101,28 +106,30 @@ def stated(
     imprints: Mapping[int, Imprint | None],
     original: Microdata | None = None,
 ) -> FalseCharge:
-    """What is stated with a charge; the content of those who are charged is looked at first."""
-    leak, handed = evidence.leak, evidence.knowledge.handed
-    known = [(handed.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
+    """Returns the two chances of a charge; the versions of those who are charged are looked at first."""
+    leak, issued = evidence.leak, evidence.knowledge.issued
+    known = [(issued.versions[v], i) for v, i in imprints.items() if i is not None and v in evidence.held]
     known.sort(key=lambda pair: pair[0].recipient not in charged)
-    levels = one_pattern(leak)
+    levels = levels_of_one_pattern(leak)
     tries = []
-    for rows in details(leak) if levels is None else [leak.legible]:
+    for rows in rows_by_detail(leak) if levels is None else [leak.legible]:
         if original is not None:
-            chance = accident_in_original(leak, rows, original)
+            chance = chance_in_original(leak, rows, original)
         else:
-            chance = accident_in_versions(leak, rows, handed, known)
+            chance = chance_in_versions(leak, rows, issued, known)
         tries.append((int(rows.sum()), chance))
     single = any(len(chosen) == 1 for chosen in found.sets)
     shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
-    return FalseCharge(Outside.of(int(evidence.kept.sum()), tries, *shares))
+    return FalseCharge(OutsiderChance.of(int(evidence.ours.sum()), tries, *shares))
 
 
-def at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
-    """The chance of at least so many fits in independent rows: so many rows with that chance each.
+def chance_of_at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
+    """Returns the chance of at least so many fits among independent rows, given as sizes and chances.
 
-    >>> at_least(2, [(2, 0.5)]), at_least(1, [(3, 1.0)]), at_least(2, [(1, 0.5)] * 2)
-    (0.25, 1.0, 0.25)
+    >>> chance_of_at_least(2, [(2, 0.5)]), chance_of_at_least(1, [(3, 1.0)])
+    (0.25, 1.0)
+    >>> chance_of_at_least(2, [(1, 0.5)] * 2)
+    0.25
     """
     chances = np.ones(1)
     for rows, chance in tries:
@@ -131,7 +138,7 @@ def at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
 
 
 def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
-    """The chance of every number of fits."""
+    """Returns the chance of every number of fits."""
     if not 0 < chance < 1:
         sure = np.zeros(rows + 1)
         sure[rows if chance >= 1 else 0] = 1.0
@@ -144,61 +151,62 @@ def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
 
 
 def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bool) -> tuple[float, float]:
-    """The share of combinations of levels, in the columns of the leak, that might charge somebody, at most.
+    """Returns upper bounds of the share of patterns that might charge somebody: of all, of equally high ones.
 
-    Among all combinations, and among those of the same height as `levels`. One might charge somebody alone if
-    somebody tells some cells of each column, and not two tell them all. With `single` false it is enough that
-    each column is told by anybody: a coalition might be charged.
+    A pattern is a combination of levels of the columns of the leak; `levels` gives the height. It might
+    charge somebody alone if somebody knows some cells of each column, and no two know them all. With `single`
+    false it is enough that anybody knows each column: a coalition might be charged.
     """
-    columns = [_tellers(evidence, name) for name in evidence.leak.names]
+    columns = [_knowing_recipients(evidence, name) for name in evidence.leak.names]
     heights = [len(surely) for surely, _ in columns]
     total = prod(heights)
-    if total <= PATTERNS:
+    if total <= MOST_PATTERNS:
         drawn = np.stack(np.unravel_index(np.arange(total), heights), axis=1)
     else:
-        drawn = np.random.default_rng(1).integers(0, heights, (PATTERNS, len(heights)))
-    recipients = len(evidence.knowledge.handed.recipients)
-    all_told = np.ones((len(drawn), recipients), dtype=bool)
-    some_told = np.ones((len(drawn), recipients), dtype=bool)
+        drawn = np.random.default_rng(1).integers(0, heights, (MOST_PATTERNS, len(heights)))
+    recipients = len(evidence.knowledge.issued.recipients)
+    knows_all = np.ones((len(drawn), recipients), dtype=bool)
+    knows_some = np.ones((len(drawn), recipients), dtype=bool)
     possible = np.ones(len(drawn), dtype=bool)
     for j, (surely, perhaps) in enumerate(columns):
-        all_told &= surely[drawn[:, j]]
-        some_told &= perhaps[drawn[:, j]]
+        knows_all &= surely[drawn[:, j]]
+        knows_some &= perhaps[drawn[:, j]]
         possible &= np.logical_or.reduce(perhaps, axis=1)[drawn[:, j]]
-    told = some_told.any(axis=1) if single else possible
-    might = told & (all_told.sum(axis=1) <= 1)
+    known = knows_some.any(axis=1) if single else possible
+    might = known & (knows_all.sum(axis=1) <= 1)
     as_coarse = might[drawn.sum(axis=1) == sum(levels)]
-    if total <= PATTERNS:
+    if total <= MOST_PATTERNS:
         return float(might.mean()), float(as_coarse.mean())
-    return _upper(might), _upper(as_coarse)
+    return _upper_limit(might), _upper_limit(as_coarse)
 
 
-def _upper(drawn: Flags) -> float:
-    """The upper limit of a share (Bernstein's inequality with the variance that was seen)."""
+def _upper_limit(drawn: Flags) -> float:
+    """Returns the upper limit of a share (Bernstein's inequality with the empirical variance)."""
     tries = max(1, len(drawn))
     share = int(drawn.sum()) / tries
-    return min(1.0, share + sqrt(2 * share * (1 - share) * DOUBT / tries) + 3 * DOUBT / tries)
+    deviation = sqrt(2 * share * (1 - share) * LOG_INVERSE_ERROR / tries)
+    return min(1.0, share + deviation + 3 * LOG_INVERSE_ERROR / tries)
 
 
-def _tellers(evidence: LeakEvidence, name: str) -> tuple[Flags, Flags]:
-    """Per level of a column: who tells each of its cells that anybody tells, and who tells one of them.
+def _knowing_recipients(evidence: LeakEvidence, name: str) -> tuple[Flags, Flags]:
+    """Returns, per level of a column, who surely knows every cell that anybody knows, and who knows some.
 
     Texts are read as those of a leak are, so that some stand for a coarser level. Where content was looked
-    at, somebody surely tells a row only if each event gave them a version of the whole table: from others the
-    row may be missing. Of several trees the last is taken.
+    at, a recipient surely knows a row only if each event gave them a version of the whole table: from others
+    the row may be missing. Of several trees the last is taken.
     """
-    handed = evidence.knowledge.handed
-    tree = handed.columns[name][-1]
-    holding = [np.ones(len(handed.versions), dtype=bool)]
+    issued = evidence.knowledge.issued
+    tree = issued.columns[name][-1]
+    holding = [np.ones(len(issued.versions), dtype=bool)]
     if evidence.held:
-        events = dict.fromkeys(version.event for version in handed.versions)
-        holding = [np.array([v.whole and v.event == event for v in handed.versions]) for event in events]
+        events = dict.fromkeys(version.event for version in issued.versions)
+        holding = [np.array([v.whole and v.event == event for v in issued.versions]) for event in events]
     surely, perhaps = [], []
     for level in range(tree.height + 1):
-        knowledge = RecipientKnowledge(handed, MarkedTexts((name,), (tree.marks[tree.level_nodes(level)],)))
+        knowledge = RecipientKnowledge(issued, MarkedTexts((name,), (tree.marks[tree.level_nodes(level)],)))
         _, sets = knowledge.columns[0]
         sets = sets[sets.any(axis=1)]
         perhaps.append(knowledge.recipients(sets).any(axis=0))
-        told = [knowledge.recipients(sets & holds).all(axis=0) for holds in holding]
-        surely.append(np.logical_and.reduce(told) & perhaps[-1])
+        known = [knowledge.recipients(sets & holds).all(axis=0) for holds in holding]
+        surely.append(np.logical_and.reduce(known) & perhaps[-1])
     return np.array(surely), np.array(perhaps)

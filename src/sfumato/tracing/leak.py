@@ -1,4 +1,4 @@
-"""A leak, read: which of its columns are ours, and which node each of its cells stands for."""
+"""A leak as it is read: which of its columns are ours, and which node each of its cells stands for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree, folded
 from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
 from sfumato.engine.source import Source
-from sfumato.tracing.versions import Handed
+from sfumato.tracing.versions import IssuedVersions
 
-FAMILIAR = 0.05
-"""A column of our name counts as ours if at least so many of its cells that say something can be read."""
-ALIKE = 0.9
-"""A column of another name counts as ours if at least so many can be read, and by no other column."""
+LEAST_READABLE = 0.05
+"""A column with a name of ours is ours if this share of its cells that say something can be read."""
+LEAST_READABLE_RENAMED = 0.9
+"""A column with another name is ours if this share can be read by the trees of exactly one column."""
 
 Trees = Mapping[str, tuple[ReadingTree, ...]]
 
@@ -48,18 +48,19 @@ class Leak:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Our names of the columns that the leak calls otherwise."""
+        """Maps our names to those of the leak, where they differ."""
         return {ours: theirs for ours, theirs in zip(self.names, self.called, strict=True) if ours != theirs}
 
     def nodes(self, column: int, tree: ReadingTree) -> Nodes:
-        """The node of every text of a column; UNKNOWN where the tree has none."""
-        place = (column, tree.digest)
-        if place not in self._read:
-            self._read[place] = tree.read(self.texts[column])
-        return self._read[place]
+        """Returns the node of every text of a column; UNKNOWN where the tree has none."""
+        key = (column, tree.digest)
+        if key not in self._nodes:
+            self._nodes[key] = tree.read(self.texts[column])
+        return self._nodes[key]
 
     @cached_property
-    def _read(self) -> dict[tuple[int, str], Nodes]:
+    def _nodes(self) -> dict[tuple[int, str], Nodes]:
+        """The nodes that have been read, by column and tree."""
         return {}
 
     @cached_property
@@ -73,30 +74,34 @@ class Leak:
     @cached_property
     def legible(self) -> NDArray[np.bool_]:
         """The rows whose cells can all be read."""
-        found = np.ones(len(self.counts), dtype=bool)
-        for can, codes in zip(self.readable, self.codes, strict=True):
-            found &= can[codes]
-        return found
+        legible = np.ones(len(self.counts), dtype=bool)
+        for readable, codes in zip(self.readable, self.codes, strict=True):
+            legible &= readable[codes]
+        return legible
 
-    def strange(self) -> dict[str, tuple[str, ...]]:
-        """The texts that cannot be read, by column: cell values, for whoever asked to see them."""
+    def unreadable_texts(self) -> dict[str, tuple[str, ...]]:
+        """Returns the texts that cannot be read, by column: cell values, for whoever asked to see them."""
         return {
-            name: tuple(str(text) for text, can in zip(texts, known.tolist(), strict=True) if not can)
-            for name, texts, known in zip(self.names, self.texts, self.readable, strict=True)
-            if not known.all()
+            name: tuple(str(text) for text, can in zip(texts, readable.tolist(), strict=True) if not can)
+            for name, texts, readable in zip(self.names, self.texts, self.readable, strict=True)
+            if not readable.all()
         }
 
 
 def read_leak(
-    source: Source, handed: Handed, *, columns: Mapping[str, str] | None = None, progress: Progress = silent
+    source: Source,
+    issued: IssuedVersions,
+    *,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
 ) -> Leak:
-    """Read a leak by the trees of what was handed out.
+    """Returns a leak, its cells read by the trees of the issued versions.
 
-    Columns are known again by their names, whatever their case; one with another name by its cells, if they
-    fit exactly one column of ours that is otherwise missing. `columns` says it instead: the leak's names, and
-    what we call them.
+    A column is recognized by its name, whatever the case; one with another name by its cells, if they fit
+    exactly one column of ours that is otherwise missing. `columns` maps names of the leak to ours, where that
+    is known.
     """
-    trees = handed.columns
+    trees = issued.columns
     ours = _by_name(source.columns, trees, columns or {})
     taken = set(ours.values())
     spare = [name for name in source.columns if name not in taken]
@@ -109,7 +114,7 @@ def read_leak(
     spare += [ours.pop(name) for name in unknown]
     lost = [name for name in trees if name not in ours]
     if lost and spare:
-        ours |= _by_content(source, spare, {name: trees[name] for name in lost}, handed, progress)
+        ours |= _by_content(source, spare, {name: trees[name] for name in lost}, issued, progress)
     if not ours:
         raise BadData(
             "the leak has no column that can be read as one of ours",
@@ -125,65 +130,78 @@ def read_leak(
     return Leak(names, called, texts, codes, table.counts, {n: trees[n] for n in names}, unknown)
 
 
-def _by_name(theirs: Sequence[str], trees: Trees, told: Mapping[str, str]) -> dict[str, str]:
-    """Our names to theirs, as far as names tell."""
-    if wrong := [name for name in (*told, *told.values()) if name not in {*theirs, *trees}]:
+def _by_name(theirs: Sequence[str], trees: Trees, given: Mapping[str, str]) -> dict[str, str]:
+    """Maps our names to theirs: those that are `given`, and those that are equal."""
+    if wrong := [name for name in (*given, *given.values()) if name not in {*theirs, *trees}]:
         raise WrongCall(f"there is no column {wrong[0]!r}", remedy="Say --column THEIRS=OURS.")
-    found = {ours: name for name, ours in told.items()}
-    free = [name for name in theirs if name not in told]
+    matched = {ours: name for name, ours in given.items()}
+    free = [name for name in theirs if name not in given]
     for same in (str, folded):
         for ours in trees:
             fitting = [name for name in free if same(name) == same(ours)]
-            if ours not in found and len(fitting) == 1:
-                found[ours] = fitting[0]
+            if ours not in matched and len(fitting) == 1:
+                matched[ours] = fitting[0]
                 free.remove(fitting[0])
-    return found
+    return matched
 
 
 def _by_content(
-    source: Source, spare: Sequence[str], trees: Trees, handed: Handed, progress: Progress
+    source: Source, spare: Sequence[str], trees: Trees, issued: IssuedVersions, progress: Progress
 ) -> dict[str, str]:
-    """Columns that fit one of these trees each, and no second one; somebody must have known what they say."""
+    """Maps our names to spare columns whose cells fit the trees of that column and of no other.
+
+    Only cells count that some issued version shows.
+    """
     seen = source.survey(spare, progress=progress).columns
     fits: dict[str, list[str]] = {name: [] for name in trees}
     for theirs, held in seen.items():
         if held.complete:
-            fitting = [n for n in trees if _share(held.values, held.counts, trees[n], handed.told) >= ALIKE]
+            fitting = [
+                name
+                for name, ours in trees.items()
+                if _readable_share(held.values, held.counts, ours, issued.known_nodes)
+                >= LEAST_READABLE_RENAMED
+            ]
             for name in fitting:
                 fits[name].append(theirs if len(fitting) == 1 else "")
     return {name: theirs[0] for name, theirs in fits.items() if len(theirs) == 1 and theirs[0]}
 
 
 def _familiar(table: Microdata, theirs: str, trees: Sequence[ReadingTree]) -> bool:
-    """Whether a column of our name holds enough that is ours; one that says nothing at all may stay."""
+    """Whether enough of a column with a name of ours can be read; one that says nothing at all may stay."""
     column = table.column(theirs)
     counts = np.bincount(table.codes(theirs), weights=table.counts, minlength=len(column.taxonomy.leaves))
     labels = column.taxonomy.leaf_labels
-    return _share(labels, counts, trees, silent_share=1.0) >= FAMILIAR
+    return _readable_share(labels, counts, trees, silent_share=1.0) >= LEAST_READABLE
 
 
-def _share(
+def _readable_share(
     texts: Sequence[Label],
     counts: NDArray[np.generic],
     trees: Sequence[ReadingTree],
-    told: Callable[[ReadingTree], NDArray[np.bool_]] | None = None,
+    known_nodes: Callable[[ReadingTree], NDArray[np.bool_]] | None = None,
     *,
     silent_share: float = 0.0,
 ) -> float:
-    """How much of what cells say can be read, and was told to somebody; what says nothing is left out."""
+    """Returns the share of cells that can be read as `known_nodes`; cells that say nothing do not count.
+
+    Where no cell says anything it is `silent_share`.
+    """
     read = [tree.read(texts) for tree in trees]
-    can = [nodes != UNKNOWN for nodes in read]
-    if told is not None:
-        can = [c & told(tree)[nodes] for c, tree, nodes in zip(can, trees, read, strict=True)]
-    known = np.any(can, axis=0)
-    mute = np.all([nodes == ROOT for nodes in read], axis=0)
-    weight = np.where(mute, 0, counts.astype(np.float64))
+    readable = [nodes != UNKNOWN for nodes in read]
+    if known_nodes is not None:
+        readable = [
+            can & known_nodes(tree)[nodes] for can, tree, nodes in zip(readable, trees, read, strict=True)
+        ]
+    by_any = np.any(readable, axis=0)
+    says_nothing = np.all([nodes == ROOT for nodes in read], axis=0)
+    weight = np.where(says_nothing, 0, counts.astype(np.float64))
     total = float(weight.sum())
-    return float(weight[known].sum()) / total if total else silent_share
+    return float(weight[by_any].sum()) / total if total else silent_share
 
 
 def _count(source: Source, names: Sequence[str], progress: Progress) -> Microdata:
-    """The rows in these columns; every text is a value of its own."""
+    """Returns the distinct rows of these columns; every text is a value of its own."""
     codings = [Coding(name, Role.QUASI, Taxonomy.flat) for name in names]
     table = source.count(codings, progress=progress)
     if names and not table.rows:

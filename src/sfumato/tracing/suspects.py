@@ -1,4 +1,4 @@
-"""Suspects: what speaks against each recipient, column by column and row by row."""
+"""Suspects: what incriminates each recipient, column by column and row by row."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from sfumato.core.imprint import Imprint
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition
-from sfumato.tracing.incidence import LeakEvidence, MarkedTexts, RecipientKnowledge
-from sfumato.tracing.versions import Handed, HeldVersion
+from sfumato.tracing.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.versions import HeldVersion, IssuedVersions
 
-LARGEST = 3
+MOST_COLUMNS = 3
 """Combinations of more columns are not looked through."""
-SHOWN = 5
-"""So many combinations of a suspect are named."""
-FRAMED = 3
-"""For so many suspects it is worked out who could frame them."""
+MOST_COMBINATIONS = 5
+"""So many combinations of columns are named per suspect."""
+MOST_FRAMING_CHECKS = 3
+"""Who could frame a suspect is worked out for so many of them, and for those who are certain."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,35 @@ class ColumnMatch:
     of: int
     as_held: int
 
+    @property
+    def leaked_level(self) -> str:
+        """The level of the leak in words."""
+        return _level_words(self.leaked, self.of)
+
+    @property
+    def held_level(self) -> str:
+        """The level of the version in words."""
+        return _level_words(self.held, self.of)
+
+    @property
+    def covers_leak(self) -> bool:
+        """Whether the version is at least as fine as the leak; where levels do not say so, by its cells."""
+        if self.held is None or self.leaked is None:
+            return self.as_held > 0
+        return self.held <= self.leaked
+
+
+def _level_words(level: int | None, of: int) -> str:
+    return "no one level" if level is None else f"level {level} of {of}"
+
 
 @dataclass(frozen=True)
 class Suspect:
-    """A recipient who is in some explanation, and what speaks against them.
+    """A recipient who is in some explanation, and what incriminates them.
 
     `smallest` is the size of the smallest explanation they are in, `explanations` the number of all of them.
     `release` names the release whose version fits best. `only` are the smallest combinations of columns that
-    nobody else could have told together. `rows` of the leak can stem from that version alone (`None` where
+    nobody else could have known together. `rows` of the leak can stem from that version alone (`None` where
     the ledger remembers no content). `without` is the smallest coalition of others that explains the leak,
     for those who are certain; `framed_by` the smallest one of others that could build the whole version.
     """
@@ -82,82 +103,85 @@ def suspects(
     *,
     imprints: Mapping[int, Imprint | None],
 ) -> tuple[Suspect, ...]:
-    """Everybody in some explanation, the most suspicious first.
+    """Returns everybody in some explanation, the most suspicious first.
 
     That is: whoever is certain, then by the size of the smallest explanation, then by how many cells are
     exactly those of the version, then in the order of the ledger. Who could frame them is worked out for the
     certain and for the first few.
     """
-    handed = evidence.knowledge.handed
-    beside = _Beside(evidence)
-    best = {name: beside.best_version(own) for name, own in _versions(handed, found.involving).items()}
-    only = _only(evidence)
+    issued = evidence.knowledge.issued
+    comparison = _Comparison(evidence)
+    best = {name: comparison.best_version(own) for name, own in _versions(issued, found.involving).items()}
+    only = _exclusive_columns(evidence)
 
     def rank(name: str) -> tuple[bool, int, int]:
         return name not in certain, found.involving[name][0], -best[name][0]
 
-    made = []
-    for place, name in enumerate(sorted(best, key=rank)):
+    ranked = []
+    for position, name in enumerate(sorted(best, key=rank)):
         _, v, columns = best[name]
         smallest, explanations = found.involving[name]
-        framed = place < FRAMED or name in certain
-        made.append(
+        framed = position < MOST_FRAMING_CHECKS or name in certain
+        ranked.append(
             Suspect(
                 name,
                 name in certain,
                 smallest,
                 explanations,
-                handed.versions[v].place,
+                issued.versions[v].title,
                 columns,
                 only.get(name, ()),
-                _rows(evidence, v),
+                _rows_from(evidence, v),
                 certain.get(name),
-                framed_by(handed, handed.versions[v], imprints.get(v)) if framed else None,
+                framed_by(issued, issued.versions[v], imprints.get(v)) if framed else None,
             )
         )
-    return tuple(made)
+    return tuple(ranked)
 
 
-def _versions(handed: Handed, names: Container[str]) -> dict[str, list[int]]:
-    """The versions of each of these recipients, in the order of the ledger."""
-    found: dict[str, list[int]] = {}
-    for v, version in enumerate(handed.versions):
+def _versions(issued: IssuedVersions, names: Container[str]) -> dict[str, list[int]]:
+    """Returns the versions of each of these recipients, in the order of the ledger."""
+    by_recipient: dict[str, list[int]] = {}
+    for v, version in enumerate(issued.versions):
         if version.recipient in names:
-            found.setdefault(version.recipient, []).append(v)
-    return found
+            by_recipient.setdefault(version.recipient, []).append(v)
+    return by_recipient
 
 
-class _Beside:
-    """The leak beside versions; those with the same cut of a column are compared once."""
+class _Comparison:
+    """Compares the leak with versions; those with the same cut of a column are compared once."""
 
     def __init__(self, evidence: LeakEvidence) -> None:
-        self.leak, self.versions = evidence.leak, evidence.knowledge.handed.versions
-        kept, leak = evidence.kept, evidence.leak
+        self.leak, self.versions = evidence.leak, evidence.knowledge.issued.versions
+        ours, leak = evidence.ours, evidence.leak
         self.counts = [
-            np.bincount(codes[kept], weights=leak.counts[kept], minlength=len(texts)).astype(np.int64)
+            np.bincount(codes[ours], weights=leak.counts[ours], minlength=len(texts)).astype(np.int64)
             for codes, texts in zip(leak.codes, leak.texts, strict=True)
         ]
-        self.known: dict[tuple[str, str, tuple[int, ...]], ColumnMatch] = {}
+        self.matches: dict[tuple[str, str, tuple[int, ...]], ColumnMatch] = {}
 
     def best_version(self, versions: Sequence[int]) -> tuple[int, int, tuple[ColumnMatch, ...]]:
-        """The version that shows most cells of the leak as they are, the last one in a tie; and how many."""
-        found = []
+        """Returns the number of cells that the best version shows as leaked, the version, and its columns.
+
+        The best is the one that shows most cells so; of several the last.
+        """
+        scored = []
         for v in versions:
             columns = tuple(self._columns(self.versions[v]))
-            found.append((sum(column.as_held for column in columns), v, columns))
-        return max(found, key=lambda f: f[:2])
+            scored.append((sum(column.as_held for column in columns), v, columns))
+        return max(scored, key=lambda score: score[:2])
 
     def _columns(self, version: HeldVersion) -> Iterator[ColumnMatch]:
         for j, name in enumerate(self.leak.names):
             for tree in self.leak.trees[name]:
                 cut = version.cut_of(tree)
                 if cut is not None:
-                    place = (name, tree.digest, cut)
-                    if place not in self.known:
-                        self.known[place] = self._compared(j, tree, cut)
-                    yield self.known[place]
+                    key = (name, tree.digest, cut)
+                    if key not in self.matches:
+                        self.matches[key] = self._match(j, tree, cut)
+                    yield self.matches[key]
 
-    def _compared(self, j: int, tree: ReadingTree, cut: tuple[int, ...]) -> ColumnMatch:
+    def _match(self, j: int, tree: ReadingTree, cut: tuple[int, ...]) -> ColumnMatch:
         nodes, counts = self.leak.nodes(j, tree), self.counts[j]
         here = nodes[(nodes != UNKNOWN) & (counts > 0)]
         finest = int(tree.level[here].min(initial=tree.height))
@@ -170,46 +194,46 @@ class _Beside:
         )
 
 
-def _only(evidence: LeakEvidence) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Per recipient: the smallest combinations of columns that nobody else could have told together."""
-    names, recipients = evidence.leak.names, evidence.knowledge.handed.recipients
-    telling = [np.logical_and.reduce(sets, axis=0) for sets in evidence.by_column()]
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for size in range(1, LARGEST + 1):
+def _exclusive_columns(evidence: LeakEvidence) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Returns, per recipient, the smallest combinations of columns that nobody else could have known."""
+    names, recipients = evidence.leak.names, evidence.knowledge.issued.recipients
+    sources = [np.logical_and.reduce(sets, axis=0) for sets in evidence.by_column()]
+    exclusive: dict[str, list[tuple[str, ...]]] = {}
+    for size in range(1, MOST_COLUMNS + 1):
         for chosen in combinations(range(len(names)), size):
-            told = np.logical_and.reduce([telling[j] for j in chosen])
-            if told.sum() == 1:
-                mine = found.setdefault(recipients[int(told.argmax())], [])
-                if len(mine) < SHOWN and (not mine or len(mine[0]) == size):
+            knew = np.logical_and.reduce([sources[j] for j in chosen])
+            if knew.sum() == 1:
+                mine = exclusive.setdefault(recipients[int(knew.argmax())], [])
+                if len(mine) < MOST_COMBINATIONS and (not mine or len(mine[0]) == size):
                     mine.append(tuple(names[j] for j in chosen))
-    return {name: tuple(mine) for name, mine in found.items()}
+    return {name: tuple(mine) for name, mine in exclusive.items()}
 
 
-def _rows(evidence: LeakEvidence, version: int) -> int | None:
-    """How many rows of the leak this version alone may be the source of, where its content is known."""
+def _rows_from(evidence: LeakEvidence, version: int) -> int | None:
+    """Counts the rows of the leak that this version alone may be the source of; `None` if that is unknown."""
     if version not in evidence.held:
         return None
-    told = evidence.held[version] & evidence.kept
+    rows = evidence.held[version] & evidence.ours
     for (which, sets), codes in zip(evidence.knowledge.columns, evidence.leak.codes, strict=True):
-        told = told & sets[:, version][which[codes]]
-    return evidence.rows(told)
+        rows = rows & sets[:, version][which[codes]]
+    return evidence.rows(rows)
 
 
 def framed_by(
-    handed: Handed, version: HeldVersion, imprint: Imprint | None = None
+    issued: IssuedVersions, version: HeldVersion, imprint: Imprint | None = None
 ) -> SmallestCoalition | None:
-    """The smallest coalition of other recipients that could build a whole version, all its columns.
+    """Returns the smallest coalition of other recipients that could build a whole version, all its columns.
 
-    Without an imprint also the nodes of the cut have to be told that no row of the version shows.
+    Without an imprint the coalition must also know the nodes of the cut that no row of the version shows.
     """
     if version.cuts is None:
         return None
     trees: list[ReadingTree] = [
-        handed.trees[place] for place in zip(version.columns, version.digests, strict=True)
+        issued.trees[pair] for pair in zip(version.columns, version.digests, strict=True)
     ]
     shown = dict(zip(version.columns, map(list, version.cuts), strict=True))
     if imprint is not None:
         shown |= {key.name: np.unique(imprint.nodes[:, j]).tolist() for j, key in enumerate(imprint.keys)}
     marks = [tree.marks[shown[tree.name]] for tree in trees]
-    knowledge = RecipientKnowledge(handed, MarkedTexts(version.columns, marks))
-    return Coalitions(handed.recipients, knowledge.demands()).smallest(without=version.recipient)
+    knowledge = RecipientKnowledge(issued, MarkedTexts(version.columns, marks))
+    return Coalitions(issued.recipients, knowledge.demands()).smallest(without=version.recipient)

@@ -1,4 +1,4 @@
-"""What was handed out: every recipient, and the version of the table that each release gave to it."""
+"""The versions of a table that a ledger says were issued, each with its recipient and its cuts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNNAMED = "(unnamed)"
 
 @dataclass(frozen=True)
 class HeldVersion:
-    """One release as its recipient holds it: the nodes of the cut of every key column.
+    """A release as its recipient holds it: for every key column the nodes of its cut.
 
     `event` is common to the versions that were made of one table for several recipients; a version is `whole`
     if it shows every row of that table.
@@ -41,32 +41,32 @@ class HeldVersion:
     cuts: tuple[tuple[int, ...], ...] | None
 
     def cut_of(self, tree: ReadingTree) -> tuple[int, ...] | None:
-        """Its cut on this tree, if it has one."""
+        """Returns the cut of the column that this tree is of; `None` where it is read by another tree."""
         if self.cuts is None or tree.name not in self.columns:
             return None
         j = self.columns.index(tree.name)
         return self.cuts[j] if self.digests[j] == tree.digest else None
 
     @property
-    def place(self) -> str:
-        """The release in words: its chain, and its number there."""
+    def title(self) -> str:
+        """The chain of the release, and its number there."""
         return f"{self.chain} {self.sequence}"
 
 
 @dataclass(frozen=True, eq=False)
-class Handed:
-    """All versions in the order of the ledger, and the trees they are read by."""
+class IssuedVersions:
+    """All issued versions in the order of the ledger, and the trees their columns are read by."""
 
     versions: tuple[HeldVersion, ...]
     trees: Mapping[tuple[str, str], ReadingTree]
 
     @classmethod
-    def of(cls, records: Sequence[Record], *, chain: str | None = None) -> Handed:
-        """The releases of a ledger, or of one of its chains; raises where none can be traced."""
+    def of(cls, records: Sequence[Record], *, chain: str | None = None) -> IssuedVersions:
+        """Returns the releases of a ledger, or of one of its chains; raises where none can be traced."""
         known = trees_in(record.trees for record in records)
         trees = {
             (name, digest): replace(known[digest], name=name)
-            for name, digest in {place for record in records for place in record.taxonomies.items()}
+            for name, digest in {pair for record in records for pair in record.taxonomies.items()}
             if digest in known
         }
         if chain is not None and not any(record.chain == chain for record in records):
@@ -101,24 +101,24 @@ class Handed:
     @cached_property
     def columns(self) -> Mapping[str, tuple[ReadingTree, ...]]:
         """The trees of every key column."""
-        found: dict[str, dict[str, ReadingTree]] = {}
+        by_column: dict[str, dict[str, ReadingTree]] = {}
         for version in self.versions:
             for name, digest in zip(version.columns, version.digests, strict=True):
                 if (name, digest) in self.trees:
-                    found.setdefault(name, {})[digest] = self.trees[name, digest]
-        return {name: tuple(trees.values()) for name, trees in found.items()}
+                    by_column.setdefault(name, {})[digest] = self.trees[name, digest]
+        return {name: tuple(trees.values()) for name, trees in by_column.items()}
 
-    def told(self, tree: ReadingTree) -> NDArray[np.bool_]:
-        """The nodes of a tree that some version tells."""
-        found = np.zeros(len(tree.parent), dtype=bool)
+    def known_nodes(self, tree: ReadingTree) -> NDArray[np.bool_]:
+        """Flags the nodes of a tree that some version shows, or shows in more detail."""
+        known = np.zeros(len(tree.parent), dtype=bool)
         for cut in {v.cut_of(tree) for v in self.versions} - {None}:
-            found |= tree.knows(cut or ())
-        return found
+            known |= tree.knows(cut or ())
+        return known
 
-    def of_columns(self, names: Sequence[str]) -> Handed:
-        """Only the versions that have one of these columns: others say nothing about them."""
-        kept = tuple(v for v in self.versions if set(names) & set(v.columns))
-        return Handed(kept, self.trees)
+    def of_columns(self, names: Sequence[str]) -> IssuedVersions:
+        """Returns only the versions that have one of these columns: the others say nothing about them."""
+        relevant = tuple(v for v in self.versions if set(names) & set(v.columns))
+        return IssuedVersions(relevant, self.trees)
 
 
 def _version(record: Record, trees: Mapping[tuple[str, str], ReadingTree]) -> HeldVersion:

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.tracing.chance import one_pattern
+from sfumato.tracing.chance import levels_of_one_pattern
 from sfumato.tracing.false_charge import charging_shares
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.trace import trace_leak
-from sfumato.tracing.versions import Handed
-from tracing.handing import Handing, at_levels
+from sfumato.tracing.versions import IssuedVersions
 from tracing.simulated import ladder
+from tracing.toy_ledger import ToyLedger, at_levels
 
 LEAKS = 500
 
@@ -46,12 +46,12 @@ class Village:
             codes.append(np.clip(np.rint(place), 0, size - 1).astype(np.int32))
         self.table = Microdata.of_codes(columns, codes)
         self.margins = codes
-        self.handing = Handing()
+        self.ledger = ToyLedger()
         half = Microdata.of_codes(columns, [own[::2] for own in codes])
         for i, levels in enumerate(patterns):
             shown, lost = (half, rows - len(codes[0][::2])) if i in partial else (self.table, 0)
-            self.handing.give(f"P{i}", shown, at_levels(self.table, levels), event="e", suppressed=lost)
-        self.handed = Handed.of(self.handing.records)
+            self.ledger.give(f"P{i}", shown, at_levels(self.table, levels), event="e", suppressed=lost)
+        self.issued = IssuedVersions.of(self.ledger.records)
 
     def trace(self, codes, levels, *, c_max=1):
         names = tuple(c.name for c in self.table.keys)
@@ -62,8 +62,8 @@ class Village:
             texts.append(tuple(different))
             which.append(np.array([different.index(text) for text in said], np.int32))
         rows, counts = np.unique(np.stack(which, axis=1), axis=0, return_counts=True)
-        leak = Leak(names, names, tuple(texts), tuple(rows.T), counts, self.handed.columns)
-        return trace_leak(leak, self.handed, memory=self.handing.memories.__getitem__, c_max=c_max)
+        leak = Leak(names, names, tuple(texts), tuple(rows.T), counts, self.issued.columns)
+        return trace_leak(leak, self.issued, memory=self.ledger.memories.__getitem__, c_max=c_max)
 
     def made_up(self, rng, *, most):
         """Rows from the margins at any combination of levels."""
@@ -140,7 +140,7 @@ def test_every_pattern_that_charges_somebody_is_counted(patterns, c_max, seed, p
         for size in (1, 3):
             rows = [rng.choice(margin, size) for margin in house.margins]
             result = house.trace(rows, levels, c_max=c_max)
-            read = one_pattern(result.leak)
+            read = levels_of_one_pattern(result.leak)
             if result.certain and read is not None:
                 single = any(len(chosen) == 1 for chosen in result.explanations.sets)
                 charging.setdefault(single, {}).setdefault(levels, (result, read))
@@ -154,13 +154,13 @@ def test_a_column_that_repeats_texts_is_still_of_one_pattern():
     whole = [
         np.arange(len(c.taxonomy.leaves))[np.arange(60) % len(c.taxonomy.leaves)] for c in house.table.keys
     ]
-    assert one_pattern(house.trace(whole, (0, 0, 0, 0)).leak) == (0, 0, 0, 0)
+    assert levels_of_one_pattern(house.trace(whole, (0, 0, 0, 0)).leak) == (0, 0, 0, 0)
 
 
 def test_card_and_document_show_both_chances_side_by_side():
     house = village("plain")
-    levels = [house.handed.versions[0].cuts[j] for j in range(4)]
-    trees = [house.handed.columns[c.name][0] for c in house.table.keys]
+    levels = [house.issued.versions[0].cuts[j] for j in range(4)]
+    trees = [house.issued.columns[c.name][0] for c in house.table.keys]
     at = [tree.level_of(cut) for tree, cut in zip(trees, levels, strict=True)]
     result = house.trace([margin[:20] for margin in house.margins], at)
     charge, words = result.false_charge, str(result)

@@ -42,7 +42,7 @@ def recoding_of(table, cuts):
 
 
 @dataclass
-class Handing:
+class ToyLedger:
     """What a ledger would know after these releases."""
 
     records: list[Record] = field(default_factory=list)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from papers.schrittwieser_2011_tracing import SETS, TABLE_V, cluster_c1, table_v
 from sfumato.core.classes import Classes
 from sfumato.core.recoding import classes_under
-from tracing.handing import at_levels, found, shown
-from tracing.paper import SETS, TABLE_V, cluster_c1, table_v
+from tracing.toy_ledger import at_levels, found, shown
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -54,8 +54,8 @@ def test_m_1970_is_from_u2():
 
 
 def test_a_leak_at_exactly_a_pattern_does_not_prove_its_owner_if_somebody_has_a_finer_one():
-    handing = table_v().give("archive", TABLE_V, at_levels(TABLE_V, (0, 1, 0)))
-    result = handing.trace({"gender": "p", "birthdate": "03.1970", "zip": "101X"})
+    ledger = table_v().give("archive", TABLE_V, at_levels(TABLE_V, (0, 1, 0)))
+    result = ledger.trace({"gender": "p", "birthdate": "03.1970", "zip": "101X"})
     assert found(result) == {frozenset({"police"}), frozenset({"archive"})}
     assert result.certain == ()
     assert [s.recipient for s in result.suspects] == ["police", "archive"]

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.schrittwieser_2011_tracing import SETS, TABLE_V, table_v
 from sfumato.core.errors import BadData, BadInput, WrongCall
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.tracing.coalition import SmallestCoalition
 from sfumato.tracing.versions import UNNAMED
-from tracing.handing import Handing, at_levels, found, shown, table_of
-from tracing.paper import SETS, TABLE_V, table_v
+from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
 FLAT = Taxonomy.flat(["u", "v"])
 GRID = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("u", "v", "u"), ("v", "v", "u"), ("u", "u", "v")])
@@ -21,10 +21,10 @@ GRID = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("u", "v", "u"), ("v", "v", 
 
 def grid(*patterns, **options):
     """Recipients P0, P1, …; in each column the value itself (0) or nothing (1)."""
-    handing = Handing()
+    ledger = ToyLedger()
     for i, levels in enumerate(patterns):
-        handing.give(f"P{i}", GRID, at_levels(GRID, levels), **options)
-    return handing
+        ledger.give(f"P{i}", GRID, at_levels(GRID, levels), **options)
+    return ledger
 
 
 def version(levels):
@@ -33,8 +33,8 @@ def version(levels):
 
 def test_a_pair_that_builds_a_thirds_version_does_not_make_the_third_certain():
     """P1 and P2 know together what P0 shows; pairwise nobody can build another's version."""
-    handing = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
-    result = handing.trace(version((0, 0, 1)), c_max=2)
+    ledger = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
+    result = ledger.trace(version((0, 0, 1)), c_max=2)
     assert found(result) == {frozenset({"P0"}), frozenset({"P1", "P2"})}
     assert result.certain == ()
     assert result.false_charge is None
@@ -53,10 +53,10 @@ LEVELS = st.tuples(*[st.integers(0, 2)] * 3)
 @settings(max_examples=80, deadline=None)
 @given(st.lists(LEVELS, min_size=3, max_size=5, unique=True), st.integers(1, 3))
 def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_build_it(patterns, c_max):
-    handing = Handing()
+    ledger = ToyLedger()
     for i, levels in enumerate(patterns):
-        handing.give(f"P{i}", CUBE, at_levels(CUBE, levels), event="e")
-    result = handing.trace(shown(CUBE, at_levels(CUBE, patterns[0])), c_max=c_max)
+        ledger.give(f"P{i}", CUBE, at_levels(CUBE, levels), event="e")
+    result = ledger.trace(shown(CUBE, at_levels(CUBE, patterns[0])), c_max=c_max)
     sizes = [
         size
         for size in range(1, len(patterns))
@@ -72,8 +72,8 @@ def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_bu
 
 
 def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
-    handing = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
-    result = handing.trace(version((0, 0, 1)), c_max=1)
+    ledger = grid((0, 0, 1), (0, 1, 0), (1, 0, 0))
+    result = ledger.trace(version((0, 0, 1)), c_max=1)
     assert result.certain == ("P0",)
     assert result.suspects[0].without == SmallestCoalition(2)
     assert "unless more than 1 worked together" in str(result)
@@ -82,8 +82,8 @@ def test_looking_only_for_single_recipients_says_what_a_pair_could_have_done():
 
 def test_a_frame_proof_version_is_certain_against_all():
     """Each alone knows one column: nobody can be framed by all the others together."""
-    handing = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
-    result = handing.trace(version((0, 1, 1)), c_max=3)
+    ledger = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
+    result = ledger.trace(version((0, 1, 1)), c_max=3)
     assert result.certain == ("P0",)
     assert result.suspects[0].without == SmallestCoalition(None)
     assert result.suspects[0].framed_by == SmallestCoalition(None)
@@ -92,8 +92,8 @@ def test_a_frame_proof_version_is_certain_against_all():
 
 
 def test_more_than_were_looked_for_had_to_work_together():
-    handing = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
-    result = handing.trace(version((0, 0, 0)), c_max=2)
+    ledger = grid((0, 1, 1), (1, 0, 1), (1, 1, 0))
+    result = ledger.trace(version((0, 0, 0)), c_max=2)
     assert result.ours
     assert len(result.explanations) == 0
     assert result.needed == SmallestCoalition(3)
@@ -107,27 +107,27 @@ def test_recipients_with_the_same_version_cannot_be_told_apart():
 
 
 def test_what_somebody_received_over_time_counts_together():
-    handing = grid((0, 1, 1), (1, 1, 0))
-    handing.give("P0", GRID, at_levels(GRID, (1, 0, 1)))
-    result = handing.trace(version((0, 0, 1)))
+    ledger = grid((0, 1, 1), (1, 1, 0))
+    ledger.give("P0", GRID, at_levels(GRID, (1, 0, 1)))
+    result = ledger.trace(version((0, 0, 1)))
     assert result.certain == ("P0",)
 
 
 def test_a_version_of_other_people_is_no_source():
     other = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("v", "u", "u")])
-    handing = Handing().give("then", GRID, at_levels(GRID, (0, 0, 1)))
-    handing.give("now", other, at_levels(other, (0, 0, 1)))
-    result = handing.trace([{"a": "u", "b": "v"}, {"a": "u", "b": "u"}])
+    ledger = ToyLedger().give("then", GRID, at_levels(GRID, (0, 0, 1)))
+    ledger.give("now", other, at_levels(other, (0, 0, 1)))
+    result = ledger.trace([{"a": "u", "b": "v"}, {"a": "u", "b": "u"}])
     assert found(result) == {frozenset({"then"})}
-    unknown = Handing().give("then", GRID, at_levels(GRID, (0, 0, 1)), content=False)
+    unknown = ToyLedger().give("then", GRID, at_levels(GRID, (0, 0, 1)), content=False)
     unknown.give("now", other, at_levels(other, (0, 0, 1)), content=False)
     assert found(unknown.trace({"a": "u", "b": "v"})) == {frozenset({"then"}), frozenset({"now"})}
 
 
 def test_who_received_an_unknown_pattern_cannot_be_ruled_out():
-    handing = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 1, 1)))
-    handing.records[-1] = handing.records[-1].__class__(**{**vars(handing.records[-1]), "cuts": None})
-    result = handing.trace(version((0, 1, 1)))
+    ledger = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 1, 1)))
+    ledger.records[-1] = ledger.records[-1].__class__(**{**vars(ledger.records[-1]), "cuts": None})
+    result = ledger.trace(version((0, 1, 1)))
     assert found(result) == {frozenset({"P0"}), frozenset({"old"})}
     assert result.certain == ()
     assert result.unread == ("old",)
@@ -135,18 +135,18 @@ def test_who_received_an_unknown_pattern_cannot_be_ruled_out():
 
 
 def test_trees_are_kept_once_and_serve_all():
-    handing = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 0, 1)), trees=False)
-    assert handing.trace(version((1, 0, 1))).certain == ("old",)
+    ledger = grid((0, 1, 1)).give("old", GRID, at_levels(GRID, (1, 0, 1)), trees=False)
+    assert ledger.trace(version((1, 0, 1))).certain == ("old",)
 
 
 def test_columns_may_have_the_same_tree_and_it_is_kept_once():
-    handing = grid((0, 1, 1), (1, 0, 1))
-    documents = [record.trees["columns"] for record in handing.records]
+    ledger = grid((0, 1, 1), (1, 0, 1))
+    documents = [record.trees["columns"] for record in ledger.records]
     assert {words["taxonomy"] for words in documents[0]} == {FLAT.digest}
-    for record in handing.records:
+    for record in ledger.records:
         for words in record.trees["columns"][1:]:
             del words["parent"], words["marks"], words["level"]
-    assert handing.trace(version((1, 0, 1))).certain == ("P1",)
+    assert ledger.trace(version((1, 0, 1))).certain == ("P1",)
 
 
 def test_a_release_to_nobody_is_anybodys():
@@ -155,29 +155,29 @@ def test_a_release_to_nobody_is_anybodys():
 
 
 def test_a_chain_can_be_looked_at_alone():
-    handing = grid((0, 1, 1)).give("elsewhere", GRID, at_levels(GRID, (0, 0, 0)), chain="other")
-    assert handing.trace(version((0, 1, 1)), chain="main").certain == ("P0",)
+    ledger = grid((0, 1, 1)).give("elsewhere", GRID, at_levels(GRID, (0, 0, 0)), chain="other")
+    assert ledger.trace(version((0, 1, 1)), chain="main").certain == ("P0",)
     with pytest.raises(WrongCall, match="no such chain"):
-        handing.trace(version((0, 1, 1)), chain="never")
+        ledger.trace(version((0, 1, 1)), chain="never")
 
 
 def test_a_version_without_the_column_tells_nothing_of_it():
     small = table_of({"b": FLAT}, [("v",), ("u",)])
-    handing = grid((0, 1, 1)).give("b only", small, at_levels(small, (0,)))
-    assert found(handing.trace(version((0, 1, 1)))) == {frozenset({"P0"})}
+    ledger = grid((0, 1, 1)).give("b only", small, at_levels(small, (0,)))
+    assert found(ledger.trace(version((0, 1, 1)))) == {frozenset({"P0"})}
     forgotten = grid((0, 1, 1), content=False).give("b only", small, at_levels(small, (0,)), content=False)
     assert found(forgotten.trace(version((0, 1, 1)))) == {frozenset({"P0"}), frozenset({"b only"})}
 
 
 def test_suppressed_rows_are_no_proof_that_a_row_is_foreign():
-    handing = grid((0, 1, 1), event="e")
+    ledger = grid((0, 1, 1), event="e")
     few = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("v", "v", "u")])
-    handing.give("less", few, at_levels(few, (1, 0, 1)), event="e")
-    last = handing.records[-1]
-    handing.records[-1] = last.__class__(**{**vars(last), "figures": {"suppressed": 2}})
-    assert handing.trace({"a": "u"}).certain == ("P0",)
-    handing.records[-1] = last
-    assert not handing.trace({"a": "u", "b": "u"}).ours
+    ledger.give("less", few, at_levels(few, (1, 0, 1)), event="e")
+    last = ledger.records[-1]
+    ledger.records[-1] = last.__class__(**{**vars(last), "figures": {"suppressed": 2}})
+    assert ledger.trace({"a": "u"}).certain == ("P0",)
+    ledger.records[-1] = last
+    assert not ledger.trace({"a": "u", "b": "u"}).ours
 
 
 def test_a_document_holds_everything_and_no_value():
@@ -231,7 +231,7 @@ def test_what_cannot_be_read_is_told_without_values(leak, error, words):
 
 def test_a_ledger_without_patterns():
     with pytest.raises(BadInput, match="holds no patterns: it is empty"):
-        Handing().trace({"gender": "p"})
+        ToyLedger().trace({"gender": "p"})
     with pytest.raises(BadInput, match="none of its 3 releases"):
         table_v(trees=False).trace({"gender": "p"})
 

@@ -1,4 +1,4 @@
-"""Who could have told what: the recipients that each cell of a leak may come from."""
+"""What the issued versions say about a leak: the recipients that each of its cells may come from."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.core.taxonomy import ROOT, Nodes
 from sfumato.tracing.leak import Leak
-from sfumato.tracing.versions import Handed
+from sfumato.tracing.versions import IssuedVersions
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
 
 
 class Texts(Protocol):
-    """Texts in some columns that trees can read."""
+    """Texts of some columns, which trees can read."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,69 +28,69 @@ class Texts(Protocol):
         ...
 
     def nodes(self, column: int, tree: ReadingTree) -> Nodes:
-        """The node of every text of a column; UNKNOWN where the tree has none."""
+        """Returns the node of every text of a column; UNKNOWN where the tree has none."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RecipientKnowledge:
-    """Which versions tell which of some texts.
+    """Which versions let their recipients write which texts.
 
-    A version tells a text if it shows the node of the text or finer ones. One whose pattern is not known, or
-    that has no such key column, is taken to tell everything, unless the column is `withheld` from it: known
-    not to be in it, so that it tells only what says nothing.
+    A version yields a text if it shows the node of the text or finer ones. A version whose pattern is not
+    known, or that has no such key column, is taken to yield everything, unless the column is `withheld`:
+    known not to be in the version, so that it yields only texts that say nothing.
     """
 
-    handed: Handed
+    issued: IssuedVersions
     texts: Texts
     withheld: frozenset[tuple[int, str]] = frozenset()
 
     @cached_property
     def columns(self) -> tuple[tuple[Numbers, Flags], ...]:
-        """Per column: the different sets of versions that tell some text, and which of them each text has."""
+        """Per column: the distinct sets of versions that yield some text, and which of them each text has."""
         return tuple(self._column(j) for j in range(len(self.texts.names)))
 
     def _column(self, j: int) -> tuple[Numbers, Flags]:
-        """Versions with the same cut of the column are alike; only one of them is looked at."""
+        """The same of one column; of versions with the same cut of it only one is looked at."""
         name = self.texts.names[j]
-        trees = {tree.digest: tree for tree in self.handed.columns[name]}
+        trees = {tree.digest: tree for tree in self.issued.columns[name]}
         read = {digest: self.texts.nodes(j, tree) for digest, tree in trees.items()}
         silent = np.all([nodes == ROOT for nodes in read.values()], axis=0)
         numbers: dict[object, int] = {"all": 0, "nothing": 1}
-        tells = [np.ones(len(silent), dtype=bool), silent]
-        alike = np.zeros(len(self.handed.versions), np.intp)
-        for v, version in enumerate(self.handed.versions):
+        yields = [np.ones(len(silent), dtype=bool), silent]
+        alike = np.zeros(len(self.issued.versions), np.intp)
+        for v, version in enumerate(self.issued.versions):
             if version.cuts is None or name not in version.columns:
                 alike[v] = numbers["nothing" if (v, name) in self.withheld else "all"]
                 continue
             place = version.columns.index(name)
             digest, cut = kind = version.digests[place], version.cuts[place]
             if kind not in numbers:
-                numbers[kind] = len(tells)
-                tells.append(trees[digest].knows(cut)[read[digest]] & (read[digest] != UNKNOWN))
+                numbers[kind] = len(yields)
+                yields.append(trees[digest].knows(cut)[read[digest]] & (read[digest] != UNKNOWN))
             alike[v] = numbers[kind]
-        distinct, which = np.unique(np.array(tells), axis=1, return_inverse=True)
+        distinct, which = np.unique(np.array(yields), axis=1, return_inverse=True)
         return which.ravel(), distinct.T[:, alike]
 
     def recipients(self, versions: Flags) -> Flags:
-        """Sets of versions, one per row, as sets of recipients."""
-        order = np.argsort(self.handed.owner, kind="stable")
-        first = np.flatnonzero(np.diff(self.handed.owner[order], prepend=-1))
-        found: Flags = np.logical_or.reduceat(versions[:, order], first, axis=1)
-        return found
+        """Turns sets of versions, one per row, into sets of recipients."""
+        order = np.argsort(self.issued.owner, kind="stable")
+        first = np.flatnonzero(np.diff(self.issued.owner[order], prepend=-1))
+        recipients: Flags = np.logical_or.reduceat(versions[:, order], first, axis=1)
+        return recipients
 
     def demands(self) -> Flags:
-        """The sets of recipients of which an explanation of all the texts needs one each."""
+        """Returns the sets of recipients of which an explanation of all the texts needs one each."""
         return np.concatenate([self.recipients(sets) for _, sets in self.columns])
 
 
 @dataclass(frozen=True, eq=False)
 class LeakEvidence:
-    """A leak held against what was handed out, as far as that has been looked at.
+    """A leak compared with the issued versions, as far as their content has been looked at.
 
-    `held[v]` says which rows of the leak version v holds a record for that may be theirs; of a version that
-    is not there, and of whose event nothing is known, it is assumed. `real` says which rows exist at all,
-    where that is known otherwise.
+    `held[v]` flags the rows of the leak for which version v holds a record that may be their source; a
+    version that is not in it, of an event that is not, is assumed to hold all. `real` flags the rows that
+    exist in the original, where that was given.
     """
 
     leak: Leak
@@ -99,11 +99,11 @@ class LeakEvidence:
     real: Flags | None = None
 
     @classmethod
-    def of(cls, leak: Leak, handed: Handed, *, real: Flags | None = None) -> LeakEvidence:
-        return cls(leak, RecipientKnowledge(handed, leak), real=real)
+    def of(cls, leak: Leak, issued: IssuedVersions, *, real: Flags | None = None) -> LeakEvidence:
+        return cls(leak, RecipientKnowledge(issued, leak), real=real)
 
     def learn(self, held: Mapping[int, Flags], withheld: frozenset[tuple[int, str]]) -> LeakEvidence:
-        """The same, after more versions were looked at."""
+        """Returns the evidence after more versions were looked at."""
         known = self.knowledge
         if withheld - known.withheld:
             known = replace(known, withheld=known.withheld | withheld)
@@ -115,20 +115,20 @@ class LeakEvidence:
 
         Such a record is in all versions that show the whole table; where none does, one has to hold it.
         """
-        versions = self.knowledge.handed.versions
-        found = {}
+        versions = self.knowledge.issued.versions
+        existing = {}
         for event in dict.fromkeys(versions[v].event for v in self.held):
             every = [rows for v, rows in self.held.items() if versions[v].event == event]
             whole = [
                 rows for v, rows in self.held.items() if versions[v].event == event and versions[v].whole
             ]
-            found[event] = np.logical_and.reduce(whole) if whole else np.logical_or.reduce(every)
-        return found
+            existing[event] = np.logical_and.reduce(whole) if whole else np.logical_or.reduce(every)
+        return existing
 
     @cached_property
     def _holders(self) -> tuple[Numbers, Flags]:
-        """The different sets of versions that hold a row, and which of them each row has."""
-        versions = self.knowledge.handed.versions
+        """The distinct sets of versions that hold a row, and which of them each row has."""
+        versions = self.knowledge.issued.versions
         if not self.held:
             return np.zeros(len(self.leak.counts), np.intp), np.ones((1, len(versions)), dtype=bool)
         places = {event: i for i, event in enumerate(self.existing)}
@@ -144,59 +144,62 @@ class LeakEvidence:
         return which.ravel(), sets
 
     @cached_property
-    def _tellers(self) -> tuple[tuple[Numbers, Flags], ...]:
-        """Per column: sets of versions that may have told a cell, and which of them each row has."""
+    def _possible_sources(self) -> tuple[tuple[Numbers, Flags], ...]:
+        """Per column: the sets of versions that a cell may come from, and which of them each row has."""
         holder, holders = self._holders
-        found = []
+        by_column = []
         for (which, sets), codes in zip(self.knowledge.columns, self.leak.codes, strict=True):
             pairs, index = np.unique(which[codes] * len(holders) + holder, return_inverse=True)
-            found.append((index, sets[pairs // len(holders)] & holders[pairs % len(holders)]))
-        return tuple(found)
+            by_column.append((index, sets[pairs // len(holders)] & holders[pairs % len(holders)]))
+        return tuple(by_column)
 
     @cached_property
-    def beyond(self) -> Flags:
-        """Rows with a cell that is finer than in any version: no recipient can have told it."""
-        told = np.ones(len(self.leak.counts), dtype=bool)
+    def finer(self) -> Flags:
+        """Rows with a cell that is finer than in any version: no recipient can have known it."""
+        known = np.ones(len(self.leak.counts), dtype=bool)
         for (which, sets), codes in zip(self.knowledge.columns, self.leak.codes, strict=True):
-            told &= np.logical_or.reduce(sets, axis=1)[which[codes]]
-        return self.leak.legible & ~told
+            known &= np.logical_or.reduce(sets, axis=1)[which[codes]]
+        return self.leak.legible & ~known
 
     @cached_property
     def foreign(self) -> Flags:
         """Rows that can be read, and are about no record of any version that was looked at.
 
-        Leaving a row aside is never unjust: whoever explains all rows explains the others, too.
+        Leaving a row aside charges nobody: whoever explains all rows explains the other ones, too.
         """
         held = np.ones(len(self.leak.counts), dtype=bool)
         if self.real is not None:
             held = self.real.copy()
         elif self.held:
             held = np.logical_or.reduce(list(self.existing.values()))
-        for index, sets in self._tellers:
+        for index, sets in self._possible_sources:
             held = held & np.logical_or.reduce(sets, axis=1)[index]
-        return self.leak.legible & ~self.beyond & ~held
+        return self.leak.legible & ~self.finer & ~held
 
     @cached_property
-    def kept(self) -> Flags:
+    def ours(self) -> Flags:
         """The rows that are ours: an explanation must cover each of them."""
-        return self.leak.legible & ~self.beyond & ~self.foreign
+        return self.leak.legible & ~self.finer & ~self.foreign
 
     def by_column(self) -> list[Flags]:
-        """Per column: the sets of recipients that may have told the cells of the rows that are ours."""
-        return [self.knowledge.recipients(sets[np.unique(index[self.kept])]) for index, sets in self._tellers]
+        """Returns, per column, the sets of recipients that a cell of a row of ours may come from."""
+        return [
+            self.knowledge.recipients(sets[np.unique(index[self.ours])])
+            for index, sets in self._possible_sources
+        ]
 
     def demands(self) -> Flags:
-        """The sets of recipients of which an explanation needs one each."""
+        """Returns the sets of recipients of which an explanation needs one each."""
         return np.concatenate(self.by_column())
 
     def rows(self, which: Flags) -> int:
-        """How many rows of the leak these are."""
+        """Counts the rows of the leak that are flagged."""
         return int(self.leak.counts[which].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class MarkedTexts:
-    """Texts of which only marks are known."""
+    """Texts of which only the marks are known."""
 
     names: tuple[str, ...]
     marks: Sequence[NDArray[np.uint64]]

@@ -7,7 +7,7 @@ not 2-anonymous under any reading, as the paper says it is; the argument about t
 from __future__ import annotations
 
 from sfumato.core.taxonomy import Taxonomy
-from tracing.handing import Handing, at_levels, table_of
+from tracing.toy_ledger import ToyLedger, at_levels, table_of
 
 GENDER = Taxonomy.grow(["p", "m", "f"], [-1, 0, 0])
 
@@ -39,10 +39,10 @@ SETS = {"fireguard": (1, 2, 0), "police": (1, 1, 1), "ambulance": (0, 2, 1)}
 
 
 def table_v(**options):
-    handing = Handing()
+    ledger = ToyLedger()
     for name, levels in SETS.items():
-        handing.give(name, TABLE_V, at_levels(TABLE_V, levels), **options)
-    return handing
+        ledger.give(name, TABLE_V, at_levels(TABLE_V, levels), **options)
+    return ledger
 
 
 TABLE_I = table_of(
@@ -53,7 +53,7 @@ TABLE_I = table_of(
 
 def cluster_c1():
     """U1 has no gender and months, U2 has gender and years."""
-    handing = Handing()
-    handing.give("U1", TABLE_I, at_levels(TABLE_I, (1, 1)))
-    handing.give("U2", TABLE_I, at_levels(TABLE_I, (0, 2)))
-    return handing
+    ledger = ToyLedger()
+    ledger.give("U1", TABLE_I, at_levels(TABLE_I, (1, 1)))
+    ledger.give("U2", TABLE_I, at_levels(TABLE_I, (0, 2)))
+    return ledger

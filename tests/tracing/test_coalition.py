@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles import leak_explanations
 from sfumato.core.cut import Cut
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.kernels.sets.coalitions import DONE, FULL, OUT_OF_STEPS, hitting_sets, without_supersets
 from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition, _bits
-from tracing import plain
-from tracing.handing import Handing, found, shown, table_of
+from tracing.toy_ledger import ToyLedger, found, shown, table_of
 
 NAMES = ("A", "B", "C", "D", "E")
 
@@ -145,11 +145,11 @@ def as_nodes(table, cuts):
     ]
 
 
-def handed(table, versions, **options):
-    handing = Handing()
+def issued(table, versions, **options):
+    ledger = ToyLedger()
     for who, cuts in versions:
-        handing.give(who, table, cuts, **options)
-    return handing
+        ledger.give(who, table, cuts, **options)
+    return ledger
 
 
 @settings(max_examples=150, deadline=None)
@@ -157,11 +157,11 @@ def handed(table, versions, **options):
 def test_explanations_are_those_of_the_definition(world, most, together):
     columns, table, versions, _, leak = world
     leak.append({name: tree.leaf_labels[0] for name, tree in columns.items()})
-    result = handed(table, versions, event="e" if together else "").trace(leak, c_max=most)
+    result = issued(table, versions, event="e" if together else "").trace(leak, c_max=most)
     plainly = [
         (who, {n: c.nodes.tolist() for n, c in cuts.items()}, as_nodes(table, cuts)) for who, cuts in versions
     ]
-    assert found(result) == plain.explanations(columns, plainly, leak, most, together=together)
+    assert found(result) == leak_explanations.explanations(columns, plainly, leak, most, together=together)
 
 
 @settings(max_examples=150, deadline=None)
@@ -169,7 +169,7 @@ def test_explanations_are_those_of_the_definition(world, most, together):
 def test_whoever_made_it_is_an_explanation_and_no_innocent_is_certain(world, content, event):
     """Made by at most c_max recipients: a part of them is an explanation, and only they can be certain."""
     _, table, versions, coalition, leak = world
-    result = handed(table, versions, content=content, event=event).trace(leak, c_max=3)
+    result = issued(table, versions, content=content, event=event).trace(leak, c_max=3)
     assert result.ours
     assert any(explanation <= coalition for explanation in found(result))
     assert set(result.certain) <= coalition
@@ -180,10 +180,10 @@ def test_whoever_made_it_is_an_explanation_and_no_innocent_is_certain(world, con
 @given(worlds(), st.randoms())
 def test_neither_the_order_of_rows_nor_copies_change_anything(world, random):
     _, table, versions, _, leak = world
-    handing = handed(table, versions)
+    ledger = issued(table, versions)
     again = leak * 2
     random.shuffle(again)
-    first, second = handing.trace(leak), handing.trace(again)
+    first, second = ledger.trace(leak), ledger.trace(again)
     assert found(first) == found(second)
     assert first.certain == second.certain
     assert [s.recipient for s in first.suspects] == [s.recipient for s in second.suspects]

@@ -42,7 +42,7 @@ def holds(trees, version_rows, row):
     )
 
 
-def tellers(trees, versions, row, together):
+def possible_sources(trees, versions, row, together):
     """Per column of a row, the recipients who may have told its cell; `None` if the row is no row of ours.
 
     `versions` are triples: recipient, the nodes of the cut of each column, rows as nodes. If they were made
@@ -63,7 +63,7 @@ def tellers(trees, versions, row, together):
 
 def explanations(trees, versions, leak, most, *, together=False):
     """All minimal coalitions of at most so many that cover every row that is ours."""
-    demands = [s for row in leak for s in tellers(trees, versions, row, together) or ()]
+    demands = [s for row in leak for s in possible_sources(trees, versions, row, together) or ()]
     if not demands:
         return set()
     everybody = sorted({who for who, _, _ in versions})

@@ -1,0 +1,116 @@
+"""The result of a trace: explanations, suspects, and the chance that a charge is false."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sfumato.core.imprint import Imprint
+from sfumato.core.microdata import Microdata
+from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition
+from sfumato.tracing.evidence import LeakEvidence
+from sfumato.tracing.false_charge import FalseCharge, false_charge_of
+from sfumato.tracing.leak import Leak
+from sfumato.tracing.suspects import Suspect, suspects
+
+
+@dataclass(frozen=True, eq=False)
+class TraceResult:
+    """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
+
+    `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
+    of them. `matches` counts the rows that exist in the original, if that was given.
+    """
+
+    explanations: Explanations
+    c_max: int
+    evidence: LeakEvidence = field(repr=False)
+    coalitions: Coalitions = field(repr=False)
+    imprints: Mapping[int, Imprint | None] = field(repr=False)
+    original: Microdata | None = field(repr=False, default=None)
+
+    @property
+    def ours(self) -> bool:
+        """Whether a row of the leak is about a record that was issued, in detail that somebody received."""
+        return bool(self.evidence.ours.any())
+
+    @cached_property
+    def _certain(self) -> Mapping[str, SmallestCoalition]:
+        return self.coalitions.certain(self.explanations, self.c_max)
+
+    @property
+    def certain(self) -> tuple[str, ...]:
+        return tuple(self._certain)
+
+    @cached_property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Everybody in an explanation, the most suspicious first, with what incriminates them."""
+        if not len(self.explanations):
+            return ()
+        return suspects(self.evidence, self.explanations, self._certain, imprints=self.imprints)
+
+    @cached_property
+    def needed(self) -> SmallestCoalition | None:
+        """How many recipients had to work together, where `c_max` of them do not suffice."""
+        if not self.ours or self.explanations.sets:
+            return None
+        return self.coalitions.smallest(least=self.c_max + 1)
+
+    @cached_property
+    def false_charge(self) -> FalseCharge | None:
+        """The chance that those who are certain have nothing to do with it; `None` if nobody is certain.
+
+        Its `probability` is about leaks that recipients made, its `outside` about tables of somebody else.
+        """
+        if not self.certain:
+            return None
+        return false_charge_of(
+            self.evidence,
+            self.explanations,
+            charged=self.certain,
+            imprints=self.imprints,
+            original=self.original,
+        )
+
+    @property
+    def matches(self) -> int | None:
+        real = self.evidence.real
+        return None if real is None else self.evidence.rows(real)
+
+    @property
+    def leak(self) -> Leak:
+        return self.evidence.leak
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The rows of the leak, those of them that are ours, and those left aside for three reasons."""
+        e = self.evidence
+        return {
+            "all": e.leak.rows,
+            "ours": e.rows(e.ours),
+            "unreadable": e.rows(~e.leak.legible),
+            "foreign": e.rows(e.foreign),
+            "finer": e.rows(e.finer),
+        }
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """The recipients who could have made it by themselves."""
+        return tuple(s.recipient for s in self.suspects if s.smallest == 1)
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Everybody who was considered."""
+        return self.evidence.knowledge.issued.recipients
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The recipients who cannot be ruled out, since the pattern of what they received is not known."""
+        return self.evidence.knowledge.issued.unread
+
+    def values(self) -> list[str]:
+        """Returns the texts that could not be read, for whoever asked to see them; no card shows them."""
+        return [
+            f"{name}: {', '.join(map(repr, texts))}" for name, texts in self.leak.unreadable_texts().items()
+        ]
