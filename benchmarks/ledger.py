@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.core.imprint import Imprint
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record, remembered
+from sfumato.releases.ledger.record import Record, memory_bytes
 
 POLICY = {
     "columns": {
@@ -43,7 +43,7 @@ def filled(url: str, chains: int, releases: int) -> Ledger:
     ledger, kept = Ledger(url), list[Imprint]()
     for i in range(releases):
         kept.append(sf.protect(people(i + 1), POLICY, earlier=kept).imprint)
-    memories = [remembered(imprint.as_dict()) for imprint in kept]
+    memories = [memory_bytes(imprint.as_dict()) for imprint in kept]
     at = ledger.clock().isoformat()
 
     def work(connection: Connection) -> None:

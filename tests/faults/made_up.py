@@ -8,10 +8,10 @@ from pathlib import Path
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.verdict import Verdict
 from sfumato.releases.certificate import examine, read
-from sfumato.releases.issue import Prepared, issue, issue_all
+from sfumato.releases.issue import PreparedRelease, issue_all
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
-from sfumato.releases.steps import nothing
+from sfumato.releases.steps import no_hook
 
 CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""
@@ -26,19 +26,23 @@ def prepared(memory=b"", rows=200):
         assert path.read_text(encoding="utf-8").count("flu") == rows
         return (Verdict("k-anonymity, k = 5", True, 5, 5),)
 
-    return Prepared("p" * 64, write, judge, memory=memory, figures={"rows": rows, "k": 5, "loss": 0.5})
+    return PreparedRelease("p" * 64, write, judge, memory=memory, figures={"rows": rows, "k": 5, "loss": 0.5})
 
 
-def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=nothing):
-    return issue(
-        ledger, lambda _: prepared(memory), into=into, chain=chain, checks=checks, aside=aside, at=at
-    )
+def issue(ledger, release, *, into, chain="main", **options):
+    """Release a table in one version."""
+    (receipt,) = issue_all(ledger, lambda _: [release], into=into, chain=chain, **options)
+    return receipt
+
+
+def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=no_hook):
+    return issue(ledger, prepared(memory), into=into, chain=chain, checks=checks, aside=aside, at=at)
 
 
 NAMES = ("Ärzte", "registry", "the council")
 
 
-def release_to_three(ledger, into, *, chain="main", aside=None, at=nothing):
+def release_to_three(ledger, into, *, chain="main", aside=None, at=no_hook):
     def prepare(_):
         return [replace(prepared(rows=100 + i), recipient=n, place=n) for i, n in enumerate(NAMES)]
 

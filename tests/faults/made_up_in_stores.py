@@ -6,7 +6,7 @@ from pathlib import Path
 
 from faults.made_up import NAMES
 from sfumato.releases.certificate import examine, read
-from sfumato.releases.download import at_hand
+from sfumato.releases.download import local_copy
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
 from sfumato.releases.targets.store import Store
@@ -30,7 +30,7 @@ def certificates(address):
     """Those of all places that can be seen; each of them is whole."""
     found = []
     for place in released(address):
-        with at_hand(f"{address}/{place}/certificate.json", whole=False) as path:
+        with local_copy(f"{address}/{place}/certificate.json", whole=False) as path:
             seen = examine(path)
             assert seen.holds, (place, seen.faults)
             found.append(read(path))

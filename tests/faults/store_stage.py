@@ -19,7 +19,7 @@ from faults.stage import child, ended, harm
 from sfumato.core.errors import LedgerConflict, WrongCall
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
-from sfumato.releases.steps import IN_A_STORE, STEPS
+from sfumato.releases.steps import STEPS, STORE_STEPS
 from sfumato.releases.targets import store
 
 store.RETRIES = 0
@@ -61,7 +61,7 @@ def steps(stage):
     """kill -9 at every named step."""
     told = {}
     stage.check()
-    for step in (*STEPS, *IN_A_STORE):
+    for step in (*STEPS, *STORE_STEPS):
         target = f"{stage.address}/{step}/r"
         options = {"chain": step, "aside": stage.folder, "at": harm(step, signal.SIGKILL)}
         pid = child(lambda t=target, o=options: release(stage.ledger(), t, **o) and None)
@@ -115,7 +115,7 @@ def signals(stage):
             assert recover(stage.ledger()) == ()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        for step in (*IN_A_STORE, "ready", "committed", "certified"):
+        for step in (*STORE_STEPS, "ready", "committed", "certified"):
             target = stage.next()
             pid = child(lambda t=target, s=step, n=number: work(t, s, n))
             told[f"{signal.Signals(number).name} {step}"] = ended(pid)

@@ -58,7 +58,7 @@ def test_stopped_and_back_again(place, cluster, step):
 def test_stopped_for_long(place, cluster, monkeypatch, step):
     """While nobody can ask, nothing is decided; then recovery does what the ledger says."""
     url, key, out, _ = place
-    monkeypatch.setattr(ledgers, "PAUSES", (0.01,))
+    monkeypatch.setattr(ledgers, "RETRY_PAUSES", (0.01,))
     ledger = Ledger(url, key=key)
 
     def stop(passed):

@@ -11,7 +11,7 @@ import pytest
 
 from faults.conftest import HERE, report
 from faults.made_up import CANARY
-from sfumato.releases.steps import IN_A_STORE, STEPS
+from sfumato.releases.steps import STEPS, STORE_STEPS
 
 COMMIT = STEPS.index("committed")
 ONE_OF_FOUR = {"published": 1, "refused": 3, "seen": 1}
@@ -45,7 +45,7 @@ def play(tmp_path, buckets):
 def test_killed_at_every_step(play, tmp_path):
     told = play("steps")
     late = STEPS[COMMIT:]
-    assert told == {step: int(step in late) for step in (*STEPS, *IN_A_STORE)}
+    assert told == {step: int(step in late) for step in (*STEPS, *STORE_STEPS)}
     left = [path for path in tmp_path.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
     assert left == [], "what only the judge may see is gone"
 

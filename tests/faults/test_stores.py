@@ -8,12 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from buckets import SECRET
-from faults.made_up import NAMES, prepared, release, release_to_three
+from faults.made_up import NAMES, issue, prepared, release, release_to_three
 from faults.made_up_in_stores import FILES, certificates, check_store, objects
 from sfumato.cli.main import app, run
 from sfumato.core.errors import BadData, LedgerConflict, OutOfReach, SfumatoError, Unfinished, WrongCall
 from sfumato.releases import staging
-from sfumato.releases.issue import issue
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
 from sfumato.releases.targets import store
@@ -250,10 +249,10 @@ def test_what_another_machine_entered_is_finished_and_what_it_did_not_is_left(pl
 
 
 def test_a_large_file_goes_in_parts(place, monkeypatch):
-    monkeypatch.setattr(store, "PIECE", 5 << 20)
+    monkeypatch.setattr(store, "REQUEST_BYTES", 5 << 20)
     issue(
         Ledger(place.url),
-        lambda _: prepared(rows=1_200_000),
+        prepared(rows=1_200_000),
         into=f"{place.out}/one",
         chain="main",
         aside=place.aside,

@@ -218,7 +218,7 @@ def test_an_older_state_that_was_put_back_is_found(url, tmp_path, noted):
     release(ledger, tmp_path / "two")
     shutil.copy(tmp_path / "older.db", tmp_path / "ledger.db")
     if not noted:
-        seen_head.place(ledger.key_path).unlink()
+        seen_head.path_beside(ledger.key_path).unlink()
         assert ledger.verify().holds, "nothing in the file itself can tell"
         found = ledger.verify(certificates=[read(tmp_path / "two" / "certificate.json")])
     else:
@@ -276,7 +276,7 @@ def test_a_change_of_keys_is_signed_by_the_old_one(url, tmp_path):
 def test_a_change_of_keys_that_was_cut_off_is_finished(url, monkeypatch):
     ledger = Ledger(url)
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "_current", lambda *words: words[-1])
+        patched.setattr(Ledger, "_key_in_force", lambda *words: words[-1])
         new = ledger.rotate()  # the entry is there, the file is not yet exchanged
     assert Key.load(ledger.key_path).public != new
     assert Ledger(url).public_key == Key.load(ledger.key_path).public == new

@@ -6,16 +6,15 @@ import shutil
 
 import pytest
 
-from faults.made_up import prepared, release
+from faults.made_up import issue, prepared, release
 from judge.tampering import change
 from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.certificate import read
-from sfumato.releases.issue import issue
 from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.database import Database
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Record, remembered
+from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.tables import METADATA, REVISION
 
 # -- one writer ---------------------------------------------------------------------------------------------
@@ -91,14 +90,14 @@ def test_an_unsafe_file_is_not_released(url, tmp_path):
     unsafe = prepared()
     object.__setattr__(unsafe, "judge", judge)
     with pytest.raises(RefusedByHistory):
-        issue(Ledger(url), lambda _: unsafe, into=tmp_path / "one", chain="main")
+        issue(Ledger(url), unsafe, into=tmp_path / "one", chain="main")
     assert Ledger(url).history() == ()
 
 
 def test_a_document_is_remembered_in_its_canonical_form():
-    assert remembered({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
-    assert remembered(b"raw") == b"raw"
-    assert remembered(None) == b""
+    assert memory_bytes({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+    assert memory_bytes(b"raw") == b"raw"
+    assert memory_bytes(None) == b""
 
 
 # -- copies, versions, readers ------------------------------------------------------------------------------

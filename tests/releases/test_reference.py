@@ -14,7 +14,7 @@ from sfumato.core.errors import BadData, BrokenPromise, Unfinished
 from sfumato.journey.release import protect_file
 from sfumato.policy.reference import Reference, kept_at
 from sfumato.promises.quasi_sensitive.prior import LONGEST, share_of, share_text
-from sfumato.releases.kept_file import keeping
+from sfumato.releases.private_file import kept_on_success
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address
 
@@ -129,15 +129,15 @@ def test_the_program_finds_it(safe, capsys):
 
 def test_what_is_kept_appears_with_what_is_published_or_not_at_all(tmp_path):
     path = tmp_path / "kept"
-    with pytest.raises(BrokenPromise), keeping(path) as stage:
+    with pytest.raises(BrokenPromise), kept_on_success(path) as stage:
         stage("one")
         raise BrokenPromise("no")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(Unfinished), keeping(path) as stage:
+    with pytest.raises(Unfinished), kept_on_success(path) as stage:
         stage("two")
         raise Unfinished("settled, not shown")
     assert path.read_text(encoding="utf-8") == "two"
-    with keeping(path):
+    with kept_on_success(path):
         pass
     assert list(tmp_path.iterdir()) == []
 

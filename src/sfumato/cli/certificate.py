@@ -34,10 +34,10 @@ def verify(
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
     from sfumato.releases.certificate import examine
-    from sfumato.releases.download import at_hand
+    from sfumato.releases.download import local_copy
     from sfumato.releases.ledger.keys import public_key
 
-    with at_hand(file, whole=False) as path:
+    with local_copy(file, whole=False) as path:
         found = examine(path, key=None if key is None else public_key(key))
     if as_json:
         document(found.as_dict())

@@ -34,7 +34,7 @@ def declare(
     Example:  sfumato declare patients.csv -o policy.yaml
     """
     from sfumato.journey.declare import declare as declare_
-    from sfumato.releases.file import check_target
+    from sfumato.releases.output_file import check_target
 
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)

@@ -75,7 +75,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.journey.discover import discover as discover_
     from sfumato.journey.discover import draw as draw_
     from sfumato.policy.presets import preset as preset_of
-    from sfumato.releases.file import check_target
+    from sfumato.releases.output_file import check_target
     from sfumato.system.memory import Memory
 
     if preset is not None:

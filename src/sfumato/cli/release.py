@@ -65,7 +65,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.core.errors import WrongCall
     from sfumato.journey.release import release as release_
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.recipients import places_of, recipients_of
+    from sfumato.releases.recipients import folders_of, recipients_of
     from sfumato.releases.targets.target import check_first
     from sfumato.system.memory import Memory
 
@@ -73,7 +73,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
         raise WrongCall(
             "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
         )
-    places_of(recipients_of(to))
+    folders_of(recipients_of(to))
     if into is not None and not dry_run:
         check_first(into, ledger)
     table = read_by(engine, data)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 
 from sfumato.core.errors import WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.demo.catalogue import DISEASES, JOBS
 from sfumato.demo.hospital import columns
 from sfumato.policy.policy import Policy
@@ -47,7 +47,7 @@ missing: own-value
 
 def policy() -> Policy:
     """The policy of `hospital`, with its taxonomies inside."""
-    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(POLICY)
+    asked: JsonObject = YAML(typ="safe", pure=True).load(POLICY)
     for name, tree in (("job", JOBS), ("disease", DISEASES)):
         asked["columns"][name]["taxonomy"] = {
             "tree": {

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.demo.catalogue import DISEASE_FACTS, DISEASES, FAMILY, GIVEN, JOB_FACTS, JOBS, SEXES
 
 Kind = Literal["polars", "pandas", "pyarrow"]
@@ -44,7 +45,7 @@ def hospital(rows: int = 100_000, seed: int = 0, kind: Kind = "polars") -> Any:
     return nw.from_dict(columns(rows, seed), backend=kind).to_native()
 
 
-def columns(rows: int, seed: int) -> dict[str, Any]:
+def columns(rows: int, seed: int) -> JsonObject:
     """The columns of `hospital` as arrays."""
     draw = np.random.default_rng([seed, 0x5F])
     sex = (draw.random(rows) < 0.47).astype(np.int64)

@@ -45,10 +45,10 @@ def audit(
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
     the folder of its release.
     """
-    from sfumato.releases.download import at_hand
+    from sfumato.releases.download import local_copy
 
     meant = referred(policy_of(policy), data, reference)
-    with at_hand(data, spill=Memory.of(memory).spill) as near:
+    with local_copy(data, spill=Memory.of(memory).spill) as near:
         return _audited(within(near, memory), meant, None, against, chain, progress or silent)
 
 
@@ -63,10 +63,10 @@ def audit_by(
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a published table, and attack it as one adversary would."""
-    from sfumato.releases.download import at_hand
+    from sfumato.releases.download import local_copy
 
     meant = referred(policy_of(policy), data, reference)
-    with at_hand(data) as near:
+    with local_copy(data) as near:
         return _audited(near, meant, name, against, chain, progress or silent)
 
 

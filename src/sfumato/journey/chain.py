@@ -20,7 +20,7 @@ from sfumato.show.card import several
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.record import Check, Compared, Record
+    from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 
 
 def looks_back(policy: Policy) -> bool:
@@ -61,10 +61,10 @@ def memory_of(plan: Plan) -> Mapping[str, Any] | None:
     return None
 
 
-def beside_own(policy: Policy) -> Check:
+def beside_own(policy: Policy) -> HistoryCheck:
     """The check of a recipient's version: against what they got earlier, and of its bytes."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
+    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | HistoryComparison | None:
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
         if looks_back(policy):
             return beside_history(policy)(own, record)
@@ -76,10 +76,10 @@ def beside_own(policy: Policy) -> Check:
     return check
 
 
-def beside_history(policy: Policy) -> Check:
+def beside_history(policy: Policy) -> HistoryCheck:
     """The check of a release against all earlier ones of its chain, from what is remembered of each."""
 
-    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
+    def check(history: Sequence[Record], record: Record) -> Mapping[str, Any] | HistoryComparison | None:
         if not looks_back(policy):
             if history:
                 raise RefusedByHistory(
@@ -95,13 +95,13 @@ def beside_history(policy: Policy) -> Check:
 
 def judged_beside(
     files: Sequence[Path], imprint: Imprint, earlier: Sequence[Imprint], policy: Policy
-) -> Compared | None:
+) -> HistoryComparison | None:
     """What is left to everybody beside the earlier releases; raises where that is too little.
 
     `files` are the written ones, read again here: they must leave the imprint that is judged. Of what the
     published tables leave open, k candidates were proved on the data: whoever holds them knows a world.
     """
-    from sfumato.releases.ledger.record import Compared  # noqa: PLC0415  # as above
+    from sfumato.releases.ledger.record import HistoryComparison  # noqa: PLC0415  # as above
 
     for file in files:
         _compare(file, imprint)
@@ -122,7 +122,7 @@ def judged_beside(
         if promise.looks_back
     )
     figures = {"FA": found.FA, "BA": found.BA, **({"open": found.open} if found.open else {})}
-    return Compared(figures, verdicts)
+    return HistoryComparison(figures, verdicts)
 
 
 def _compare(file: Path, imprint: Imprint) -> None:

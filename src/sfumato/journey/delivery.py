@@ -23,12 +23,12 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import GLOBAL, RecipientRule
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
-from sfumato.releases.kept_file import Stage, unkept
+from sfumato.releases.private_file import StageText, discard
 
 if TYPE_CHECKING:
-    from sfumato.releases.issue import Prepared
+    from sfumato.releases.issue import PreparedRelease
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.record import Compared, Record
+    from sfumato.releases.ledger.record import HistoryComparison, Record
     from sfumato.releases.override import Override
 
 
@@ -53,11 +53,11 @@ class Handing:
         self.data, self.policy, self.overrides = data, policy, overrides
         self.names, self._places = tuple(places), places
         self.chain, self._progress = chain, progress
-        self.keep: Stage = unkept
+        self.keep: StageText = discard
         self.handout: Handout | None = None
         self._assigned: dict[str, Assigned] = {}
 
-    def prepare(self, history: Sequence[Record]) -> list[Prepared]:
+    def prepare(self, history: Sequence[Record]) -> list[PreparedRelease]:
         """Plan everything; the ledger is told numbers of nodes, digests and counts, never a value."""
         if not self._in_versions(history):
             return [self._alone(history)]
@@ -75,7 +75,9 @@ class Handing:
             known |= set(_known_trees([one.trees]))
         return made
 
-    def check(self, history: Sequence[Record], record: Record) -> Mapping[str, Any] | Compared | None:
+    def check(
+        self, history: Sequence[Record], record: Record
+    ) -> Mapping[str, Any] | HistoryComparison | None:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
             return beside_own(self._assigned[record.recipient].policy)(history, record)
@@ -98,7 +100,7 @@ class Handing:
             )
         return wanted
 
-    def _alone(self, history: Sequence[Record]) -> Prepared:
+    def _alone(self, history: Sequence[Record]) -> PreparedRelease:
         """One release, planned by the policy's search."""
         recipient = self.names[0] if self.names else None
         meant = self.policy
@@ -108,15 +110,17 @@ class Handing:
         plan = protect(self.data, meant, earlier=earlier, progress=self._progress)
         return self._prepared(plan, self.policy, recipient, _known_trees(r.trees for r in history))
 
-    def _prepared(self, plan: Plan, policy: Policy, recipient: str | None, known: Iterable[str]) -> Prepared:
-        from sfumato.releases.issue import Prepared
-        from sfumato.releases.ledger.record import remembered
+    def _prepared(
+        self, plan: Plan, policy: Policy, recipient: str | None, known: Iterable[str]
+    ) -> PreparedRelease:
+        from sfumato.releases.issue import PreparedRelease
+        from sfumato.releases.ledger.record import memory_bytes
 
         data, told, recoding = self.data, self._progress, plan.recoding
         if plan.reference is not None:
             self.keep(plan.reference.to_json())
         cuts = recoding.cuts
-        return Prepared(
+        return PreparedRelease(
             policy=self.policy.digest,
             write=lambda path: open_source(data).write(recoding, path, drop=policy.dropped, progress=told),
             judge=lambda path, private: judged(path, data, plan, policy, private=private, progress=told),
@@ -132,7 +136,7 @@ class Handing:
                 "k": plan.smallest,
                 "loss": plan.loss,
             },
-            memory=remembered(memory_of(plan)),
+            memory=memory_bytes(memory_of(plan)),
             versions={"sfumato": version("sfumato")},
         )
 

@@ -204,7 +204,7 @@ def _store(address: str) -> Requirement:
     from sfumato.releases.targets.store import Store  # noqa: PLC0415  # stores only when asked for
 
     try:
-        empty = not Store(Address.of(address)).glance()
+        empty = not Store(Address.of(address)).first_names()
     except SfumatoError as error:
         return Requirement("store", State.MISSING, error.message, error.remedy)
     return Requirement("store", State.FINE, f"reachable, {'nothing' if empty else 'something'} is there")

@@ -28,9 +28,9 @@ from sfumato.journey.recipient_versions import Handout, with_recipients
 from sfumato.policy.reference import kept_at
 from sfumato.protection.plan import Plan
 from sfumato.protection.recipients.capacity import Capacity
-from sfumato.releases.file import check_target, publish
-from sfumato.releases.kept_file import keeping
-from sfumato.releases.recipients import places_of, recipients_of
+from sfumato.releases.output_file import check_target, publish
+from sfumato.releases.private_file import kept_on_success
+from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 from sfumato.system.private_folder import private_folder
@@ -38,7 +38,7 @@ from sfumato.system.private_folder import private_folder
 if TYPE_CHECKING:
     from sfumato.releases.event import Event
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.ledger.record import Check, Record
+    from sfumato.releases.ledger.record import HistoryCheck, Record
     from sfumato.releases.override import Override
     from sfumato.releases.receipt import Receipt
 
@@ -85,7 +85,7 @@ def protect_file(
             return tuple(again.get(verdict.promise, verdict) for verdict in verdicts)
         return verdicts
 
-    with keeping(kept_at(target)) as stage:
+    with kept_on_success(kept_at(target)) as stage:
         if plan.reference is not None:
             stage(plan.reference.to_json())
         return plan, publish(target, write, judge, overwrite=overwrite)
@@ -100,7 +100,7 @@ def release(
     to: str | Sequence[str] | None = None,
     chain: str = "main",
     format: str | None = None,
-    checks: Sequence[Check] = (),
+    checks: Sequence[HistoryCheck] = (),
     overrides: Sequence[Override | str | Path] = (),
     dry_run: bool = False,
     memory: AnyMemory = None,
@@ -126,7 +126,7 @@ def release(
     from sfumato.releases.issue import issue_all, rehearse
 
     names, meant = recipients_of(to), policy_of(policy)
-    places = places_of(names)
+    places = folders_of(names)
     if not chain:
         raise WrongCall("a chain needs a name")
     if into is None and not dry_run:
@@ -146,7 +146,7 @@ def release(
         return receipts[0] if len(names) < 2 else Event(receipts, capacity)
     if isinstance(opened, str) or place is None:
         raise AssertionError
-    with keeping(kept_at(place)) as stage:
+    with kept_on_success(kept_at(place)) as stage:
         handing.keep = stage
         receipts = issue_all(
             opened,

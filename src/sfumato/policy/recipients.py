@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.exact_numbers import written
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Problem
 from sfumato.policy.searches import LOSSES
@@ -68,7 +69,7 @@ class RecipientRule:
         return found
 
 
-def schema() -> dict[str, Any]:
+def schema() -> JsonObject:
     """The rule as a fragment of JSON Schema."""
     return {
         "type": "object",
@@ -102,7 +103,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def read(words: Mapping[str, Any], tolerance: Fraction) -> RecipientRule:
+def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
     """The rule that these words describe; their shape was checked."""
     return RecipientRule(
         quality=words.get("quality"),

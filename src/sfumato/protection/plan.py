@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, Infeasible, SfumatoError
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
@@ -117,9 +118,9 @@ class Plan(Printable):
         """The safe table, of the same kind as `data`, which must hold the rows the plan was made for."""
         return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON-ready, under the names of the attributes; `cuts` lists the labels that are published."""
-        published: dict[str, Any] | None = None
+        published: JsonObject | None = None
         if self.recoding.cuts is not None:
             columns = enumerate(self.recoding.table.keys)
             published = {

@@ -1,14 +1,13 @@
-"""The certificate: proof of what was published and promised, for whoever has the files and the public key."""
+"""Certificates: proof of what was published and promised, for whoever has the files and the public key."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases import manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
@@ -19,21 +18,21 @@ CERTIFICATE = "certificate.json"
 VERSION = 1
 
 
-def certificate(entry: Entry) -> dict[str, Any]:
-    """What may be shown of a sealed entry; the same entry gives the same bytes."""
+def certificate(entry: Entry) -> JsonObject:
+    """Returns what may be shown of a sealed entry; the same entry gives the same bytes."""
     shown = {**entry.public, "body": json.loads(entry.body)}
     return {"sfumato": VERSION, "entry": shown, "hash": entry.hash, "signature": entry.signature}
 
 
-def as_bytes(content: Mapping[str, Any]) -> bytes:
-    """The certificate as its file."""
+def as_bytes(content: JsonMapping) -> bytes:
+    """Returns the bytes of the certificate file."""
     return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A certificate file; its signature is not looked at."""
+def read(path: Path) -> JsonObject:
+    """Reads a certificate file; does not look at its signature."""
     try:
-        return parsed(path.read_bytes(), path.name)
+        return parse(path.read_bytes(), path.name)
     except FileNotFoundError:
         raise missing(str(path)) from None
     except IsADirectoryError:
@@ -43,12 +42,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def missing(where: str) -> BadData:
-    """The error for a certificate that is not there."""
+    """Returns the error for a certificate that is not there."""
     return BadData("there is no such file", where=where, remedy=f"Name the {CERTIFICATE} of a release.")
 
 
-def parsed(content: bytes, where: str) -> dict[str, Any]:
-    """The bytes of a certificate."""
+def parse(content: bytes, where: str) -> JsonObject:
+    """Returns the content of the bytes of a certificate; raises where they are none."""
     try:
         found = json.loads(content)
         found["hash"], found["signature"], int(found["entry"]["number"]), found["entry"]["body"]["manifest"]
@@ -59,9 +58,9 @@ def parsed(content: bytes, where: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Examination:
-    """What a certificate and the files beside it came to."""
+    """The result of comparing a certificate with the files beside it; `pinned` if the key was given."""
 
-    content: Mapping[str, Any]
+    content: JsonMapping
     pinned: bool
     faults: tuple[str, ...]
 
@@ -70,12 +69,12 @@ class Examination:
         return not self.faults
 
     @property
-    def _entry(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.content["entry"]
+    def _entry(self) -> JsonMapping:
+        found: JsonMapping = self.content["entry"]
         return found
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def as_dict(self) -> JsonObject:
+        """Returns the result as JSON."""
         entry = self._entry
         return {
             "holds": self.holds,
@@ -90,38 +89,38 @@ class Examination:
         }
 
     def card(self) -> Card:
-        """A few lines."""
+        """Returns the result in a few lines."""
         if not self.holds:
             return Card("the certificate does NOT hold", [(fault,) for fault in self.faults])
         entry = self._entry
-        told = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        source = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
         lines = [
             (v["promise"], "holds" if v["holds"] else "does not hold") for v in entry["body"]["verdicts"]
         ]
         notes = (
             f"release {entry['sequence']} of chain {entry['chain']}, entry {entry['number']} of its ledger",
-            f"key {entry['signer'][:16]}…, {told}",
+            f"key {entry['signer'][:16]}…, {source}",
         )
         return Card("the files are as they were published", lines, notes)
 
 
 def examine(path: str | Path, *, key: str | None = None) -> Examination:
-    """Hold a certificate against the files beside it, and its signature against the public key."""
-    place = Path(path)
-    content = read(place)
-    entry, wrong = content["entry"], []
+    """Compares a certificate with the files beside it, and its signature with the public key."""
+    file = Path(path)
+    content = read(file)
+    entry, faults = content["entry"], list[str]()
     hashed = digest(canonical({**entry, "body": canonical(entry["body"])}))
     if hashed != content["hash"]:
-        wrong.append("the certificate was changed: its content does not match its hash")
+        faults.append("the certificate was changed: its content does not match its hash")
     elif not signed(entry_message(hashed), str(content["signature"]), str(entry["signer"])):
-        wrong.append("the certificate is not signed by the key it names")
+        faults.append("the certificate is not signed by the key it names")
     if key is not None and key != entry["signer"]:
-        wrong.append("the certificate is signed by another key than the one that was given")
-    listed = place.with_name(manifest.MANIFEST)
+        faults.append("the certificate is signed by another key than the one that was given")
+    listed = file.with_name(manifest.MANIFEST)
     if not listed.is_file():
-        wrong.append("the manifest is missing")
+        faults.append("the manifest is missing")
     elif digest_of(listed) != entry["body"]["manifest"]:
-        wrong.append("the manifest is not the one that was published")
+        faults.append("the manifest is not the one that was published")
     else:
-        wrong += manifest.faults(place.parent, manifest.read(listed))
-    return Examination(content, key is not None, tuple(wrong))
+        faults += manifest.faults(file.parent, manifest.read(listed))
+    return Examination(content, key is not None, tuple(faults))

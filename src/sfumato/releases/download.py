@@ -1,22 +1,25 @@
-"""Fetching a release from a store, through its manifest, to a private folder of this machine."""
+"""Downloads: a release in a store, copied by its manifest to a private folder of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_object import JsonObject
 from sfumato.releases import certificate, manifest
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
 
+Given = TypeVar("Given")
+
 
 @contextmanager
-def at_hand(given: Any, *, spill: Path | None = None, whole: bool = True) -> Iterator[Any]:
-    """What was given; in place of an address in a store, the path of a copy, which is gone afterwards.
+def local_copy(given: Given, *, spill: Path | None = None, whole: bool = True) -> Iterator[Given | Path]:
+    """Yields what was given; in place of an address in a store, the path of a copy, gone afterwards.
 
     The address is that of a release, of its table, or of its certificate. Files that the manifest does not
     name are no part of it. Where the copy is not `whole`, that is for the caller to find out.
@@ -37,19 +40,19 @@ def at_hand(given: Any, *, spill: Path | None = None, whole: bool = True) -> Ite
         yield folder / (name or _table_of(listed, release))
 
 
-def certificate_at(place: str) -> dict[str, Any]:
-    """The certificate at a path or an address; of the release no more is fetched."""
+def certificate_at(place: str) -> JsonObject:
+    """Returns the certificate at a path or an address; fetches no more of the release."""
     if not is_address(place):
         return certificate.read(Path(place))
     asked = Address.of(place)
     content = Store(asked.parent).get(asked.name)
     if content is None:
         raise certificate.missing(str(asked))
-    return certificate.parsed(content, asked.name)
+    return certificate.parse(content, asked.name)
 
 
 def _release_of(asked: Address) -> tuple[Address, str]:
-    """The release that an address belongs to, and the name below it; none for the release itself."""
+    """Returns the release that an address belongs to, and the name below it; none for the release itself."""
     if Store(asked).get(manifest.MANIFEST) is not None:
         return asked, ""
     if asked.parent.path and Store(asked.parent).get(manifest.MANIFEST) is not None:
@@ -57,17 +60,19 @@ def _release_of(asked: Address) -> tuple[Address, str]:
     raise BadData("there is no manifest: this is no published release", where=asked.name)
 
 
-def _table_of(listed: dict[str, Any], release: Address) -> str:
+def _table_of(listed: JsonObject, release: Address) -> str:
     tables = {str(file["name"]).partition("/")[0] for file in listed["files"]}
     if len(tables) != 1:
         raise BadData("the release is not one table", where=release.name, remedy="Name one of its files.")
     return tables.pop()
 
 
-def _fetch(store: Store, folder: Path) -> dict[str, Any]:
-    """Copy what the manifest names. What has another size, or should not be there, becomes an empty file:
-    its name is all that is wanted of it."""
-    there = store.sizes()
+def _fetch(store: Store, folder: Path) -> JsonObject:
+    """Copies what the manifest names, and returns the manifest.
+
+    What has another size, or should not be there, becomes an empty file: only its name is wanted.
+    """
+    stored = store.sizes()
     for name in (manifest.MANIFEST, certificate.CERTIFICATE):
         content = store.get(name)
         if content is not None:
@@ -77,7 +82,7 @@ def _fetch(store: Store, folder: Path) -> dict[str, Any]:
     listed = manifest.read(folder / manifest.MANIFEST)
     sizes = {str(file.get("name", "")): file.get("bytes") for file in listed["files"]}
     parts = {name.partition("/")[0] for name in sizes if "/" in name}
-    for name, size in there.items():
+    for name, size in stored.items():
         if not manifest.is_inside(name) or not (name in sizes or name.partition("/")[0] in parts):
             continue
         (folder / name).parent.mkdir(exist_ok=True)

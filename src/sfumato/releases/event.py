@@ -1,12 +1,11 @@
-"""An event: a release in several versions, one for each recipient."""
+"""Events: a release in several versions, one for each recipient."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.receipt import Receipt
 from sfumato.show.card import Card, Printable, figure
 from sfumato.system.address import Address
@@ -16,11 +15,11 @@ from sfumato.system.address import Address
 class Event(Printable):
     """The receipts of all versions, in the order in which recipients were named.
 
-    `capacity` says how many recipients the policy serves, where that was asked; a rehearsal tells it.
+    `capacity` says how many recipients the policy serves, where that was asked, as in a rehearsal.
     """
 
     receipts: tuple[Receipt, ...]
-    capacity: Mapping[str, Any] | None = field(default=None, repr=False)
+    capacity: JsonMapping | None = field(default=None, repr=False)
 
     @property
     def published(self) -> bool:
@@ -41,22 +40,22 @@ class Event(Printable):
     def __getitem__(self, recipient: str) -> Receipt:
         return next(r for r in self.receipts if r.record.recipient == recipient)
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def as_dict(self) -> JsonObject:
+        """Returns the event as JSON."""
         first = self.receipts[0].record
-        told = {} if self.capacity is None else {"capacity": dict(self.capacity)}
+        capacity = {} if self.capacity is None else {"capacity": dict(self.capacity)}
         return {
             "published": self.published,
             "event": first.event or None,
             "chain": first.chain,
             "policy": first.policy,
             "folder": None if self.folder is None else str(self.folder),
-            **told,
+            **capacity,
             "versions": [receipt.as_dict() for receipt in self.receipts],
         }
 
     def card(self) -> Card:
-        """A few lines."""
+        """Returns the event in a few lines."""
         first, last = self.receipts[0].record, self.receipts[-1].record
         title = f"releases {first.sequence}–{last.sequence} of chain {first.chain}"
         if not self.published:

@@ -11,30 +11,30 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData, SfumatoError, Unfinished
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.releases import manifest, staging
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import Check, Compared, Record
+from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.recovery import recover
-from sfumato.releases.steps import Step, nothing, uninterrupted
+from sfumato.releases.steps import StepHook, no_hook, uninterrupted
 from sfumato.releases.targets.target import Target, target_of
 from sfumato.show.document import verdict_document
 from sfumato.system.address import Address
 from sfumato.system.disk import digest_of, remove_folder, write_to_disk
 
-PRIVATE = "private"
+PRIVATE_FOLDER = "private"
 """Below the staging folder: what the judge needs and nobody else may see."""
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A release before it is written: what the ledger will remember, and how to write and judge it.
+class PreparedRelease:
+    """A release before it is written: what the ledger will hold, and how to write and judge it.
 
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
     unsafe, with `private` a folder for what must not outlive it. `place` is the folder of one version among
@@ -47,71 +47,43 @@ class Prepared:
     verdicts: tuple[Verdict, ...] = ()
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
-    trees: Mapping[str, Any] = field(default_factory=dict)
-    override: Mapping[str, Any] | None = None
+    trees: JsonMapping = field(default_factory=dict)
+    override: JsonMapping | None = None
     recipient: str | None = None
     place: str = ""
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: JsonMapping = field(default_factory=dict)
     memory: bytes = b""
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-Prepare = Callable[[Sequence[Record]], Prepared]
-"""Plans a release, given the earlier ones of its chain."""
-
-PrepareAll = Callable[[Sequence[Record]], Sequence[Prepared]]
-"""Plans a version for each of several recipients."""
+Prepare = Callable[[Sequence[Record]], Sequence[PreparedRelease]]
+"""Plans every version of a release, given the earlier releases of its chain."""
 
 
 def rehearse(
-    history: Sequence[Record], prepare: PrepareAll, *, chain: str, checks: Sequence[Check] = ()
+    history: Sequence[Record], prepare: Prepare, *, chain: str, checks: Sequence[HistoryCheck] = ()
 ) -> tuple[Receipt, ...]:
-    """Everything but writing: what a release, in all its versions, would come to now."""
+    """Returns what a release, in all its versions, would come to now; writes nothing."""
     receipts = []
     for prepared in prepare(history):
         record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
-        receipts.append(Receipt(_compared(history, record, checks)))
+        receipts.append(Receipt(_compare_with_history(history, record, checks)))
     return tuple(receipts)
 
 
-def issue(
+def issue_all(
     ledger: Ledger,
     prepare: Prepare,
     *,
     into: str | Path | Address,
     name: str = "data.csv",
     chain: str,
-    checks: Sequence[Check] = (),
-    aside: Path | None = None,
-    at: Step = nothing,
-) -> Receipt:
-    """Release a table to a new folder, or to a new place in an object store."""
-    (receipt,) = issue_all(
-        ledger,
-        lambda history: [prepare(history)],
-        into=into,
-        name=name,
-        chain=chain,
-        checks=checks,
-        aside=aside,
-        at=at,
-    )
-    return receipt
-
-
-def issue_all(
-    ledger: Ledger,
-    prepare: PrepareAll,
-    *,
-    into: str | Path | Address,
-    name: str = "data.csv",
-    chain: str,
-    checks: Sequence[Check] = (),
+    checks: Sequence[HistoryCheck] = (),
     aside: Path | None = None,
     progress: Progress = silent,
-    at: Step = nothing,
+    at: StepHook = no_hook,
 ) -> tuple[Receipt, ...]:
-    """Release one table in several versions, each to its place in a new folder: all of them, or none.
+    """Releases one table in one or several versions, each to its place in a new folder: all, or none.
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
@@ -124,8 +96,8 @@ def issue_all(
     at("planned")
     event = uuid.uuid4().hex
     folder = target.staging(event)
-    staging.sweep(folder.parent)
-    claim = staging.occupy(folder)
+    staging.remove_empty(folder.parent)
+    claim = staging.make_and_lock(folder)
     try:
         try:
             at("occupied")
@@ -138,7 +110,7 @@ def issue_all(
                 record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
                 if history:
                     progress("beside earlier releases", i, len(versions))
-                records.append(_compared(history, record, checks))
+                records.append(_compare_with_history(history, record, checks))
                 at("compared")
             target.bring(event, records, at=at)
             at("ready")
@@ -156,13 +128,13 @@ def issue_all(
             at("done")
     finally:
         claim.release()
-    shown = [Record.of(entry) for entry in entries]
     return tuple(
-        Receipt(record, target.place / record.place, (name,), target.named / record.place) for record in shown
+        Receipt(record, target.place / record.place, (name,), target.named / record.place)
+        for record in map(Record.of, entries)
     )
 
 
-def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:
+def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> Record:
     return Record(
         release,
         chain,
@@ -180,10 +152,10 @@ def _record(prepared: Prepared, release: str, chain: str, *, at: str) -> Record:
     )
 
 
-def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
-    """Write the table, and have its bytes judged; what was judged is what the manifest names."""
+def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) -> Record:
+    """Writes the table and has its bytes judged; the manifest names exactly what was judged."""
     file.parent.mkdir(mode=0o700, exist_ok=not prepared.place)
-    private = file.parent / PRIVATE
+    private = file.parent / PRIVATE_FOLDER
     private.mkdir(mode=0o700)
     prepared.write(file)
     at("written")
@@ -198,21 +170,23 @@ def _stage(prepared: Prepared, record: Record, file: Path, at: Step) -> Record:
     return replace(record, verdicts=_documents(verdicts), files=(file,), manifest=named)
 
 
-def _compared(history: Sequence[Record], record: Record, checks: Sequence[Check]) -> Record:
-    """The release next to all earlier ones of its chain; checks raise, add figures, or judge again."""
-    figures, verdicts = dict(record.figures), {told["promise"]: told for told in record.verdicts}
+def _compare_with_history(
+    history: Sequence[Record], record: Record, checks: Sequence[HistoryCheck]
+) -> Record:
+    """Returns the record after all checks, which raise, add figures, or judge again."""
+    figures, verdicts = dict(record.figures), {verdict["promise"]: verdict for verdict in record.verdicts}
     for check in checks:
-        found = check(history, record) or {}
-        more = found if isinstance(found, Compared) else Compared(found)
-        figures.update(more.figures)
-        verdicts.update({told["promise"]: told for told in _documents(more.verdicts)})
+        result = check(history, record) or {}
+        comparison = result if isinstance(result, HistoryComparison) else HistoryComparison(result)
+        figures.update(comparison.figures)
+        verdicts.update({verdict["promise"]: verdict for verdict in _documents(comparison.verdicts)})
     return replace(record, figures=figures, verdicts=list(verdicts.values()))
 
 
 def _commit(
-    ledger: Ledger, records: Sequence[Record], after: str, target: Target, at: Step
+    ledger: Ledger, records: Sequence[Record], after: str, target: Target, at: StepHook
 ) -> tuple[Entry, ...]:
-    """Enter the release; where that fails, find out what the ledger says before anything is thrown away."""
+    """Enters the release; where that fails, asks the ledger before anything is thrown away."""
     event = records[0].release
     try:
         return ledger.commit_event(records, after=after, before_commit=lambda: at("entered"))
@@ -233,11 +207,11 @@ def _commit(
 
 
 def _give_up(ledger: Ledger, event: str, target: Target) -> None:
-    """Nothing was committed: leave nothing behind. What cannot be removed now, recovery removes."""
+    """Removes what was staged, since nothing was committed; what cannot be removed now, recovery removes."""
     with contextlib.suppress(OSError, SfumatoError):
         target.withdraw(event)
         ledger.unstage(event)
 
 
-def _documents(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+def _documents(verdicts: Sequence[Verdict]) -> list[JsonObject]:
     return [verdict_document(verdict) for verdict in verdicts]

@@ -1,13 +1,13 @@
-"""The manifest: which files make up a release, so that a reader can tell a whole one from a cut one."""
+"""Manifests: the files that make up a release, so that a reader can tell a whole one from a cut one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_object import JsonObject
 from sfumato.judge.reader import header, rows
 from sfumato.system.disk import digest_of
 
@@ -15,34 +15,36 @@ MANIFEST = "manifest.json"
 VERSION = 1
 
 
-def describe(files: Sequence[Path], *, release: str) -> dict[str, Any]:
-    """What the files are, from their bytes."""
+def describe(files: Sequence[Path], *, release: str) -> JsonObject:
+    """Returns the manifest of some files, from their bytes."""
     listed = [_describe(part, below=file) for file in files for part in files_of(file)]
     return {"sfumato": VERSION, "release": release, "files": listed}
 
 
 def files_of(path: Path) -> list[Path]:
-    """A file, or the files of a folder of parts."""
+    """Returns a file, or the files of a folder of parts."""
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
-def _describe(file: Path, *, below: Path) -> dict[str, Any]:
-    found = {
+def _describe(file: Path, *, below: Path) -> JsonObject:
+    described = {
         "name": file.name if file == below else f"{below.name}/{file.name}",
         "format": file.suffix.lstrip("."),
         "bytes": file.stat().st_size,
         "sha256": digest_of(file),
     }
-    return found if file.suffix == ".json" else {**found, "rows": rows(file), "columns": list(header(file))}
+    if file.suffix == ".json":
+        return described
+    return {**described, "rows": rows(file), "columns": list(header(file))}
 
 
-def as_bytes(manifest: dict[str, Any]) -> bytes:
-    """The manifest as its file."""
+def as_bytes(manifest: JsonObject) -> bytes:
+    """Returns the bytes of the manifest file."""
     return (json.dumps(manifest, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A manifest file."""
+def read(path: Path) -> JsonObject:
+    """Reads a manifest file; raises where it is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -54,8 +56,8 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
-    """What is wrong with the files beside a manifest; nothing if all are there, byte by byte."""
+def faults(folder: Path, manifest: JsonObject) -> list[str]:
+    """Returns what is wrong with the files beside a manifest; nothing if all are there, byte by byte."""
     wrong = []
     for file in manifest["files"]:
         name = str(file.get("name", ""))
@@ -68,7 +70,7 @@ def faults(folder: Path, manifest: dict[str, Any]) -> list[str]:
             wrong.append(f"{name} has another size than when it was published")
         elif digest_of(path) != file.get("sha256"):
             wrong.append(f"{name} was changed")
-    return wrong + _strangers(folder, [str(file.get("name", "")) for file in manifest["files"]])
+    return wrong + _unnamed_files(folder, [str(file.get("name", "")) for file in manifest["files"]])
 
 
 def is_inside(name: str) -> bool:
@@ -77,8 +79,8 @@ def is_inside(name: str) -> bool:
     return len(steps) <= 2 and all(step and step != ".." and Path(step).name == step for step in steps)
 
 
-def _strangers(folder: Path, named: Sequence[str]) -> list[str]:
-    """Files in a folder of parts that the manifest does not name: a reader would take them for rows."""
+def _unnamed_files(folder: Path, named: Sequence[str]) -> list[str]:
+    """Returns a fault per folder of parts that holds a file the manifest does not name."""
     parts = sorted({name.split("/")[0] for name in named if "/" in name and is_inside(name)})
     return [
         f"{part} holds a file that was not published"

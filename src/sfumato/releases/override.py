@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical, signed
 
@@ -18,7 +18,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Override:
-    """What was allowed, by whom, until when (a day, inclusive), signed.
+    """A smaller k that was allowed, by whom, until when (a day, inclusive), signed.
 
     It is for one policy, one chain and one recipient. The signature is by a key that the policy lists under
     `recipients.overriders`, and never by the key of the ledger: two people are needed.
@@ -45,18 +45,18 @@ class Override:
             raise WrongCall("an override ends on a day such as 2026-12-31") from None
 
     def sign(self, key: Key) -> Override:
-        """The same, signed by its author."""
+        """Returns the same override, signed by its author."""
         named = replace(self, public_key=key.public)
         return replace(named, signature=key.sign(named.message))
 
     @property
     def message(self) -> bytes:
-        """What is signed: all of it."""
-        said = {name: value for name, value in asdict(self).items() if name != "signature"}
-        return f"sfumato override {canonical(said)}".encode()
+        """The bytes that are signed: all of it."""
+        content = {name: value for name, value in asdict(self).items() if name != "signature"}
+        return f"sfumato override {canonical(content)}".encode()
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def as_dict(self) -> JsonObject:
+        """Returns the override as JSON."""
         return {"sfumato-override": VERSION, **asdict(self)}
 
     def as_bytes(self) -> bytes:
@@ -64,19 +64,19 @@ class Override:
 
     @classmethod
     def read(cls, path: str | Path) -> Override:
-        """From its file; the signature is looked at by `check`."""
-        place = Path(path)
+        """Reads an override from its file; `check` looks at the signature."""
+        file = Path(path)
         try:
-            words = json.loads(place.read_text(encoding="utf-8"))
+            words = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(words, Mapping) or words.get("sfumato-override") != VERSION:
                 raise ValueError
             known = {f.name: words[f.name] for f in fields(cls)}
             if not all(isinstance(v, int if n == "k" else str) for n, v in known.items()):
                 raise ValueError
         except OSError:
-            raise BadData("the override cannot be read", where=place.name) from None
+            raise BadData("the override cannot be read", where=file.name) from None
         except (ValueError, KeyError):
-            raise BadData("this is no override", where=place.name) from None
+            raise BadData("this is no override", where=file.name) from None
         return cls(**known)
 
     def check(
@@ -89,7 +89,7 @@ class Override:
         ledger_keys: Collection[str],
         now: datetime,
     ) -> None:
-        """Raise unless it is genuine, by one who may, of another than who releases, and for this release."""
+        """Raises unless a listed person other than the one who releases signed it, for this release."""
         if not signed(self.message, self.signature, self.public_key):
             raise BadData("the override was changed after it was signed, or signed by another key")
         if self.public_key in ledger_keys:

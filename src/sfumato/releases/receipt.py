@@ -1,19 +1,19 @@
-"""A receipt: what a release came to."""
+"""Receipts: a release, its entry in the ledger, and where its files are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger.record import Record
 from sfumato.show.card import Card, Printable, figure
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
-ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
-"""How figures are told."""
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
+"""The figures that are shown first, in this order."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Receipt(Printable):
     def certificate(self) -> Path | Address | None:
         return None if self.folder is None else self.folder / "certificate.json"
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def as_dict(self) -> JsonObject:
+        """Returns the receipt as JSON."""
         record = self.record
         return {
             "published": self.published,
@@ -55,7 +55,7 @@ class Receipt(Printable):
         }
 
     def card(self) -> Card:
-        """A few lines."""
+        """Returns the receipt in a few lines."""
         record = self.record
         title = (
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
@@ -67,12 +67,13 @@ class Receipt(Printable):
         return Card(title, lines, notes)
 
 
-def _ordered(figures: Mapping[str, Any]) -> list[str]:
-    """The names of figures as they are told: always in one order, others last."""
-    return sorted(figures, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+def _ordered(figures: JsonMapping) -> list[str]:
+    """Returns the names of figures in the order they are shown; unknown ones come last."""
+    known = FIGURES_IN_ORDER
+    return sorted(figures, key=lambda name: (known.index(name) if name in known else len(known), name))
 
 
-def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:
+def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
     word = {True: "holds", False: "BROKEN", None: "not decidable"}[verdict["holds"]]
     return (
         verdict["promise"],
@@ -82,12 +83,12 @@ def _verdict_line(verdict: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _figure(value: Any) -> str:
+def _figure(value: object) -> str:
     return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def history_card(records: Sequence[Record]) -> Card:
-    """One line per release: its place, when, for whom, and its figures."""
+    """Returns one line per release: its number, when, for whom, and its figures."""
     names = ["rows", "k", "FA", "BA", "loss"]
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *names)

@@ -1,4 +1,4 @@
-"""The names of recipients, and the folders that bear them."""
+"""The names of recipients, and the folders of their versions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RESERVED = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))]
 )
 """Names that some systems take for devices."""
-LONGEST = 100
+MOST_NAME_BYTES = 100
 
 
 def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The recipients that were named, each once.
+    """Returns the recipients that were named; raises where one is named twice, or has no name.
 
     >>> recipients_of(["registry", "Ärzte"]), recipients_of(None)
     (('registry', 'Ärzte'), ())
@@ -29,37 +29,39 @@ def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def places_of(names: Sequence[str]) -> dict[str, str]:
-    """The folder of every recipient's version: its name, if that is safe on every system; alone, none.
+def folders_of(names: Sequence[str]) -> dict[str, str]:
+    """Returns the folder of every recipient's version, which has their name; a single recipient has none.
 
-    >>> places_of(["registry", "lab"]), places_of(["../lab"])
+    Raises where a name is no safe folder name on every system.
+
+    >>> folders_of(["registry", "lab"]), folders_of(["../lab"])
     ({'registry': 'registry', 'lab': 'lab'}, {'../lab': ''})
     """
     if len(names) == 1:
         return {names[0]: ""}
     seen: dict[str, str] = {}
     for name in names:
-        if why := _unfit(name):
+        if why := _folder_name_fault(name):
             raise WrongCall(
                 f"a recipient's version is a folder of that name, and a name cannot {why}",
                 remedy="Name the recipient in letters and digits.",
             )
-        twin = unicodedata.normalize("NFKC", name).casefold()
-        if twin in seen:
+        folded = unicodedata.normalize("NFKC", name).casefold()
+        if folded in seen:
             raise WrongCall(
                 "two recipients have names that some systems do not tell apart",
                 remedy="Names must differ in more than case.",
             )
-        seen[twin] = name
+        seen[folded] = name
     return {name: name for name in names}
 
 
-def _unfit(name: str) -> str:
-    """Why a name cannot be that of a folder; nothing if it can."""
+def _folder_name_fault(name: str) -> str:
+    """Returns why a name cannot be that of a folder; nothing if it can."""
     if set(name) & FORBIDDEN or not name.isprintable():
         return "hold a separator or an invisible character"
     if name[0] in ". " or name[-1] in ". ":
         return "begin or end with a dot or a blank"
     if name.partition(".")[0].casefold() in RESERVED:
         return "be that of a device"
-    return f"have more than {LONGEST} bytes" if len(name.encode()) > LONGEST else ""
+    return f"have more than {MOST_NAME_BYTES} bytes" if len(name.encode()) > MOST_NAME_BYTES else ""

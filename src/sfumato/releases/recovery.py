@@ -1,4 +1,4 @@
-"""Recovery: what a crash left half-done is finished or rolled back, as the ledger says."""
+"""Recovery: a release that a crash cut off is finished or rolled back, as the ledger says."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Outcome = Literal["finished", "rolled back", "under way", "out of reach", "lost"
 
 
 @dataclass(frozen=True)
-class Recovered:
-    """What became of a release that was under way, or of all versions of one.
+class RecoveredRelease:
+    """The outcome for a release that was under way, with all its versions.
 
     finished      it is in the ledger, and visible
     rolled back   it is not in the ledger; what was written is gone
@@ -32,13 +32,13 @@ class Recovered:
     host: str = ""
 
 
-def recover(ledger: Ledger, *, host: str | None = None) -> tuple[Recovered, ...]:
-    """Look after every release under way on this machine, or on one that is no more: `host`.
+def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredRelease, ...]:
+    """Finishes or rolls back every release under way on this machine, or on `host`, which is no more.
 
-    What other machines brought to a store and entered in the ledger is finished, too. Doing it twice is doing
-    it once.
+    What other machines brought to a store and entered in the ledger is finished, too. Recovering twice is the
+    same as recovering once.
     """
-    here, found = staging.host(ledger), []
+    here, recovered = staging.host(ledger), []
     for row in ledger.staged():
         target = target_of(row.target, aside=row.folder.parent)
         if row.folder != target.staging(row.release):  # nothing else is ever touched
@@ -50,8 +50,10 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[Recovered, ...]
             outcome = _recover(ledger, row, target) if ours else _complete(ledger, row, target)
         except OutOfReach:
             outcome = "out of reach"
-        found.append(Recovered(row.release, outcome, row.target, "" if row.host == here else row.host))
-    return tuple(found)
+        recovered.append(
+            RecoveredRelease(row.release, outcome, row.target, "" if row.host == here else row.host)
+        )
+    return tuple(recovered)
 
 
 def _recover(ledger: Ledger, row: Staged, target: Target) -> Outcome:
@@ -72,7 +74,7 @@ def _recover(ledger: Ledger, row: Staged, target: Target) -> Outcome:
 
 
 def _complete(ledger: Ledger, row: Staged, target: Target) -> Outcome:
-    """What another machine has staged: only what it has entered can be told to be beyond its work."""
+    """Finishes what another machine staged and entered; what it has not entered may still be under way."""
     entries = ledger.event(row.release)
     if not entries:
         return "under way"

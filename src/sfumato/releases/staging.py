@@ -1,4 +1,4 @@
-"""Staging: a hidden folder on this machine, held by the process that fills it."""
+"""Staging folders: hidden folders on this machine, each locked by the process that fills it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sfumato.system.disk import FolderLock
 
 
 def staged_in(parent: Path, event: str) -> Path:
-    """Where a release is written before it counts. Versions for several recipients are folders in it."""
+    """Returns the folder in which a release, with all its versions, is written before it counts."""
     return parent / f".staged-{event}"
 
 
 def host(ledger: Ledger) -> str:
-    """Which machine a staged folder is on; a SQLite ledger is on the same one."""
+    """Returns the machine a staging folder is on; nothing for a SQLite ledger, which is on the same one."""
     return "" if ledger.database.path is not None else socket.gethostname()
 
 
-def occupy(folder: Path) -> FolderLock:
-    """Make the folder and hold it."""
+def make_and_lock(folder: Path) -> FolderLock:
+    """Makes the folder and locks it."""
     folder.mkdir(mode=0o700)
     claim = FolderLock.take(folder)
     if claim is None:
@@ -29,8 +29,8 @@ def occupy(folder: Path) -> FolderLock:
     return claim
 
 
-def sweep(parent: Path) -> None:
-    """Remove empty staging folders that a crash left behind before anything was noted."""
+def remove_empty(parent: Path) -> None:
+    """Removes empty staging folders that a crash left behind before the ledger knew of them."""
     for folder in parent.glob(".staged-*"):
         claim = FolderLock.take(folder)
         if claim is None:

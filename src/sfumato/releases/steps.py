@@ -6,9 +6,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
-Step = Callable[[str], object]
+StepHook = Callable[[str], object]
+"""Is called at every step, with its name."""
+
+SignalHandler = Callable[[int, FrameType | None], object] | int | None
 
 STEPS = (
     "begun",  # what was left by a crash is cleaned up, the history is read
@@ -26,32 +29,32 @@ STEPS = (
     "done",  # the ledger has forgotten the staging
 )
 
-IN_A_STORE = (
+STORE_STEPS = (
     "noted",  # the place below the address is ours
     "uploaded",  # a file is in the store
 )
-"""Steps of a release into a store, before it is ready."""
+"""Further steps of a release into a store, before it is ready."""
 
 
-def nothing(step: str) -> None:
-    """What happens at a step outside of tests."""
+def no_hook(step: str) -> None:
+    """Does nothing: outside of tests nobody watches the steps."""
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait: between the commit and the last rename there is nothing to cancel."""
+    """Makes Ctrl-C and SIGTERM wait: between the commit and the last rename there is nothing to cancel."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before: dict[int, Any] = {}
+    before: dict[signal.Signals, SignalHandler] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, _later)
+            before[number] = signal.signal(number, _ignore)
         yield
     finally:
         for held, handler in before.items():
             signal.signal(held, signal.SIG_DFL if handler is None else handler)
 
 
-def _later(number: int, frame: object) -> None:
-    """Not now."""
+def _ignore(number: int, frame: object) -> None:
+    """Ignores a signal."""

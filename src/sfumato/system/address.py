@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from sfumato.core.errors import WrongCall
 
@@ -14,7 +15,7 @@ NAMES_A_CONTAINER = ("abfs", "abfss")
 """Where what stands before the @ is no user, but a container."""
 
 
-def is_address(given: object) -> bool:
+def is_address(given: object) -> TypeGuard[str | Address]:
     """Whether a text names a place by a URI, and not a path.
 
     >>> is_address("s3://bucket/2026-11"), is_address("releases/2026-11"), is_address(None)

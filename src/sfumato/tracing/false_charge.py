@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, log1p, prod, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.tracing.chance import (
     chance_in_original,
@@ -93,7 +93,7 @@ class FalseCharge:
     probability: float = float(LEAST_STATED)
     assumptions: tuple[str, ...] = RECIPIENT_ASSUMPTIONS
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         outside = {**vars(self.outside), "assumptions": list(self.outside.assumptions)}
         return {"probability": self.probability, "assumptions": list(self.assumptions), "outside": outside}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
+from sfumato.core.json_object import JsonObject
 from sfumato.show.card import Card, figure, several
 from sfumato.tracing.coalition import LARGEST_COALITION, Explanations
 from sfumato.tracing.result import TraceResult
@@ -140,7 +140,7 @@ def _notes(trace: TraceResult) -> list[str]:
     return notes
 
 
-def document(trace: TraceResult) -> dict[str, Any]:
+def document(trace: TraceResult) -> JsonObject:
     """Returns the trace as JSON."""
     charge = trace.false_charge
     return {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonObject
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition
 from sfumato.tracing.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
@@ -81,7 +81,7 @@ class Suspect:
     without: SmallestCoalition | None = None
     framed_by: SmallestCoalition | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         return {
             "recipient": self.recipient,
             "certain": self.certain,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.engine.source import Source
@@ -52,7 +53,7 @@ class Trace(TraceResult, Printable):
         """Returns the trace in a few lines."""
         return card(self)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Returns the trace as JSON."""
         return document(self)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
+from sfumato.core.json_object import JsonObject
 from sfumato.core.promise import Answer, Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Label
@@ -104,7 +104,7 @@ class Explanation(Printable):
         lines = [(name, story.sentence) for name, story in self.columns.items()]
         return Card("why not finer", lines, notes)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON-ready, under the names of the attributes."""
         return {"columns": json_ready(self.columns), "spare": self.spare}
 

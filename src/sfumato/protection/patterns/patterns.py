@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises, Truth
@@ -168,7 +168,7 @@ class Patterns(Printable):
 
         return card(self)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON-ready: counts, the quality classes, and the patterns of the first that can be handed out."""
         from sfumato.protection.patterns.summary import as_dict  # noqa: PLC0415  # it builds on patterns
 

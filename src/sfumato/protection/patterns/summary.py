@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
+from sfumato.core.json_object import JsonObject
 from sfumato.protection.patterns.antichain import MOST
 from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
 from sfumato.protection.patterns.patterns import Patterns
@@ -45,7 +45,7 @@ def card(patterns: Patterns) -> Card:
     return Card(f"patterns of {several(len(patterns.names), 'column')}", lines, notes)
 
 
-def as_dict(patterns: Patterns) -> dict[str, Any]:
+def as_dict(patterns: Patterns) -> JsonObject:
     """JSON-ready; of many quality classes the best are listed."""
     found = _classes(patterns)
     apart = [] if not found or _apart(found[0]) is None else found[0].antichain().tolist()
@@ -99,7 +99,7 @@ def _counts(one: QualityClass) -> tuple[str, str]:
     return several(len(one), "pattern"), f"{figure(_apart(one))} apart"
 
 
-def _document(one: QualityClass) -> dict[str, Any]:
+def _document(one: QualityClass) -> JsonObject:
     return {
         "best": float(one.quality),
         "worst": float(one.worst),

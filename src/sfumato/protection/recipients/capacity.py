@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
+from sfumato.core.json_object import JsonObject
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.recipients.assignment import Versions
 from sfumato.show.card import Card, several
@@ -62,7 +62,7 @@ class Capacity:
         parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]
         return ", ".join([said, *parts])
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """JSON-ready."""
         return {
             "recipients": self.recipients,

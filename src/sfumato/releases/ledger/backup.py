@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import insert, select
 
 from sfumato.core.errors import BadLedger, WrongCall
+from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import entries, schema, seen_head
 from sfumato.releases.ledger.database import Database
 from sfumato.releases.ledger.keys import public_key
@@ -18,17 +18,17 @@ from sfumato.releases.ledger.tables import ENTRIES, HEAD
 
 
 def backup(ledger: Ledger, path: str | Path) -> Path:
-    """Copy the ledger, as it is at one moment, to a new SQLite file; without the key."""
+    """Copies the ledger, as it is at one moment, to a new SQLite file, without the key; returns its path."""
     target = Path(path)
     if os.path.lexists(target):
         raise WrongCall("the backup exists already", remedy="Name another file.")
-    _require(ledger)
+    _require_whole(ledger)
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)
     try:
         copy = Database(f"sqlite:///{part}")
         _copy(ledger.database, copy)
-        _require(Ledger(f"sqlite:///{part}", readonly=True))
+        _require_whole(Ledger(f"sqlite:///{part}", readonly=True))
         os.link(part, target)
     finally:
         part.unlink(missing_ok=True)
@@ -40,20 +40,20 @@ def restore(
     url: str,
     *,
     key: str | Path | None = None,
-    certificates: Sequence[Mapping[str, Any]] = (),
+    certificates: Sequence[JsonMapping] = (),
 ) -> Ledger:
-    """Fill an empty database from a backup.
+    """Fills an empty database from a backup and returns the ledger in it.
 
-    Refused where the backup is damaged, is of another key, or misses releases that are known from a
-    certificate or from what was noted beside the key: the next release could not be held against them.
+    A backup is refused if it is damaged, is of another key, or misses releases that are known from a
+    certificate or from what was noted beside the key: the next release could not be judged beside them.
     """
     old = Ledger(f"sqlite:///{Path(path)}", readonly=True)
     if key is not None:
         old.key_path = Path(key)
-    _require(old, certificates=certificates, key=None if key is None else public_key(Path(key)))
+    _require_whole(old, certificates=certificates, key=None if key is None else public_key(Path(key)))
     new = Database(url)
-    place = Path(key) if key else (new.path.with_name(f"{new.path.name}.key") if new.path else None)
-    before = seen_head.last_seen(place)
+    key_path = Path(key) if key else (new.path.with_name(f"{new.path.name}.key") if new.path else None)
+    before = seen_head.last_seen(key_path)
     with old.database.reading() as connection:
         if before and not entries.holds(connection, before):
             raise BadLedger(
@@ -64,12 +64,12 @@ def restore(
     return Ledger(url, key=key)
 
 
-def _require(
-    ledger: Ledger, *, certificates: Sequence[Mapping[str, Any]] = (), key: str | None = None
+def _require_whole(
+    ledger: Ledger, *, certificates: Sequence[JsonMapping] = (), key: str | None = None
 ) -> None:
-    found = ledger.verify(certificates=certificates, key=key)
-    if not found.holds:
-        raise BadLedger(f"the ledger is not whole: {found.faults[0]}", remedy="Nothing was copied.")
+    verification = ledger.verify(certificates=certificates, key=key)
+    if not verification.holds:
+        raise BadLedger(f"the ledger is not whole: {verification.faults[0]}", remedy="Nothing was copied.")
 
 
 def _copy(source: Database, target: Database) -> None:

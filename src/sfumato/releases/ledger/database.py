@@ -1,4 +1,4 @@
-"""One database, two ways in: many may read, one may write.
+"""The database of a ledger: many may read, one may write.
 
 SQLite: a writer begins IMMEDIATE, so that it reads what it decides on under the lock. The rollback journal is
 used, not the write-ahead log: a ledger is written rarely, stays one file, can be read from a read-only disk,
@@ -24,14 +24,14 @@ from sqlalchemy.pool import NullPool
 from sfumato.core.errors import BadLedger, WrongCall
 from sfumato.releases.ledger.failures import translated
 
-LOCK = 0x5F0A70
+ADVISORY_LOCK = 0x5F0A70
 """The advisory lock of a ledger in PostgreSQL; one database holds one ledger."""
 
 SHARED_DRIVES = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"}
 
 
 class Database:
-    """Where the tables are, and how to enter."""
+    """A SQLite file or a PostgreSQL database, and its transactions."""
 
     def __init__(self, url: str, *, readonly: bool = False, patience: float = 10.0) -> None:
         self.readonly = readonly
@@ -55,7 +55,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One consistent view."""
+        """Opens one consistent view."""
         try:
             with self.engine.connect().execution_options(writing=False) as connection:
                 if self.path is None:
@@ -67,7 +67,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction; nobody else writes meanwhile."""
+        """Opens one transaction; nobody else writes meanwhile."""
         if self.readonly:
             raise WrongCall("the ledger was opened for reading only")
         try:
@@ -80,10 +80,10 @@ class Database:
             raise translated(error) from None
 
     def _take_lock(self, connection: Connection) -> None:
-        """Held by the session, not the transaction: it is given back when the connection closes."""
+        """Takes the lock for the session, not the transaction: it ends when the connection closes."""
         connection.execution_options(isolation_level="AUTOCOMMIT")
         connection.execute(text(f"SET lock_timeout = {int(self.patience * 1000)}"))
-        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": LOCK})
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": ADVISORY_LOCK})
         connection.commit()
         connection.execution_options(isolation_level="SERIALIZABLE")
 
@@ -122,7 +122,7 @@ class Database:
             ) from None
 
     def make_file(self) -> None:
-        """An empty file that only its owner can read."""
+        """Makes an empty file that only its owner can read."""
         if self.path is None or self.path.exists():
             return
         if not self.path.parent.is_dir():
@@ -130,14 +130,14 @@ class Database:
         self.path.touch(mode=0o600, exist_ok=True)
 
     def require(self) -> None:
-        """Raise where there is nothing to open."""
+        """Raises where there is nothing to open."""
         if not self.exists:
             raise BadLedger("there is no such ledger", where=str(self.path), remedy="Look at the URL.")
 
     @property
     def on_a_shared_drive(self) -> bool:
         """Whether the file is on a network drive, where locks cannot be relied on."""
-        return self.path is not None and _drive(self.path.absolute()) in SHARED_DRIVES
+        return self.path is not None and _file_system(self.path.absolute()) in SHARED_DRIVES
 
 
 def _parsed(url: str) -> URL:
@@ -162,8 +162,8 @@ def _file(url: URL) -> Path | None:
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
 
 
-def _drive(path: Path) -> str:
-    """The kind of file system below a path, where the system tells."""
+def _file_system(path: Path) -> str:
+    """Returns the kind of file system below a path, where the system says so."""
     try:
         lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,25 +1,35 @@
-"""Questions to the tables of a ledger."""
+"""Queries on the tables of a ledger."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from sfumato.core.errors import BadLedger
+from sfumato.core.json_object import JsonObject
 from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
 
 
-def head(connection: Connection) -> Row[Any] | None:
-    """The row that says where the ledger ends."""
-    return connection.execute(select(HEAD)).first()
+class SignedHead(NamedTuple):
+    """The row that says where the ledger ends, as it is stored."""
+
+    number: int
+    hash: str
+    signature: str
+
+
+def head(connection: Connection) -> SignedHead | None:
+    """Returns where the ledger says that it ends; `None` if it does not say."""
+    row = connection.execute(select(HEAD)).first()
+    return None if row is None else SignedHead(row.number, row.hash, row.signature)
 
 
 def last(connection: Connection, chain: str | None = None) -> Entry | None:
-    """The last entry, of all or of a chain."""
+    """Returns the last entry, of all or of a chain."""
     wanted = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
     if chain is not None:
         wanted = select(ENTRIES).where(ENTRIES.c.chain == chain).order_by(ENTRIES.c.sequence.desc()).limit(1)
@@ -28,29 +38,29 @@ def last(connection: Connection, chain: str | None = None) -> Entry | None:
 
 
 def find(connection: Connection, release: str) -> Entry | None:
-    """The entry of a release."""
+    """Returns the entry of a release."""
     row = connection.execute(select(ENTRIES).where(ENTRIES.c.release == release)).mappings().first()
     return None if row is None else Entry.of(dict(row))
 
 
 def of_event(connection: Connection, event: str) -> tuple[Entry, ...]:
-    """The entries of an event, which bears the name of its first release; they follow each other."""
-    first = find(connection, event)
-    found: list[Entry] = []
-    while first is not None and first.kind == RELEASE and first.event == event:
-        found.append(first)
-        first = at(connection, first.number + 1)
-    return tuple(found)
+    """Returns the entries of an event, which bears the name of its first release; they follow each other."""
+    entry = find(connection, event)
+    members: list[Entry] = []
+    while entry is not None and entry.kind == RELEASE and entry.event == event:
+        members.append(entry)
+        entry = at(connection, entry.number + 1)
+    return tuple(members)
 
 
 def at(connection: Connection, number: int) -> Entry | None:
-    """The entry with this number."""
+    """Returns the entry with this number."""
     row = connection.execute(select(ENTRIES).where(ENTRIES.c.number == number)).mappings().first()
     return None if row is None else Entry.of(dict(row))
 
 
 def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
-    """The releases of a chain, or of all chains, in the order in which they were entered."""
+    """Returns the releases of a chain, or of all chains, in the order in which they were entered."""
     read = [column for column in ENTRIES.c if memory or column.name != "memory"]
     wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
@@ -59,24 +69,24 @@ def releases(connection: Connection, chain: str | None, *, memory: bool = True) 
 
 
 def key_in_force(connection: Connection) -> str:
-    """The public key whose signature counts now."""
+    """Returns the public key whose signature counts now."""
     wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc()).limit(1)
     return public_key(connection.execute(wanted).scalar())
 
 
 def keys(connection: Connection) -> tuple[str, ...]:
-    """Every public key that was ever in force, newest first."""
+    """Returns every public key that was ever in force, newest first."""
     wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc())
     return tuple(public_key(body) for body in connection.execute(wanted).scalars())
 
 
 def public_key(body: object) -> str:
-    """The key that an entry of keys names."""
+    """Returns the key that an entry of keys names."""
     return str(_body(body).get("public_key", ""))
 
 
 def identity(connection: Connection) -> str:
-    """The name the ledger gave itself in its first entry."""
+    """Returns the name the ledger gave itself in its first entry."""
     return str(
         _body(connection.execute(select(ENTRIES.c.body).where(ENTRIES.c.number == 1)).scalar())["ledger"]
     )
@@ -90,7 +100,7 @@ def holds(connection: Connection, seen: Head) -> bool:
     )
 
 
-def _body(text: object) -> dict[str, Any]:
+def _body(text: object) -> JsonObject:
     try:
         found = json.loads(str(text))
     except ValueError:

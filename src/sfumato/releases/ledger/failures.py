@@ -1,4 +1,4 @@
-"""What databases complain of, as errors that may be shown: their own words may quote what they hold."""
+"""Failures of databases as errors that may be shown: a driver's own words may quote what it holds."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sfumato.core.errors import BadLedger, LedgerConflict, SfumatoError
 
 
-class Collision(LedgerConflict):
-    """Two transactions met; this one left no trace and may be tried again."""
+class SerializationConflict(LedgerConflict):
+    """Two transactions conflict; this one left no trace and may be tried again."""
 
 
 class LostDatabase(LedgerConflict):
     """The database went away; whether the last transaction counts is not known."""
 
 
-class Denied(BadLedger):
+class AccessDenied(BadLedger):
     """The database does not let this role do it."""
 
 
@@ -34,9 +34,10 @@ DENIED = {"28000", "28P01", "42501", "3D000", "25006"}
 
 
 def translated(error: SQLAlchemyError) -> SfumatoError:
-    """The same failure in our words."""
+    """Returns the same failure in our words."""
     if not isinstance(error, DBAPIError):
         return BadLedger("the ledger does not hold what it should", remedy="Run `sfumato ledger verify`.")
+    # `getattr`: the error is whatever the driver raised, and each driver has attributes of its own.
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None:
         return _from_sqlite(code & 0xFF)
@@ -59,11 +60,15 @@ def _from_sqlite(code: int) -> SfumatoError:
 
 def _from_postgresql(state: str | None, kind: str) -> SfumatoError:
     if state in CONFLICTS:
-        return Collision("somebody else wrote to the ledger at the same moment", remedy="Try again.")
+        return SerializationConflict(
+            "somebody else wrote to the ledger at the same moment", remedy="Try again."
+        )
     if state in WAITED:
         return LedgerConflict("the ledger is in use by another process", remedy="Try again.")
     if state in DENIED:
-        return Denied("the database does not let this role in, or not write", remedy="Look at its grants.")
+        return AccessDenied(
+            "the database does not let this role in, or not write", remedy="Look at its grants."
+        )
     if state is None or state[:2] == "08" or state in {"57P01", "57P02", "57P03"}:
         return LostDatabase("the database of the ledger cannot be reached", remedy="Try again later.")
     return BadLedger(f"the ledger cannot be used ({kind}, {state})", remedy="Run `sfumato ledger verify`.")

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from sfumato.core.errors import BadLedger
 
-BROKEN = (ValueError, TypeError, UnsupportedAlgorithm)
+NOT_A_KEY = (ValueError, TypeError, UnsupportedAlgorithm)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Key:
 
     @classmethod
     def load(cls, path: Path) -> Key:
-        """Read a private key; a file that others can read is refused."""
+        """Reads a private key; refuses a file that others can read."""
         try:
             if path.stat().st_mode & 0o077:
                 raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
@@ -35,7 +35,7 @@ class Key:
             raise BadLedger(
                 "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
             ) from None
-        except BROKEN:
+        except NOT_A_KEY:
             raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
         if not isinstance(found, Ed25519PrivateKey):
             raise BadLedger("this is no Ed25519 key", where=path.name)
@@ -43,7 +43,7 @@ class Key:
 
     @classmethod
     def make(cls, path: Path) -> Key:
-        """A new key in a new file; where somebody else made one meanwhile, that one."""
+        """Makes a new key in a new file; where somebody else made one meanwhile, returns that one."""
         private = Ed25519PrivateKey.generate()
         pem = private.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -64,19 +64,19 @@ class Key:
         return key
 
     def publish(self, path: Path) -> None:
-        """Write the public half."""
+        """Writes the public half."""
         pem = self._private.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
         path.write_bytes(pem)
 
     def sign(self, message: bytes) -> str:
-        """The signature, in hexadecimal."""
+        """Returns the signature, in hexadecimal."""
         return self._private.sign(message).hex()
 
 
 def public_key(path: Path) -> str:
-    """The public half in a file of either half, in hexadecimal."""
+    """Returns the public half in a file of either half, in hexadecimal."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -85,7 +85,7 @@ def public_key(path: Path) -> str:
         return Key.load(path).public
     try:
         found = serialization.load_pem_public_key(content)
-    except BROKEN:
+    except NOT_A_KEY:
         raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
     if not isinstance(found, Ed25519PublicKey):
         raise BadLedger("this is no Ed25519 key", where=path.name)

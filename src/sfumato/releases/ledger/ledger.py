@@ -9,15 +9,16 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
+from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import entries, schema, seen_head, underway
 from sfumato.releases.ledger.database import Database
 from sfumato.releases.ledger.entry import KEY, Entry
-from sfumato.releases.ledger.failures import Collision, LostDatabase
+from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.links import check_links, damaged
 from sfumato.releases.ledger.record import Record
@@ -25,22 +26,20 @@ from sfumato.releases.ledger.seals import NOTHING, canonical, head_message, sign
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
 from sfumato.releases.ledger.underway import Staged
+from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
-
-if TYPE_CHECKING:
-    from sfumato.releases.ledger.verification import Verification
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 
-PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
-"""How long to wait, in seconds, before a transaction is tried again."""
+RETRY_PAUSES = (0.05, 0.2, 0.6, 1.5, 3.0)
+"""Seconds to wait before each new try of a transaction."""
 
-DEFAULT = "sqlite:///ledger.db"
+DEFAULT_URL = "sqlite:///ledger.db"
 
 
 def now() -> datetime:
-    """The time in UTC. Entries carry it; their order never depends on it."""
+    """Returns the time in UTC. Entries carry it; their order never depends on it."""
     return datetime.now(UTC)
 
 
@@ -54,7 +53,7 @@ class Ledger:
 
     def __init__(
         self,
-        url: str = DEFAULT,
+        url: str = DEFAULT_URL,
         *,
         key: str | Path | None = None,
         readonly: bool = False,
@@ -63,7 +62,7 @@ class Ledger:
     ) -> None:
         self.database = Database(url, readonly=readonly, patience=patience)
         self.clock = clock
-        self.key_path = self._place_of_key(key)
+        self.key_path = self._key_path(key)
         if readonly:
             self.database.require()
             with self.database.reading() as connection:
@@ -80,7 +79,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Closes the connections to the database."""
         self.database.engine.dispose()
 
     def __repr__(self) -> str:
@@ -92,7 +91,7 @@ class Ledger:
 
     # -- opening ------------------------------------------------------------------------------------------
 
-    def _place_of_key(self, key: str | Path | None) -> Path | None:
+    def _key_path(self, key: str | Path | None) -> Path | None:
         if key is not None:
             return Path(key)
         path = self.database.path
@@ -110,12 +109,12 @@ class Ledger:
             self.write(lambda connection: self._begin(connection, key))
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
         with self.database.reading() as connection:
-            key = self._current(connection, key)
+            key = self._key_in_force(connection, key)
             self._check_head(connection, key.public, before)
         return key
 
     def _begin(self, connection: Connection, key: Key) -> None:
-        """The first entry: a name for the ledger, and whose signature counts."""
+        """Enters the first entry: a name for the ledger, and the key that signs."""
         if entries.head(connection) is not None:
             return
         body = canonical(
@@ -126,8 +125,8 @@ class Ledger:
         signature = key.sign(head_message(1, entry.hash))
         connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
 
-    def _current(self, connection: Connection, key: Key) -> Key:
-        """The key in force, also where a change of keys was cut off after its entry."""
+    def _key_in_force(self, connection: Connection, key: Key) -> Key:
+        """Returns the key in force, also where a change of keys was cut off after its entry."""
         force = entries.key_in_force(connection)
         if key.public == force:
             return key
@@ -143,7 +142,7 @@ class Ledger:
         raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
 
     def _check_head(self, connection: Connection, public: str, before: Head | None = None) -> Head:
-        """The head, if it is signed, is the last entry, and is not older than one seen before."""
+        """Returns the head; raises unless it is signed, the last entry, and no older than one seen."""
         found = entries.head(connection)
         last = entries.last(connection)
         remedy = "Run `sfumato ledger verify`."
@@ -181,7 +180,7 @@ class Ledger:
             return entries.keys(connection)
 
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
-        """The releases of a chain, or of all, in order; first the whole ledger is followed to its head.
+        """Returns the releases of a chain, or of all, in order, after following all hashes to the head.
 
         Without `memory`, what they left for later checks is not read: it may be long.
         """
@@ -194,25 +193,27 @@ class Ledger:
         return tuple(Record.of(entry) for entry in found)
 
     def entry(self, release: str) -> Entry | None:
-        """The entry of a release, if it is in the ledger."""
+        """Returns the entry of a release; `None` if it is not in the ledger."""
         with self.database.reading() as connection:
             return entries.find(connection, release)
 
-    def verify(self, *, certificates: Sequence[Any] = (), key: str | None = None) -> Verification:
-        """Read every entry and say what is wrong first; see `verification.verify`."""
-        from sfumato.releases.ledger.verification import verify  # noqa: PLC0415  # it reads ledgers
+    def verify(self, *, certificates: Sequence[JsonMapping] = (), key: str | None = None) -> Verification:
+        """Reads every entry and returns what is wrong, the first fault first.
 
-        return verify(self, certificates=certificates, key=key)
+        `key` is the public key that is known from elsewhere, of any time. `certificates` show a ledger that
+        was rolled back.
+        """
+        return verify(self.database, self.key_path, certificates=certificates, key=key)
 
     # -- writing ------------------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Do `work` in one transaction; tried again where the database asks for it, so it must not mind."""
-        for pause in (*PAUSES, None):
+        """Does `work` in one transaction, and again where the database asks for it; returns its result."""
+        for pause in (*RETRY_PAUSES, None):
             try:
                 with self.database.writing() as connection:
                     return work(connection)
-            except (Collision, LostDatabase):
+            except (SerializationConflict, LostDatabase):
                 if pause is None:
                     raise
                 time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
@@ -221,16 +222,17 @@ class Ledger:
     def commit(
         self, record: Record, *, after: str, before_commit: Callable[[], object] = lambda: None
     ) -> Entry:
-        """Enter one release: an event of its own; see `commit_event`."""
+        """Enters one release, an event of its own; see `commit_event`."""
         return self.commit_event([record], after=after, before_commit=before_commit)[0]
 
     def commit_event(
         self, records: Sequence[Record], *, after: str, before_commit: Callable[[], object] = lambda: None
     ) -> tuple[Entry, ...]:
-        """Enter all releases of an event, if their chain still ends with the entry whose hash is `after`.
+        """Enters all releases of an event, if their chain still ends with the entry whose hash is `after`.
 
-        This is the publish event. What is in the ledger already is not entered again: the same answer is
-        given. All records are of one chain; the first one's name is that of the event.
+        Returns the sealed entries. This is the moment of publication. What is in the ledger already is not
+        entered again: the same entries are returned. All records are of one chain; the name of the first is
+        that of the event.
         """
         event, chain = records[0].release, records[0].chain
 
@@ -242,32 +244,32 @@ class Ledger:
             last = entries.last(connection, chain)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
-            self._key = self._current(connection, self._key)
+            self._key = self._key_in_force(connection, self._key)
             head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
-            identity, made = entries.identity(connection), list[Entry]()
+            identity, sealed = entries.identity(connection), list[Entry]()
             for i, record in enumerate(records):
                 entry = record.entry(
                     number=head.number + 1 + i,
                     sequence=(last.sequence if last else 0) + 1 + i,
-                    previous=made[-1].hash if made else head.hash,
+                    previous=sealed[-1].hash if sealed else head.hash,
                     ledger=identity,
                 )
-                made.append(self._append(connection, entry))
+                sealed.append(self._append(connection, entry))
             before_commit()
-            return tuple(made)
+            return tuple(sealed)
 
         try:
-            made = self.write(work)
+            committed = self.write(work)
         except LostDatabase:
             raise Unfinished(
                 "the database went away: whether the release counts is not known yet",
                 remedy="Run `sfumato ledger recover` when it is back.",
             ) from None
-        seen_head.note(self.key_path, Head(made[-1].number, made[-1].hash))
-        return made
+        seen_head.note(self.key_path, Head(committed[-1].number, committed[-1].hash))
+        return committed
 
     def _append(self, connection: Connection, entry: Entry, *, then: Key | None = None) -> Entry:
-        """Seal an entry and move the head; `then` is the key that signs the head, if it changes here."""
+        """Seals an entry and moves the head; `then` is the key that signs the head, if it changes here."""
         sealed = entry.seal(self._key)
         connection.execute(insert(ENTRIES).values(sealed.row))
         signature = (then or self._key).sign(head_message(sealed.number, sealed.hash))
@@ -276,14 +278,14 @@ class Ledger:
         return sealed
 
     def rotate(self) -> str:
-        """Change to a new key: an entry signed by the old one names it. The new public key."""
+        """Changes to a new key, which an entry signed by the old one names; returns the new public key."""
         if self.readonly or self.key_path is None:
             raise WrongCall("the ledger was opened for reading only")
         path = self.key_path.with_name(f"{self.key_path.name}.new")
         new = Key.load(path) if path.exists() else Key.make(path)
 
         def work(connection: Connection) -> Entry:
-            self._key = self._current(connection, self._key)
+            self._key = self._key_in_force(connection, self._key)
             head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             last = entries.last(connection, "")
             body = canonical({"at": self.clock().isoformat(), "public_key": new.public})
@@ -294,7 +296,7 @@ class Ledger:
 
         entry = self.write(work)
         with self.database.reading() as connection:
-            self._key = self._current(connection, self._key)
+            self._key = self._key_in_force(connection, self._key)
         path.with_name(f"{path.name}.pub").unlink(missing_ok=True)
         seen_head.note(self.key_path, Head(entry.number, entry.hash))
         return new.public
@@ -302,18 +304,18 @@ class Ledger:
     # -- releases under way -------------------------------------------------------------------------------
 
     def stage(self, release: str, *, host: str, folder: Path, target: Path | Address) -> None:
-        """Note that a release is being written to `folder`, to become `target`."""
-        place = {"release": release, "host": host, "folder": str(folder), "target": str(target)}
+        """Notes that a release is being written to `folder`, to become `target`."""
+        staged = {"release": release, "host": host, "folder": str(folder), "target": str(target)}
 
         def work(connection: Connection) -> None:
             if not underway.is_open(connection, release):
-                row = underway.sealed({**place, "state": underway.OPEN}, self._key)
+                row = underway.sealed({**staged, "state": underway.OPEN}, self._key)
                 connection.execute(insert(STAGED).values(row))
 
         self.write(work)
 
     def staged(self) -> list[Staged]:
-        """The releases under way, on any machine."""
+        """Returns the releases under way, on any machine."""
         with self.database.reading() as connection:
             found = underway.rows(connection)
             keys = entries.keys(connection) if found else ()
@@ -326,14 +328,14 @@ class Ledger:
         return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in found]
 
     def event(self, name: str) -> tuple[Entry, ...]:
-        """The entries of an event, as far as they are there now."""
+        """Returns the entries of an event, as far as they are there now."""
         with self.database.reading() as connection:
             return entries.of_event(connection, name)
 
     def settle(self, release: str) -> tuple[Entry, ...]:
-        """The entries of a release or event; where there is none, none can come any more.
+        """Returns the entries of a release or event; gives up one that has none, so that none can come.
 
-        Read under the writer's lock, so that a commit that is still on its way has arrived.
+        They are read under the writer's lock, so that a commit that is still on its way has arrived.
         """
 
         def work(connection: Connection) -> tuple[Entry, ...]:
@@ -348,7 +350,7 @@ class Ledger:
         return self.write(work)
 
     def unstage(self, release: str) -> None:
-        """The release is in place, or gone: nothing is under way any more."""
+        """Forgets a release under way: it is in place, or gone."""
         self.write(
             lambda connection: connection.execute(STAGED.delete().where(STAGED.c.release == release)) and None
         )

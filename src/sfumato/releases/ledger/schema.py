@@ -1,4 +1,4 @@
-"""The shape of the tables: made, upgraded, or refused."""
+"""The schema of the tables: made, upgraded, or refused."""
 # ruff: noqa: PLC0415  # Alembic is loaded only where something is to be made
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def revision(connection: Connection) -> str | None:
-    """The step the tables are at; `None` where there are none."""
+    """Returns the migration that the tables are at; `None` where there are none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     row = connection.execute(text("SELECT version_num FROM alembic_version")).first()
@@ -24,7 +24,7 @@ def revision(connection: Connection) -> str | None:
 
 
 def check(connection: Connection) -> None:
-    """Raise unless the tables are those of this version."""
+    """Raises unless the tables are those of this version."""
     found = revision(connection)
     if found is None:
         raise BadLedger("there is no ledger in this database", remedy="A first release makes one.")
@@ -36,7 +36,7 @@ def check(connection: Connection) -> None:
 
 
 def prepare(database: Database, *, migrations: Path = MIGRATIONS, goal: str = REVISION) -> None:
-    """Make the tables, or bring them up to date; a copy of an older SQLite ledger is kept beside it."""
+    """Makes the tables, or brings them up to date; keeps a copy of an older SQLite ledger beside it."""
     database.make_file()
     with database.reading() as connection:
         found = revision(connection)

@@ -1,39 +1,40 @@
-"""Hashes and signatures: what makes an entry show that it was changed."""
+"""Hashes and signatures: an entry that was changed no longer matches them."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from sfumato.core.json_object import JsonMapping
+
 NOTHING = "0" * 64
 """The hash before the first entry."""
 
 
-def canonical(content: Any) -> str:
-    """The one way to write this content as JSON (RFC 8785).
+def canonical(content: JsonMapping) -> str:
+    """Returns the canonical form of a JSON object (RFC 8785).
 
     >>> canonical({"b": 1, "a": [True, None, "ü"]})
     '{"a":[true,null,"ü"],"b":1}'
     """
-    return rfc8785.dumps(content).decode()
+    return rfc8785.dumps(dict(content)).decode()
 
 
 def digest(content: str | bytes) -> str:
-    """SHA-256, in hexadecimal."""
+    """Returns SHA-256 in hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def entry_message(sealed: str) -> bytes:
-    """What is signed of an entry: its hash."""
+    """Returns what is signed of an entry: its hash."""
     return f"sfumato entry {sealed}".encode()
 
 
 def head_message(number: int, sealed: str) -> bytes:
-    """What is signed of the head: where the ledger ends."""
+    """Returns what is signed of the head: where the ledger ends."""
     return f"sfumato head {number} {sealed}".encode()
 
 

@@ -1,4 +1,4 @@
-"""The last head somebody saw, kept beside the key: a ledger that ends before it was rolled back."""
+"""The last head that was seen, kept beside the key: a ledger that ends before it was rolled back."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class Head:
     hash: str
 
 
-def place(key: Path) -> Path:
-    """The file beside a key."""
+def path_beside(key: Path) -> Path:
+    """Returns the path of the file beside a key."""
     return key.with_name(f"{key.name}.seen")
 
 
 def last_seen(key: Path | None) -> Head | None:
-    """The head that was noted; `None` where nothing was, or nothing readable."""
+    """Returns the head that was noted; `None` where none was, or none that can be read."""
     if key is None:
         return None
     try:
-        found = json.loads(place(key).read_text(encoding="utf-8"))
+        found = json.loads(path_beside(key).read_text(encoding="utf-8"))
         return Head(int(found["number"]), str(found["hash"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def note(key: Path | None, head: Head) -> None:
-    """Remember the head, if it is further than what is noted. A hint: failing to note it harms nothing."""
+    """Notes the head, if it is further than the one noted before; failing to do so harms nothing."""
     known = last_seen(key)
     if key is None or (known is not None and known.number >= head.number):
         return
@@ -45,6 +45,6 @@ def note(key: Path | None, head: Head) -> None:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"number": head.number, "hash": head.hash}, file)
-            part.replace(place(key))
+            part.replace(path_beside(key))
         finally:
             part.unlink(missing_ok=True)

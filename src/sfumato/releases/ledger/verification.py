@@ -1,37 +1,36 @@
-"""Is the ledger what it was? Every entry is read; the first that is wrong is named."""
+"""Verification of a whole ledger: every entry is read, and whatever was changed is named."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 from sqlalchemy import Connection, select, text
 
 from sfumato.core.errors import BadLedger
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger import entries, seen_head, underway
+from sfumato.releases.ledger.database import Database
 from sfumato.releases.ledger.entry import KEY, Entry
-from sfumato.releases.ledger.failures import Denied
+from sfumato.releases.ledger.failures import AccessDenied
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
 from sfumato.show.card import Card, several
 
-if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
-
-PAGE = 500
-"""How many entries are read at a time."""
+ENTRIES_PER_PAGE = 500
+"""So many entries are read at a time."""
 
 UNREADABLE = (Exception,)
-"""What a damaged row may raise, anywhere between the page and the dataclass."""
+"""The errors that a damaged row may raise, anywhere between the disk and the dataclass."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something wrong: with an entry, or with the ledger as a whole (no number)."""
+    """A fault of one entry, or of the ledger as a whole (no number)."""
 
     number: int | None
     what: str
@@ -42,7 +41,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Verification:
-    """What reading the whole ledger came to; `faults` begins with the first bad entry."""
+    """The result of reading a whole ledger; `faults` begins with the first bad entry.
+
+    `pinned` says that the public key was given, and not taken from the ledger itself.
+    """
 
     entries: int
     head: Head | None
@@ -55,8 +57,8 @@ class Verification:
     def holds(self) -> bool:
         return not self.faults
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def as_dict(self) -> JsonObject:
+        """Returns the result as JSON."""
         return {
             "holds": self.holds,
             "entries": self.entries,
@@ -68,36 +70,40 @@ class Verification:
         }
 
     def card(self) -> Card:
-        """A few lines."""
+        """Returns the result in a few lines."""
         if not self.holds:
             return Card("the ledger is NOT what it was", [(str(fault),) for fault in self.faults])
         lines = [(several(self.entries, "entry", "entries"), "each as it was sealed")]
         if self.certificates:
             lines.append((several(self.certificates, "certificate"), "in the ledger"))
-        told = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
-        return Card("the ledger is whole", [*lines, (f"key {self.public_key[:16]}…", told)])
+        source = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        return Card("the ledger is whole", [*lines, (f"key {self.public_key[:16]}…", source)])
 
 
 def verify(
-    ledger: Ledger, *, certificates: Sequence[Mapping[str, Any]] = (), key: str | None = None
+    database: Database,
+    key_path: Path | None = None,
+    *,
+    certificates: Sequence[JsonMapping] = (),
+    key: str | None = None,
 ) -> Verification:
-    """Read all entries, follow the hashes and the keys, and compare the end with what was seen outside.
+    """Reads all entries, follows hashes and keys, and compares the end with what was seen elsewhere.
 
     `key` is the public key that is known from elsewhere, of any time: without it whoever writes a whole new
     ledger with a new key is believed. `certificates` show a ledger that was rolled back.
     """
-    before = seen_head.last_seen(ledger.key_path)  # first: meanwhile others may go on
+    before = seen_head.last_seen(key_path)  # first: meanwhile others may go on
     faults: list[Fault] = []
     keys: list[str] = []
     hashes: list[str] = []
     head: Head | None = None
     try:
-        with ledger.database.reading() as connection:
-            faults += _file_faults(connection, ledger.database.path is not None)
+        with database.reading() as connection:
+            faults += _file_faults(connection, database.path is not None)
             faults += _entry_faults(connection, keys, hashes)
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys)]
-    except Denied:
+    except AccessDenied:
         raise
     except BadLedger:
         faults.append(Fault(len(hashes) + 1, "it cannot be read"))
@@ -120,22 +126,22 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
 
 
 def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) -> Iterator[Fault]:
-    """Walk through the entries; fills the keys in force and the hashes on the way."""
+    """Yields the faults of all entries, in order; fills the keys in force and the hashes on the way."""
     numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
     lengths: dict[str, int] = {}
     if not numbers:
         yield Fault(1, "it is not there")
-    for begin in range(1, len(numbers) + 1, PAGE):
-        end = min(begin + PAGE, len(numbers) + 1)
-        found = _page(connection, begin, end)
+    for begin in range(1, len(numbers) + 1, ENTRIES_PER_PAGE):
+        end = min(begin + ENTRIES_PER_PAGE, len(numbers) + 1)
+        page = _page(connection, begin, end)
         for number in range(begin, end):
-            entry = found.get(number)
+            entry = page.get(number)
             if entry is None:
                 hashes.append("")
                 there = number in numbers
                 yield Fault(number, "it was changed, and cannot be read" if there else "it is not there")
                 continue
-            if what := _wrong(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
+            if what := _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
                 yield Fault(number, what)
             hashes.append(entry.hash)
     if numbers and numbers[-1] != len(numbers):
@@ -143,20 +149,20 @@ def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) ->
 
 
 def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
-    """The entries with these numbers; one by one where a damaged row is in the way."""
+    """Returns the entries with these numbers; reads one by one where a row is damaged."""
     wanted = select(ENTRIES).where(ENTRIES.c.number >= begin, ENTRIES.c.number < end)
     with contextlib.suppress(*UNREADABLE):
         return {row["number"]: Entry.of(dict(row)) for row in connection.execute(wanted).mappings()}
-    found = {}
+    page = {}
     for number in range(begin, end):
         with contextlib.suppress(*UNREADABLE):
             if entry := entries.at(connection, number):
-                found[number] = entry
-    return found
+                page[number] = entry
+    return page
 
 
-def _wrong(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
-    """The first thing wrong with an entry in its place."""
+def _entry_fault(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
+    """Returns the first fault of an entry in its place; nothing if there is none."""
     try:
         if not keys:
             keys.append(str(json.loads(entry.body)["public_key"]))
@@ -196,7 +202,7 @@ def _underway_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]
             yield Fault(None, "what it says of a release under way was changed")
 
 
-def _certificate_faults(certificates: Sequence[Mapping[str, Any]], hashes: list[str]) -> Iterator[Fault]:
+def _certificate_faults(certificates: Sequence[JsonMapping], hashes: list[str]) -> Iterator[Fault]:
     for certificate in certificates:
         number = int(certificate["entry"]["number"])
         if hashes[number - 1 : number] != [certificate["hash"]]:

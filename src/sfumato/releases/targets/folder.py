@@ -1,4 +1,4 @@
-"""A folder as the target: staged beside it, and made visible by one rename.
+"""Folders as targets: staged beside it, and made visible by one rename.
 
 Versions for several recipients are folders in it: one rename makes all of them visible.
 """
@@ -15,11 +15,11 @@ from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.staging import staged_in
-from sfumato.releases.steps import Step, nothing
+from sfumato.releases.steps import StepHook, no_hook
 from sfumato.system.disk import digest_of, remove_folder, to_disk, write_to_disk
 
-ROOM = 4096
-"""Bytes that a certificate may be longer than expected."""
+CERTIFICATE_SLACK = 4096
+"""A certificate may be so many bytes longer than expected."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class FolderTarget:
     def staging(self, event: str) -> Path:
         return staged_in(self.place.parent, event)
 
-    def bring(self, event: str, records: Sequence[Record], *, at: Step = nothing) -> None:  # noqa: ARG002
-        """Everything that is needed after the commit is on disk before it."""
+    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:  # noqa: ARG002
+        """Flushes to disk everything that is needed after the commit."""
         for record in records:
             folder = record.files[0].parent
-            _make_room(folder, record)
+            _reserve_certificate(folder, record)
             for file in record.files:
                 for part in {*manifest.files_of(file), file}:
                     to_disk(part)
@@ -63,8 +63,8 @@ class FolderTarget:
     def withdraw(self, event: str) -> None:
         remove_folder(self.staging(event))
 
-    def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
-        """Certificates, then one rename. Can be done again."""
+    def show(self, entries: Sequence[Entry], *, at: StepHook = no_hook) -> None:
+        """Writes the certificates, then renames the folder."""
         folder = self.staging(entries[0].release)
         try:
             places = [Record.of(entry).place for entry in entries]
@@ -93,7 +93,7 @@ class FolderTarget:
         return all(_is_in(self.place, Record.of(entry)) for entry in entries)
 
     def _check_staged(self, entries: Sequence[Entry]) -> None:
-        """Raise unless the staged files are those of the ledger, byte by byte."""
+        """Raises unless the staged files are those of the ledger, byte by byte."""
         folder = self.staging(entries[0].release)
         for record in map(Record.of, entries):
             if not _is_in(folder, record):
@@ -103,12 +103,12 @@ class FolderTarget:
                 raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
 
 
-def _make_room(folder: Path, record: Record) -> None:
-    """Take the space of the certificate now: after the commit a full disk must not be in the way."""
+def _reserve_certificate(folder: Path, record: Record) -> None:
+    """Takes the space of the certificate now: after the commit a full disk must not be in the way."""
     likely = record.entry(number=1, sequence=1, previous="0" * 64, ledger="0" * 32)
     write_to_disk(
         folder / certificate.CERTIFICATE,
-        b" " * (len(certificate.as_bytes(certificate.certificate(likely))) + ROOM),
+        b" " * (len(certificate.as_bytes(certificate.certificate(likely))) + CERTIFICATE_SLACK),
     )
 
 
@@ -118,7 +118,7 @@ def _is_in(folder: Path, record: Record) -> bool:
 
 
 def _certify(entry: Entry, folder: Path) -> None:
-    """Put the certificate beside the files of a release, and nothing else."""
+    """Puts the certificate beside the files of a release, and removes everything else."""
     named = [str(file["name"]) for file in manifest.read(folder / manifest.MANIFEST)["files"]]
     listed = [*named, manifest.MANIFEST, certificate.CERTIFICATE]
     _keep_only(folder, [name.split("/")[0] for name in listed])
@@ -133,7 +133,7 @@ def _certify(entry: Entry, folder: Path) -> None:
 
 
 def _keep_only(folder: Path, named: Sequence[str]) -> None:
-    """Remove everything else from a folder."""
+    """Removes everything from a folder but what is named."""
     for path in folder.iterdir():
         if path.name in named:
             continue
@@ -144,6 +144,6 @@ def _keep_only(folder: Path, named: Sequence[str]) -> None:
 
 
 def _umask() -> int:
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask

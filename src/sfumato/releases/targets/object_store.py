@@ -1,4 +1,4 @@
-"""A place in an object store as the target: brought under its final names, and made visible by its manifest.
+"""Places in an object store as targets: brought under its final names, and made visible by its manifest.
 
 A store has no rename and no lock. Whoever is the first to put the note below the address has the place. The
 note holds the manifests, so that whoever finds it can complete the release or remove what was brought; it
@@ -14,43 +14,43 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.core.progress import Progress, silent
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.staging import staged_in
-from sfumato.releases.steps import Step, nothing
+from sfumato.releases.steps import StepHook, no_hook
 from sfumato.releases.targets.store import Occupied, Store
 from sfumato.system.address import Address
 from sfumato.system.disk import remove_folder
 
-NOTE = "_staged.json"
-"""Begins with a mark that makes readers of such folders pass it over."""
+NOTE_NAME = "_staged.json"
+"""Begins with an underscore, so that readers of such folders pass it over."""
 
 
 @dataclass(frozen=True)
-class Note:
-    """Whose the place is, and the manifest of every version, by its folder below the address."""
+class StagingNote:
+    """The event that has the place, and the manifest of every version, by its folder below the address."""
 
     event: str
     manifests: Mapping[str, str]
 
     @classmethod
-    def read(cls, content: bytes) -> Note:
+    def read(cls, content: bytes) -> StagingNote:
         try:
             found = json.loads(content)
             return cls(str(found["event"]), {str(k): str(v) for k, v in found["manifests"].items()})
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise BadData("the note of a release under way cannot be read", where=NOTE) from None
+            raise BadData("the note of a release under way cannot be read", where=NOTE_NAME) from None
 
     def as_bytes(self) -> bytes:
         return json.dumps({"sfumato": 1, "event": self.event, "manifests": dict(self.manifests)}).encode()
 
-    def files(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every file of every version: its name below the address, and what its manifest says of it."""
+    def files(self) -> Iterator[tuple[str, JsonObject]]:
+        """Yields every file of every version: its name below the address, and its part of the manifest."""
         for place, text in self.manifests.items():
             for file in json.loads(text)["files"]:
                 yield _below(place, str(file["name"])), file
@@ -74,8 +74,8 @@ class StoreTarget:
         return Store(self.place)
 
     def check(self) -> None:
-        found = self._store.glance()
-        if NOTE in found:
+        found = self._store.first_names()
+        if NOTE_NAME in found:
             raise self._under_way()
         if found:
             raise WrongCall("the target exists already", where=self.place.name, remedy="Name a new place.")
@@ -83,18 +83,18 @@ class StoreTarget:
     def staging(self, event: str) -> Path:
         return staged_in((self.aside or Path(tempfile.gettempdir())).absolute(), event)
 
-    def bring(self, event: str, records: Sequence[Record], *, at: Step = nothing) -> None:
-        """Take the place, put the files under their names, and read them back."""
+    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
+        """Takes the place, puts the files under their names, and reads them back."""
         folder, store = self.staging(event), self._store
         texts = {r.place: (folder / r.place / manifest.MANIFEST).read_text(encoding="utf-8") for r in records}
-        note = Note(event, texts)
+        note = StagingNote(event, texts)
         try:
-            store.put(NOTE, note.as_bytes())
+            store.put(NOTE_NAME, note.as_bytes())
         except Occupied:
             raise self._under_way() from None
-        store.check_kept(NOTE, note.as_bytes())
+        store.check_create_only(NOTE_NAME, note.as_bytes())
         at("noted")
-        files, brought = dict(note.files()), [NOTE]
+        files, brought = dict(note.files()), [NOTE_NAME]
         try:
             self._check_alone([])
             for number, name in enumerate(files):
@@ -111,11 +111,11 @@ class StoreTarget:
     def withdraw(self, event: str) -> None:
         note = self._note()
         if note is not None and note.event == event:
-            self._store.remove([*(name for name, _ in note.files()), NOTE])
+            self._store.remove([*(name for name, _ in note.files()), NOTE_NAME])
         remove_folder(self.staging(event))
 
-    def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
-        """Certificates, then manifests; what is there already stays as it is."""
+    def show(self, entries: Sequence[Entry], *, at: StepHook = no_hook) -> None:
+        """Puts certificates, then manifests; what is there already stays as it is."""
         try:
             self._show(entries, at)
         except OutOfReach as error:
@@ -125,13 +125,13 @@ class StoreTarget:
         note = self._note()
         if note is not None and note.event == entries[0].release:
             self._check_brought(note)
-            self._show(entries, nothing)
+            self._show(entries, no_hook)
             return True
         remove_folder(self.staging(entries[0].release))
         return self._is_in_place(entries)
 
-    def _show(self, entries: Sequence[Entry], at: Step) -> None:
-        note = self._note() or Note("", {})
+    def _show(self, entries: Sequence[Entry], at: StepHook) -> None:
+        note = self._note() or StagingNote("", {})
         try:
             if note.event == entries[0].release:
                 for entry in entries:
@@ -141,7 +141,7 @@ class StoreTarget:
                 for record in map(Record.of, entries):
                     self._store.put(_below(record.place, manifest.MANIFEST), _manifest_of(record, note))
                 at("visible")
-                self._store.remove([NOTE])
+                self._store.remove([NOTE_NAME])
             elif not self._is_in_place(entries):  # else another machine was faster
                 raise Occupied
         except Occupied:
@@ -154,17 +154,17 @@ class StoreTarget:
             for record in map(Record.of, entries)
         )
 
-    def _note(self) -> Note | None:
-        content = self._store.get(NOTE)
-        return None if content is None else Note.read(content)
+    def _note(self) -> StagingNote | None:
+        content = self._store.get(NOTE_NAME)
+        return None if content is None else StagingNote.read(content)
 
     def _check_alone(self, named: Mapping[str, object] | Sequence[str]) -> None:
-        """Raise if anything is there that was not brought."""
-        if set(self._store.sizes()) - {NOTE, *named}:
+        """Raises if anything is there that was not brought."""
+        if set(self._store.sizes()) - {NOTE_NAME, *named}:
             raise self._taken()
 
-    def _check_brought(self, note: Note) -> None:
-        """Raise unless the store gives back what was judged, byte by byte."""
+    def _check_brought(self, note: StagingNote) -> None:
+        """Raises unless the store gives back what was judged, byte by byte."""
         found = self._store.sizes()
         files = list(note.files())
         for number, (name, file) in enumerate(files):
@@ -201,8 +201,8 @@ def _digest(content: bytes | None) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _manifest_of(record: Record, note: Note) -> bytes:
-    """The manifest that the ledger speaks of."""
+def _manifest_of(record: Record, note: StagingNote) -> bytes:
+    """Returns the manifest whose digest the ledger holds; raises where the note has another."""
     content = note.manifests.get(record.place, "").encode()
     if _digest(content) != record.manifest:
         raise BadLedger("the manifest in the store is not the one that the ledger speaks of")

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import RetryConfig
 
-PIECE = 8 << 20
-"""Bytes that are sent or fetched by one request, for which the library allows half a minute."""
+REQUEST_BYTES = 8 << 20
+"""So many bytes are sent or fetched by one request, for which the library allows half a minute."""
 
 MOST_PARTS = 9_000
 """A store takes a large object in so many parts at most, and a little more."""
 
 RETRIES = 6
-PATIENCE = timedelta(seconds=60)
+RETRY_TIMEOUT = timedelta(seconds=60)
 """How often, and how long, a request is tried again before the store counts as out of reach."""
 
 
 class Occupied(Exception):
-    """Something else is there already."""
+    """Something else is stored under this name already."""
 
 
 class Store:
@@ -48,19 +48,19 @@ class Store:
                 where=address.name,
                 remedy="Run `pip install 'sfumato[stores]'`.",
             ) from None
-        again: RetryConfig = {"max_retries": RETRIES, "retry_timeout": PATIENCE}
-        with self._plainly():  # options for the client would replace those of the environment: none
+        again: RetryConfig = {"max_retries": RETRIES, "retry_timeout": RETRY_TIMEOUT}
+        with self._our_errors():  # options for the client would replace those of the environment: none
             self._objects = from_url(address.bucket, retry_config=again)
 
     def put(self, name: str, content: bytes) -> None:
-        """Put a new object. One that is there already is left alone; unless it is the same, that is said.
+        """Puts a new object; raises `Occupied` where another one is there already.
 
-        It may be the same: an answer that was lost makes the library ask again.
+        The same one may be there: an answer that was lost makes the library ask again.
         """
         from obstore.exceptions import AlreadyExistsError, NotSupportedError
 
         try:
-            with self._plainly(AlreadyExistsError, NotSupportedError):
+            with self._our_errors(AlreadyExistsError, NotSupportedError):
                 self._objects.put(self._key(name), content, mode="create")
         except AlreadyExistsError:
             if self.get(name) != content:
@@ -68,51 +68,51 @@ class Store:
         except NotSupportedError:
             raise self._overwrites() from None
 
-    def check_kept(self, name: str, content: bytes) -> None:
-        """Raise unless the store keeps this object from being overwritten: asked by trying, with the same."""
+    def check_create_only(self, name: str, content: bytes) -> None:
+        """Raises unless the store keeps this object from being overwritten, which is tried with the same."""
         from obstore.exceptions import AlreadyExistsError
 
-        with suppress(AlreadyExistsError), self._plainly(AlreadyExistsError):
+        with suppress(AlreadyExistsError), self._our_errors(AlreadyExistsError):
             self._objects.put(self._key(name), content, mode="create")
             raise self._overwrites()
 
     def upload(self, name: str, file: Path) -> None:
-        """Put a file: a small one only where nothing is; a large one in parts, which is seen when all are."""
+        """Puts a file: a small one only where nothing is, a large one in parts that are visible together."""
         size = file.stat().st_size
-        if size <= PIECE:
+        if size <= REQUEST_BYTES:
             self.put(name, file.read_bytes())
             return
-        piece = max(PIECE, -(-size // MOST_PARTS))
-        with self._plainly():
+        piece = max(REQUEST_BYTES, -(-size // MOST_PARTS))
+        with self._our_errors():
             self._objects.put(self._key(name), file, chunk_size=piece, max_concurrency=4)
 
     def get(self, name: str) -> bytes | None:
-        """A small object, if it is there."""
+        """Returns a small object; `None` if it is not there."""
         try:
-            with self._plainly(FileNotFoundError):
+            with self._our_errors(FileNotFoundError):
                 return bytes(self._objects.get(self._key(name)).bytes())
         except FileNotFoundError:
             return None
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """The bytes of an object of this size, a piece at a time."""
-        for start in range(0, size, PIECE):
-            length = min(PIECE, size - start)
-            with self._plainly():
+        """Yields the bytes of an object of this size, a piece at a time."""
+        for start in range(0, size, REQUEST_BYTES):
+            length = min(REQUEST_BYTES, size - start)
+            with self._our_errors():
                 piece = bytes(self._objects.get_range(self._key(name), start=start, length=length))
             yield piece
 
     def digest(self, name: str, size: int) -> str:
-        """SHA-256 of what is in the store, read back."""
-        found = hashlib.sha256()
+        """Returns the SHA-256 of what is in the store, read back."""
+        sha256 = hashlib.sha256()
         for piece in self.pieces(name, size):
-            found.update(piece)
-        return found.hexdigest()
+            sha256.update(piece)
+        return sha256.hexdigest()
 
     def sizes(self) -> dict[str, int]:
-        """The objects below the address, by name, and how long they are. Marks of empty folders are none."""
+        """Returns the sizes of the objects below the address, by name; marks of empty folders are none."""
         before = f"{self.address.path}/"
-        with self._plainly():
+        with self._our_errors():
             found = [meta for batch in self._objects.list(self.address.path) for meta in batch]
         return {
             meta["path"].removeprefix(before): meta["size"]
@@ -120,25 +120,25 @@ class Store:
             if meta["path"].startswith(before)
         }
 
-    def glance(self) -> list[str]:
-        """The names of some objects below the address; none, if there is none."""
+    def first_names(self) -> list[str]:
+        """Returns the names of some objects below the address; none, if there is none."""
         before = f"{self.address.path}/"
-        with self._plainly():
+        with self._our_errors():
             first: Sequence[ObjectMeta] = next(iter(self._objects.list(self.address.path)), [])
         return [meta["path"].removeprefix(before) for meta in first if meta["path"].startswith(before)]
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects, one after the other; what is not there is no matter."""
+        """Removes objects, one after the other; one that is not there does no harm."""
         for name in names:
-            with suppress(FileNotFoundError), self._plainly(FileNotFoundError):
+            with suppress(FileNotFoundError), self._our_errors(FileNotFoundError):
                 self._objects.delete(self._key(name))
 
     def _key(self, name: str) -> str:
         return (self.address / name).path
 
     @contextmanager
-    def _plainly(self, *expected: type[Exception]) -> Iterator[None]:
-        """Whatever else goes wrong, in our own words."""
+    def _our_errors(self, *expected: type[Exception]) -> Iterator[None]:
+        """Turns whatever else goes wrong into an error of ours."""
         from obstore.exceptions import BaseError
 
         try:

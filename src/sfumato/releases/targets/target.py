@@ -1,5 +1,4 @@
-"""Where a release is to become visible: a new folder, or a place in an object store."""
-# ruff: noqa: PLC0415  # one kind of target does not load the other
+"""Targets: where a release is to become visible, a new folder or a place in an object store."""
 
 from __future__ import annotations
 
@@ -11,15 +10,17 @@ from sfumato.core.progress import Progress, silent
 from sfumato.releases.ledger.database import Database
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.steps import Step, nothing
+from sfumato.releases.steps import StepHook, no_hook
+from sfumato.releases.targets.folder import FolderTarget
+from sfumato.releases.targets.object_store import StoreTarget
 from sfumato.system.address import Address, is_address
 
 
 class Target(Protocol):
-    """A release is written and judged in a folder of this machine, brought to its place, and shown.
+    """A place for a release, which is written and judged in a staging folder, brought there, and shown.
 
     Before the ledger's commit everything can be withdrawn; after it the release can only be completed, from
-    what was brought before. All of this can be done again.
+    what was brought before. Every method may be called again.
     """
 
     @property
@@ -38,45 +39,43 @@ class Target(Protocol):
         ...
 
     def check(self) -> None:
-        """Refuse early what could not be published later."""
+        """Raises for what could not be published later."""
         ...
 
     def staging(self, event: str) -> Path:
-        """Where a release is written before it counts."""
+        """Returns the folder in which a release is written before it counts."""
         ...
 
-    def bring(self, event: str, records: Sequence[Record], *, at: Step = nothing) -> None:
-        """Have all that is needed after the commit where it will stay; refused if the place is taken."""
+    def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
+        """Puts all that is needed after the commit where it will stay; raises if the place is taken."""
         ...
 
     def withdraw(self, event: str) -> None:
-        """Nothing was committed: leave nothing behind."""
+        """Removes what was brought, since nothing was committed."""
         ...
 
-    def show(self, entries: Sequence[Entry], *, at: Step = nothing) -> None:
-        """Make visible what the ledger holds."""
+    def show(self, entries: Sequence[Entry], *, at: StepHook = no_hook) -> None:
+        """Makes visible what the ledger holds."""
         ...
 
     def complete(self, entries: Sequence[Entry]) -> bool:
-        """See that what the ledger holds is visible; no, where it is neither in place nor was brought."""
+        """Makes visible what the ledger holds; returns whether it was in place or brought before."""
         ...
 
 
 def target_of(
     into: str | Path | Address, *, aside: Path | None = None, progress: Progress = silent
 ) -> Target:
-    """The target that was meant. What goes to a store is staged in the folder `aside`."""
+    """Returns the target at a path or an address. What goes to a store is staged in the folder `aside`."""
     if isinstance(into, Address) or (isinstance(into, str) and is_address(into)):
-        from sfumato.releases.targets.object_store import StoreTarget
-
         return StoreTarget(Address.of(into), aside, progress)
-    from sfumato.releases.targets.folder import FolderTarget
-
     return FolderTarget(Path(into).absolute(), Path(into))
 
 
 def check_first(into: str | Path | Address, ledger: str) -> None:
-    """Refuse a target before a ledger is made for it. One that is there may have to recover something first,
-    perhaps in this very place."""
+    """Raises for a target that cannot be used, before a ledger is made for it.
+
+    A ledger that is there may have to recover something first, perhaps in this very place.
+    """
     if not Database(ledger).exists:
         target_of(into).check()

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from sfumato.core.errors import BrokenPromise, WrongCall
-from sfumato.releases import file as publishing
-from sfumato.releases.file import check_target, publish
+from sfumato.releases import output_file
+from sfumato.releases.output_file import check_target, publish
 from sfumato.system.private_folder import private_folder
 
 
@@ -53,9 +53,9 @@ def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
         raise error
 
     if step == "disk":
-        monkeypatch.setattr(publishing, "to_disk", fail)
+        monkeypatch.setattr(output_file, "to_disk", fail)
     if step == "rename":
-        monkeypatch.setattr(publishing, "_rename_unless_there", fail)
+        monkeypatch.setattr(output_file, "_rename_unless_there", fail)
     with pytest.raises(error):
         publish(tmp_path / "safe.csv", fail if step == "write" else write, fail if step == "judge" else str)
     assert list(tmp_path.iterdir()) == []
@@ -64,7 +64,7 @@ def test_nothing_is_left_whatever_fails(tmp_path, monkeypatch, step, error):
 def test_what_a_killed_process_left_is_gone_at_the_next_run(tmp_path):
     """Its folder is not held any more; one that is held stays."""
     code = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom sfumato.releases.file import publish\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom sfumato.releases.output_file import publish\n"
         "def die(staged):\n    staged.write_text('canary')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "publish(Path(sys.argv[1]), die, str)\n"
     )

@@ -1,4 +1,4 @@
-"""Publishing a file: written aside, judged from its bytes, then renamed; or nothing at all."""
+"""Output files: written aside, judged from their bytes, then renamed; or not written at all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sfumato.core.errors import WrongCall
 from sfumato.system.disk import to_disk
 from sfumato.system.private_folder import private_folder
 
-Evidence = TypeVar("Evidence")
+Judgement = TypeVar("Judgement")
 
 
 def check_target(path: Path, *, source: Path | None = None, overwrite: bool = False) -> None:
-    """Refuse early what could not be published later."""
+    """Raises for a path that could not be written to later."""
     if source is not None and path.exists() and source.exists() and path.samefile(source):
         raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
     if path.is_dir():
@@ -31,31 +31,32 @@ def check_target(path: Path, *, source: Path | None = None, overwrite: bool = Fa
 def publish(
     path: Path,
     write: Callable[[Path], object],
-    judge: Callable[[Path], Evidence],
+    judge: Callable[[Path], Judgement],
     *,
     overwrite: bool = False,
-) -> Evidence:
-    """Let `write` fill a file, or a folder of parts, next to `path`; let `judge` read it; then rename it.
+) -> Judgement:
+    """Lets `write` fill a file, or a folder of parts, beside `path`, and `judge` read it; then renames it.
 
-    Whatever goes wrong, `path` is what it was before and the file next to it is gone; after a kill it is gone
-    when something is next published there. Readers see the old file or the new one, never half of either.
+    Returns what `judge` returned. Whatever goes wrong, `path` is what it was before and the file beside it is
+    gone; after a kill it is gone when something is next published there. Readers see the old file or the new
+    one, never half of either.
     """
     check_target(path, overwrite=overwrite)
     with private_folder(path.parent, hidden=True) as folder:
         staged = folder / path.name
         write(staged)
-        evidence = judge(staged)
+        judgement = judge(staged)
         to_disk(staged)
         if overwrite:
             staged.replace(path)
         else:
             _rename_unless_there(staged, path)
         to_disk(path.parent)
-        return evidence
+        return judgement
 
 
 def _rename_unless_there(staged: Path, path: Path) -> None:
-    """A link fails where a rename would replace what somebody else wrote meanwhile."""
+    """Renames a file by a link, which fails where a rename would replace what somebody wrote meanwhile."""
     try:
         os.link(staged, path)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Keeping a file for the owner of the data beside what is published: both appear, or neither."""
+"""Private files of the owner of the data beside what is published: both appear, or neither."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pathlib import Path
 from sfumato.core.errors import Unfinished
 from sfumato.system.disk import to_disk
 
-Stage = Callable[[str], None]
+StageText = Callable[[str], None]
+"""Takes the text that is to be kept."""
 
 
-def unkept(text: str) -> None:
-    """Where nothing is published, nothing is kept."""
+def discard(text: str) -> None:
+    """Keeps nothing, for where nothing is published."""
 
 
 @contextmanager
-def keeping(path: Path) -> Iterator[Stage]:
-    """Stage a text before something is published; it gets its name when that went well, else it is gone.
+def kept_on_success(path: Path) -> Iterator[StageText]:
+    """Yields what stages a text before something is published; on success it becomes `path`, else it is gone.
 
-    A file of that name is replaced, or removed where nothing was staged. Only its owner can read it. Where
-    the last step of publishing is still to be taken, the text is kept: what it is about is settled.
+    A file of that name is replaced, or removed where nothing was staged. Only its owner can read it. If
+    publishing is `Unfinished`, the text is kept: the release is in the ledger, and only has to be shown.
     """
     staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}.staged")
 
@@ -37,16 +38,16 @@ def keeping(path: Path) -> Iterator[Stage]:
     try:
         yield stage
     except Unfinished:
-        _settle(staged, path)
+        _put_in_place(staged, path)
         raise
     except BaseException:
         with suppress(OSError):
             staged.unlink(missing_ok=True)
         raise
-    _settle(staged, path)
+    _put_in_place(staged, path)
 
 
-def _settle(staged: Path, path: Path) -> None:
+def _put_in_place(staged: Path, path: Path) -> None:
     if staged.exists():
         staged.replace(path)
         to_disk(path.parent)
