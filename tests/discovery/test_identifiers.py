@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discovery.people import cells
-from policy.fakes import survey
+from policy.fake_survey import survey
 from sfumato.discovery.identifiers import detection as looking
 from sfumato.discovery.identifiers.detection import identifiers
 from sfumato.engine import open_source

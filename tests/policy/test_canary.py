@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fakes import survey
+from policy.fake_survey import survey
 from sfumato.core.errors import SfumatoError
 from sfumato.policy.doctor.policy import examine
 from sfumato.policy.draft import draft
@@ -34,8 +34,8 @@ def test_messages_of_builders(spec, suffix):
     except SfumatoError as wrong:
         said = str(wrong) + repr(wrong) + wrong.message + wrong.remedy + wrong.where
     assert CANARY not in said
-    for ailment in examine(policy, survey(c=[value, None])):
-        assert CANARY not in str(ailment) + repr(ailment)
+    for diagnosis in examine(policy, survey(c=[value, None])):
+        assert CANARY not in str(diagnosis) + repr(diagnosis)
 
 
 def test_reprs_of_trees_and_drafts():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.fakes import FakeSurvey, column, survey
+from policy.fake_survey import FakeSurvey, column, survey
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Origin

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from policy.samples import HEAD, SMALL, TAIL, WHOLE
+from policy.sample_policies import HEAD, SMALL, TAIL, WHOLE
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import Origin

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from policy.samples import HEAD, SMALL, TAIL, WHOLE
+from policy.sample_policies import HEAD, SMALL, TAIL, WHOLE
 from sfumato.core.errors import BadPolicy
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy

@@ -50,18 +50,18 @@ def check(
 
     with progress_bar() as progress:
         found = check_(file, data, preset=preset, progress=progress)
-    errors = sum(ailment.gravity == "error" for ailment in found)
+    errors = sum(diagnosis.gravity == "error" for diagnosis in found)
     if as_json:
-        document({"sound": not errors, "ailments": [json_ready(ailment) for ailment in found]})
+        document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in found]})
     else:
-        for ailment in found:
-            say(str(ailment))
+        for diagnosis in found:
+            say(str(diagnosis))
         say(several(errors, "error") if errors else "the policy is sound")
     if show_values:
-        for ailment in found:
-            for word, lines in (("values", ailment.values), ("lines to add", ailment.repair)):
+        for diagnosis in found:
+            for word, lines in (("values", diagnosis.values), ("lines to add", diagnosis.repair)):
                 if lines:
-                    talk(f"{ailment.where}, {ailment.name}, {word}:")
+                    talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
     raise typer.Exit(3 if errors else 0)
 

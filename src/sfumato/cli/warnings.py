@@ -17,5 +17,5 @@ def warn(policy: Path, data: Any = None, *, progress: Progress = silent) -> None
     from sfumato.journey.declare import warnings as warnings_
 
     with contextlib.suppress(SfumatoError, OSError):
-        for ailment in warnings_(policy, data, progress=progress):
-            talk(str(ailment))
+        for diagnosis in warnings_(policy, data, progress=progress):
+            talk(str(diagnosis))

@@ -1,10 +1,10 @@
-"""From evidence to a policy: what was found becomes hints, and the draft decides."""
+"""From evidence to a policy: findings about columns, by which the draft decides."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.policy.column_finding import Hint
+from sfumato.policy.column_evidence import ColumnFinding
 from sfumato.policy.draft import draft
 from sfumato.policy.policy import Policy
 from sfumato.show.card import several
@@ -22,23 +22,23 @@ def suggest(scan: Discovery, *, preset: str | None = None) -> Policy:
     return draft(
         scan.survey,
         preset=preset,
-        hints={name: hint(scan, name) for name in scan.survey.columns},
+        findings={name: finding_of(scan, name) for name in scan.survey.columns},
         least=scan.k,
         note=_note(scan),
     )
 
 
-def hint(scan: Discovery, name: str) -> Hint:
+def finding_of(scan: Discovery, name: str) -> ColumnFinding:
     """What the search says about one column."""
     evidence = [found for found in scan.identifiers if found.column == name]
     direct = [found for found in evidence if found.direct and found.convincing]
     if direct:
         reason = "; ".join(f"{found.kind}: {found.reason}" for found in direct)
-        return Hint(identifies=reason, person=any(found.person for found in direct))
+        return ColumnFinding(identifies=reason, person=any(found.person for found in direct))
     told = [
         f"{found.kind} ({found.confidence}): {found.reason}" for found in evidence if found.kind != "unique"
     ]
-    return Hint(remark="; ".join([*told, *_strength(scan, name)]))
+    return ColumnFinding(remark="; ".join([*told, *_strength(scan, name)]))
 
 
 def _strength(scan: Discovery, name: str) -> list[str]:

@@ -17,7 +17,7 @@ from sfumato.engine import open_source
 from sfumato.engine.source import Source
 from sfumato.journey.arguments import AnyPolicy, check_header, policy_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
-from sfumato.policy.doctor.knowledge import SetsHeld
+from sfumato.policy.doctor.knowledge import HeldTermSets
 from sfumato.policy.doctor.policy import examine, examine_held, examine_path, worst_first
 from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.draft import draft
@@ -79,13 +79,13 @@ def _flat(values: Sequence[Label]) -> Taxonomy:
     return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))
 
 
-def _sets_held(source: Source, policy: Policy) -> dict[str, SetsHeld]:
+def _sets_held(source: Source, policy: Policy) -> dict[str, HeldTermSets]:
     """The term sets that the set-valued columns of a source hold."""
     found = {}
     for name, form in forms_of(policy).items():
         if set(form.parts or (name,)) <= set(source.columns):
             table = source.count([Coding(name, Role.QUASI_SENSITIVE, _flat, form)])
-            found[name] = SetsHeld(table.column(name).taxonomy.leaf_labels, table.counts)
+            found[name] = HeldTermSets(table.column(name).taxonomy.leaf_labels, table.counts)
     return found
 
 
@@ -98,7 +98,7 @@ def check(
     survey = None if source is None else source.survey(progress=progress or silent)
     if isinstance(policy, str | Path):
         found = examine_path(policy, survey)
-        if any(ailment.name == "policy" for ailment in found):
+        if any(diagnosis.name == "policy" for diagnosis in found):
             return found
     meant = policy_of(policy)
     if survey is not None:
@@ -120,4 +120,4 @@ def warnings(policy: AnyPolicy, data: Any = None, *, progress: Progress | None =
         names = [name for name in meant.published if name in source.columns]
         found = examine(meant, source.survey(names, progress=progress or silent))
         found += examine_held(meant, _sets_held(source, meant))
-    return [ailment for ailment in worst_first(found) if ailment.gravity is Severity.WARNING]
+    return [diagnosis for diagnosis in worst_first(found) if diagnosis.gravity is Severity.WARNING]

@@ -20,7 +20,7 @@ from sfumato.journey.judgement import judged
 from sfumato.journey.protect import counted, protect
 from sfumato.journey.recipient_versions import Assigned, Handout, with_recipients
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import GLOBAL, RecipientRule
+from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
 from sfumato.releases.private_file import StageText, discard
@@ -91,12 +91,12 @@ class Handing:
         held = any(record.recipient is not None for record in history) and not looks_back(self.policy)
         asked = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
         wanted = asked or handed or held
-        if wanted and self.policy.protect.search not in GLOBAL:
+        if wanted and self.policy.protect.search not in GLOBAL_SEARCHES:
             raise BadPolicy(
                 f"{self.policy.protect.search} recodes every class by itself: versions have no pattern to be"
                 " told apart by",
                 where="protect.search",
-                remedy=f"Use search: {' or '.join(GLOBAL)}.",
+                remedy=f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
             )
         return wanted
 
@@ -104,7 +104,7 @@ class Handing:
         """One release, planned by the policy's search."""
         recipient = self.names[0] if self.names else None
         meant = self.policy
-        if recipient is not None and meant.protect.search in GLOBAL:
+        if recipient is not None and meant.protect.search in GLOBAL_SEARCHES:
             meant = replace(meant, recipients=RecipientRule())
         earlier = imprints(history) if looks_back(meant) else ()
         plan = protect(self.data, meant, earlier=earlier, progress=self._progress)

@@ -1,9 +1,10 @@
-"""What a look at the data has to offer: the part of an engine's survey that declaring needs."""
+"""Evidence about columns: the part of an engine's survey that declaring needs, and what else was found."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from sfumato.core.taxonomy import Label
 
 
 class ColumnEvidence(Protocol):
-    """What one column holds; `values` is empty where `complete` is False."""
+    """The values of one column; `values` is empty where `complete` is False."""
 
     @property
     def kind(self) -> str: ...
@@ -30,7 +31,7 @@ class ColumnEvidence(Protocol):
 
 
 class TableEvidence(Protocol):
-    """What a table holds."""
+    """The values of every column of a table."""
 
     @property
     def rows(self) -> int: ...
@@ -38,25 +39,40 @@ class TableEvidence(Protocol):
     def columns(self) -> Mapping[str, ColumnEvidence]: ...
 
 
-NEARLY_ALL = 0.9
-"""A column in which so large a share of the values differ tells nearly everybody apart."""
-ENOUGH = 50
-"""So many cells make a share worth something."""
+@dataclass(frozen=True)
+class ColumnFinding:
+    """What a closer look at the data found out about a column: reasons, for the draft to decide by.
+
+    `identifies` says why the column names people by itself (empty: it does not), `remark` what else was
+    found, `person` that equal values mean the same person.
+    """
+
+    identifies: str = ""
+    remark: str = ""
+    person: bool = False
+
+
+NO_FINDING = ColumnFinding()
+
+NEARLY_UNIQUE_SHARE = 0.9
+"""A column in which this share of the values differ tells nearly everybody apart."""
+FEWEST_CELLS = 50
+"""A share of fewer cells than this says nothing."""
 
 
 def texts(column: ColumnEvidence) -> list[str]:
-    """The values that occur, empty cells left out."""
+    """Returns the values that occur, without empty cells."""
     return [value for value in column.values if value is not None]
 
 
 def nearly_unique(column: ColumnEvidence, rows: int) -> bool:
     """Whether the column tells nearly everybody apart."""
     present = rows - column.missing
-    return present >= ENOUGH and column.distinct >= NEARLY_ALL * present
+    return present >= FEWEST_CELLS and column.distinct >= NEARLY_UNIQUE_SHARE * present
 
 
 def folded(text: str) -> str:
-    """The same for texts that look alike: composed, without case and idle blanks.
+    """Returns the same text for texts that look alike: composed, without case and idle blanks.
 
     >>> folded(" Zu\u0308rich") == folded("ZÜRICH")
     True
@@ -64,8 +80,8 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def twins(values: Sequence[str]) -> list[list[str]]:
-    """Groups of different texts that look alike."""
+def look_alikes(values: Sequence[str]) -> list[list[str]]:
+    """Returns the groups of different texts that look alike."""
     groups: dict[str, list[str]] = {}
     for value in values:
         groups.setdefault(folded(value), []).append(value)

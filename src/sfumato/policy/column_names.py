@@ -1,4 +1,4 @@
-"""What the name of a column suggests."""
+"""Words in the names of columns that suggest what a column is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of a column's name.
+    """Returns the words of a column's name.
 
     >>> sorted(words("patientID")), sorted(words("zip-code"))
     (['id', 'patient', 'patientid'], ['code', 'zip', 'zip-code'])

@@ -1,4 +1,4 @@
-"""A first policy, from the data alone."""
+"""Drafts: a first policy, from the data alone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from fractions import Fraction
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
-from sfumato.policy.column_evidence import ColumnEvidence, TableEvidence, texts
-from sfumato.policy.column_finding import NOTHING, Hint
+from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
 from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
@@ -18,42 +17,42 @@ from sfumato.policy.presets import preset as preset_of
 from sfumato.policy.taxonomies import Flat
 from sfumato.promises import make
 
-USUAL = "small-cells-5"
+DEFAULT_PRESET = "small-cells-5"
 
 
 def draft(
     survey: TableEvidence,
     *,
     preset: str | None = None,
-    hints: Mapping[str, Hint] | None = None,
+    findings: Mapping[str, ColumnFinding] | None = None,
     least: int = 1,
     note: str = "",
 ) -> Policy:
-    """A policy that works, with a role and a taxonomy for every column, each with its reason.
+    """Returns a policy that works, with a role and a taxonomy for every column, each with its reason.
 
     Roles are guesses: whoever knows the data should read the comments before anything is published. Where
     nothing speaks for another role a column is a quasi-identifier, which is the cautious choice.
     Without a preset k is 5, or `least` if that is more, less only where the table is about fewer people.
-    `hints` are what a closer look at the data found out; `note` is what the file says first.
+    `findings` are what a closer look at the data found out; `note` is what the file says first.
     """
     if not survey.columns:
         raise BadData("the table has no columns")
-    found = hints or {}
+    known = findings or {}
     columns = {
-        name: guess(name, column, survey.rows, hint=found.get(name, NOTHING))
+        name: guess(name, column, survey.rows, finding=known.get(name, NO_FINDING))
         for name, column in survey.columns.items()
     }
     if not any(rule.role.is_key for rule in columns.values()):
-        columns.update(_key(columns, survey))
-    person = _person(columns, survey, found)
+        columns.update(_quasi_identifier(columns, survey))
+    person = _person(columns, survey, known)
     people = survey.rows if person is None else survey.columns[person].distinct
-    chosen = preset_of(preset or USUAL)
+    chosen = preset_of(preset or DEFAULT_PRESET)
     k = max(chosen.k, least)
     if not preset and people >= 2:
         k = min(k, people)
     return Policy(
         columns,
-        Promises((make("k-anonymity", {"k": k}), *_secrets(columns, survey))),
+        Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
         ProtectRule(suppress=Fraction(0)),
         person=person,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
@@ -65,12 +64,12 @@ def _origin(chosen: Preset) -> str:
 
 
 def remarks(chosen: Preset) -> str:
-    """Where a preset comes from, in a sentence."""
+    """Returns the source of a preset in a sentence."""
     return f"{chosen.meaning} Source: {chosen.source} ({chosen.dated})."
 
 
-def _secrets(columns: dict[str, ColumnRule], survey: TableEvidence) -> Promises:
-    """Two different values in every class, for every sensitive column that has two."""
+def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -> Promises:
+    """Returns a promise of two different values per class for every sensitive column that has two."""
     secret = [name for name, rule in columns.items() if rule.role is Role.SENSITIVE]
     several = [name for name in secret if _different(survey.columns[name]) > 1]
     return Promises(tuple(make("l-diversity", {"of": name, "l": 2}) for name in several))
@@ -80,19 +79,21 @@ def _different(column: ColumnEvidence) -> int:
     return len(texts(column)) + (column.missing > 0)
 
 
-def _key(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, ColumnRule]:
-    """Some column must be a key: of those most likely to be published, the one with the fewest values."""
+def _quasi_identifier(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, ColumnRule]:
+    """Returns the column that becomes the key where no other is: likely to be published, with few values."""
     order = (Role.INSENSITIVE, Role.SENSITIVE, Role.IDENTIFIER)
     name = min(columns, key=lambda n: (order.index(columns[n].role), survey.columns[n].distinct))
     return {name: ColumnRule(Role.QUASI, Flat(), "no other column could be a quasi-identifier")}
 
 
-def _person(columns: dict[str, ColumnRule], survey: TableEvidence, hints: Mapping[str, Hint]) -> str | None:
-    """An identifier that repeats: several rows per person."""
+def _person(
+    columns: dict[str, ColumnRule], survey: TableEvidence, findings: Mapping[str, ColumnFinding]
+) -> str | None:
+    """Returns the identifier that repeats, so that there are several rows per person; else `None`."""
     for name, rule in columns.items():
         column = survey.columns[name]
         repeats = 1 < column.distinct < survey.rows - column.missing and column.missing == 0
-        people = words(name) & PEOPLE or hints.get(name, NOTHING).person
+        people = words(name) & PEOPLE or findings.get(name, NO_FINDING).person
         if rule.role is Role.IDENTIFIER and repeats and column.complete and people:
             return name
     return None

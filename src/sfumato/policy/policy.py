@@ -103,7 +103,7 @@ class Policy:
         place = Path(path)
         try:
             with place.open("rb") as file:
-                content = file.read(yaml.LARGEST + 1)
+                content = file.read(yaml.MOST_FILE_BYTES + 1)
         except OSError as wrong:
             reason = (wrong.strerror or "unknown reason").lower()
             raise BadPolicy(f"the policy cannot be read: {reason}", where=place.name) from None

@@ -1,4 +1,4 @@
-"""Thresholds that others have published: what they ask, who says so, and since when.
+"""Presets: thresholds that others have published, with their source and date.
 
 A preset is a starting point with a source, not a statement that a release is lawful or compliant.
 """
@@ -73,7 +73,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 def preset(name: str) -> Preset:
-    """The preset with this name.
+    """Returns the preset with this name; raises where there is none.
 
     >>> preset("ema").k
     11

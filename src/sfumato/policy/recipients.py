@@ -1,4 +1,4 @@
-"""What a policy says of versions for several recipients: how alike in quality, and safe from whom."""
+"""The rule of a policy for several recipients: how alike their versions are, and safe from whom."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUALITIES: Mapping[str, str] = {
 }
 """The measures that make versions equally good; each is a loss."""
 
-GLOBAL = ("top-down", "lattice", "optimum")
+GLOBAL_SEARCHES = ("top-down", "lattice", "optimum")
 """Searches that recode every value of a column alike, so that what a version shows is a pattern."""
 
 
@@ -55,22 +55,22 @@ class RecipientRule:
     @property
     def words(self) -> dict[str, object]:
         """The rule as a policy file holds it; what stands at its default is left out."""
-        plain, found = RecipientRule(), dict[str, object]()
+        default, written_out = RecipientRule(), dict[str, object]()
         if self.quality is not None:
-            found["quality"] = self.quality
-        if self.tolerance != plain.tolerance:
-            found["tolerance"] = written(self.tolerance)
-        if self.frame_proof != plain.frame_proof:
-            found["frame-proof"] = self.frame_proof
-        if self.coalition is not plain.coalition:
-            found["coalition"] = self.coalition.value
+            written_out["quality"] = self.quality
+        if self.tolerance != default.tolerance:
+            written_out["tolerance"] = written(self.tolerance)
+        if self.frame_proof != default.frame_proof:
+            written_out["frame-proof"] = self.frame_proof
+        if self.coalition is not default.coalition:
+            written_out["coalition"] = self.coalition.value
         if self.overriders:
-            found["overriders"] = list(self.overriders)
-        return found
+            written_out["overriders"] = list(self.overriders)
+        return written_out
 
 
 def schema() -> JsonObject:
-    """The rule as a fragment of JSON Schema."""
+    """Returns the rule as a fragment of JSON Schema."""
     return {
         "type": "object",
         "description": "How versions for several recipients are chosen.",
@@ -104,7 +104,7 @@ def schema() -> JsonObject:
 
 
 def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
-    """The rule that these words describe; their shape was checked."""
+    """Returns the rule that these words describe; their shape was checked."""
     return RecipientRule(
         quality=words.get("quality"),
         tolerance=tolerance,
@@ -115,23 +115,23 @@ def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
 
 
 def also_coded(policy: Policy) -> tuple[str, ...]:
-    """Colluders match rows by every column that is published unchanged: all are counted."""
+    """Returns the columns that are counted because colluders match rows by them: all published unchanged."""
     if policy.recipients is None:
         return ()
     return tuple(n for n, rule in policy.columns.items() if rule.role is Role.INSENSITIVE)
 
 
 def recipient_objections(policy: Policy) -> Iterator[Problem]:
-    """What versions for several recipients cannot go with."""
+    """Yields what in a policy versions for several recipients cannot go with."""
     rule = policy.recipients
     if rule is None:
         return
-    if policy.protect.search not in GLOBAL:
+    if policy.protect.search not in GLOBAL_SEARCHES:
         yield Problem(
             ("protect", "search"),
             f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
             " apart by.",
-            f"Use search: {' or '.join(GLOBAL)}.",
+            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
         )
     if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
         yield Problem(

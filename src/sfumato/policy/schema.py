@@ -1,10 +1,9 @@
-"""The shape of a policy file, as JSON Schema: for editors, and for loading."""
+"""The JSON Schema of a policy file: for editors, and for loading."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from sfumato import promises
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.policy import searches
 from sfumato.policy.compatibility import options_of, roles
@@ -14,9 +13,7 @@ from sfumato.policy.taxonomies import BUILDERS
 
 VERSION = 1
 
-Schema = dict[str, Any]
-
-DEFS: Schema = {
+DEFS: JsonObject = {
     "fraction": {
         "oneOf": [
             {"type": "number", "minimum": 0},
@@ -45,8 +42,8 @@ DEFS: Schema = {
 }
 
 
-def schema() -> Schema:
-    """The whole policy file.
+def schema() -> JsonObject:
+    """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])
     ['columns', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
@@ -62,8 +59,8 @@ def schema() -> Schema:
     }
 
 
-def top() -> Schema:
-    """The keys of a policy, without what stands below `columns` and `promises`."""
+def top() -> JsonObject:
+    """Returns the schema of the keys of a policy, without what stands below `columns` and `promises`."""
     return {
         "type": "object",
         "properties": {
@@ -87,8 +84,8 @@ def top() -> Schema:
     }
 
 
-def column() -> Schema:
-    """One column."""
+def column() -> JsonObject:
+    """Returns the schema of one column."""
     return {
         "type": "object",
         "properties": {
@@ -113,18 +110,18 @@ def column() -> Schema:
     }
 
 
-def column_keys(role: Role) -> Schema:
-    """The keys of a column that only columns of this role have."""
+def column_keys(role: Role) -> JsonObject:
+    """Returns the schema of the keys that only columns of this role have."""
     options = options_of(role)
     return {} if options is None else dict(options.schema)
 
 
-def taxonomy() -> Schema:
-    """The word `flat`, or the key of one builder."""
+def taxonomy() -> JsonObject:
+    """Returns the schema of a taxonomy: the word `flat`, or the key of one builder."""
     return {"oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())]}
 
 
-def _protect() -> Schema:
+def _protect() -> JsonObject:
     return {
         "type": "object",
         "properties": {

@@ -1,4 +1,4 @@
-"""Does a piece of a policy have the shape that its JSON Schema asks for?
+"""The check of a piece of a policy against its JSON Schema.
 
 The schema that editors use is the one that loading enforces. Only the keywords that our schemas use are
 understood, and every complaint is a sentence with a place.
@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
+from sfumato.core.json_object import JsonMapping
 from sfumato.core.problem import Place, Problem, did_you_mean
-
-Schema = Mapping[str, Any]
 
 
 def _is_whole(value: object) -> bool:
@@ -40,22 +39,22 @@ TYPES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 }
 
 
-def problems(value: object, schema: Schema, *, defs: Schema | None = None) -> list[Problem]:
-    """Every way in which the value does not fit."""
-    return _Check(defs or {}).visit(value, schema, ())
+def problems(value: object, schema: JsonMapping, *, defs: JsonMapping | None = None) -> list[Problem]:
+    """Returns every way in which the value does not fit the schema."""
+    return _SchemaCheck(defs or {}).visit(value, schema, ())
 
 
-class _Check:
-    def __init__(self, defs: Schema) -> None:
+class _SchemaCheck:
+    def __init__(self, defs: JsonMapping) -> None:
         self.defs = defs
 
-    def visit(self, value: object, schema: Schema, place: Place) -> list[Problem]:
+    def visit(self, value: object, schema: JsonMapping, place: Place) -> list[Problem]:
         if "$ref" in schema:
             schema = self.defs[schema["$ref"].rpartition("/")[2]]
         if choices := schema.get("oneOf") or schema.get("anyOf"):
             wrong = self._one_of(value, choices, place)
-            plainly = schema.get("errorMessage")
-            return [Problem(place, plainly)] if wrong and plainly else wrong
+            message = schema.get("errorMessage")
+            return [Problem(place, message)] if wrong and message else wrong
         if (one := _unlisted(value, schema, place) or _mistyped(value, schema, place)) is not None:
             return [one]
         if isinstance(value, Mapping):
@@ -64,36 +63,36 @@ class _Check:
             return self._list(value, schema, place)
         return _out_of_bounds(value, schema, place)
 
-    def _mapping(self, value: Mapping[Any, object], schema: Schema, place: Place) -> list[Problem]:
-        known: Schema = schema.get("properties", {})
+    def _mapping(self, value: Mapping[object, object], schema: JsonMapping, place: Place) -> list[Problem]:
+        known: JsonMapping = schema.get("properties", {})
         rest = schema.get("additionalProperties", True)
-        found: list[Problem] = []
+        wrong: list[Problem] = []
         for key, child in value.items():
             here = (*place, str(key))
             if not isinstance(key, str):
-                found.append(Problem(here, "a key must be text"))
+                wrong.append(Problem(here, "a key must be text"))
             elif key in known:
-                found += self.visit(child, known[key], here)
+                wrong += self.visit(child, known[key], here)
             elif rest is False:
                 hint = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
-                found.append(Problem(here, "unknown key.", hint))
+                wrong.append(Problem(here, "unknown key.", hint))
             elif isinstance(rest, Mapping):
-                found += self.visit(child, rest, here)
-        found += [
+                wrong += self.visit(child, rest, here)
+        wrong += [
             Problem(place, f"{key} is missing") for key in schema.get("required", ()) if key not in value
         ]
         if len(value) < schema.get("minProperties", 0):
-            found.append(Problem(place, "must not be empty"))
-        return found
+            wrong.append(Problem(place, "must not be empty"))
+        return wrong
 
-    def _list(self, value: Sequence[object], schema: Schema, place: Place) -> list[Problem]:
+    def _list(self, value: Sequence[object], schema: JsonMapping, place: Place) -> list[Problem]:
         if len(value) < schema.get("minItems", 0):
             return [Problem(place, "must not be empty")]
         items = schema.get("items", {})
         return [p for i, child in enumerate(value) for p in self.visit(child, items, (*place, i))]
 
-    def _one_of(self, value: object, choices: Sequence[Schema], place: Place) -> list[Problem]:
-        """The complaints of the choice that fits best; of mappings, one whose key is there."""
+    def _one_of(self, value: object, choices: Sequence[JsonMapping], place: Place) -> list[Problem]:
+        """Returns the problems of the choice that fits best; of mappings, one whose key is there."""
         if isinstance(value, Mapping):
             choices = [c for c in choices if c.get("type") == "object"] or choices
             named = [c for c in choices if all(key in value for key in c.get("required", ())[:1])]
@@ -105,7 +104,7 @@ class _Check:
         return min((self.visit(value, c, place) for c in choices), key=len)
 
 
-def _unlisted(value: object, schema: Schema, place: Place) -> Problem | None:
+def _unlisted(value: object, schema: JsonMapping, place: Place) -> Problem | None:
     if "const" in schema and (value != schema["const"] or type(value) is not type(schema["const"])):
         return Problem(place, f"must be {_shown(schema['const'])}")
     if "enum" in schema and not (isinstance(value, str) and value in schema["enum"]):
@@ -114,7 +113,7 @@ def _unlisted(value: object, schema: Schema, place: Place) -> Problem | None:
     return None
 
 
-def _mistyped(value: object, schema: Schema, place: Place) -> Problem | None:
+def _mistyped(value: object, schema: JsonMapping, place: Place) -> Problem | None:
     wanted = schema.get("type")
     if wanted is None:
         return None
@@ -125,7 +124,7 @@ def _mistyped(value: object, schema: Schema, place: Place) -> Problem | None:
     return Problem(place, f"must be {words}{_range(schema)}")
 
 
-def _out_of_bounds(value: object, schema: Schema, place: Place) -> list[Problem]:
+def _out_of_bounds(value: object, schema: JsonMapping, place: Place) -> list[Problem]:
     if isinstance(value, str):
         if len(value) < schema.get("minLength", 0):
             return [Problem(place, "must not be empty")]
@@ -143,7 +142,7 @@ def _out_of_bounds(value: object, schema: Schema, place: Place) -> list[Problem]
     return []
 
 
-def _range(schema: Schema) -> str:
+def _range(schema: JsonMapping) -> str:
     low = f" from {schema['minimum']}" if "minimum" in schema else ""
     low = low or (f" above {schema['exclusiveMinimum']}" if "exclusiveMinimum" in schema else "")
     return low + (f" to {schema['maximum']}" if "maximum" in schema else "")

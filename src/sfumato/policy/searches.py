@@ -1,10 +1,10 @@
-"""Which searches there are, and what each can do: known without loading the built-in ones."""
+"""The searches there are, and what each can do, known without loading the built-in ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from sfumato.core.errors import WrongCall
 from sfumato.system import plugins
@@ -66,13 +66,20 @@ BUILT_IN: Mapping[str, Ability] = {
 
 
 def known() -> tuple[str, ...]:
-    """The names of all searches, the built-in ones first."""
+    """Returns the names of all searches, the built-in ones first."""
     return (*BUILT_IN, *plugins.names(GROUP, taken=BUILT_IN))
 
 
-def offered(name: str) -> Any:
-    """The search of this name that another package offers, loaded, or `None`."""
-    search = plugins.find(GROUP, name, taken=BUILT_IN)
+class AbleSearch(Protocol):
+    """A search that says what it can do; how it is called is for the room of searches to know."""
+
+    ability: Ability
+
+
+def offered(name: str) -> AbleSearch | None:
+    """Returns the search of this name that another package offers, loaded, or `None`."""
+    search: AbleSearch | None = plugins.find(GROUP, name, taken=BUILT_IN)
+    # `getattr`: what another package offers may be anything.
     if search is not None and not isinstance(getattr(search, "ability", None), Ability):
         raise WrongCall(
             f"the search {name} does not say what it can do.",
@@ -83,26 +90,23 @@ def offered(name: str) -> Any:
 
 
 def ability_of(name: str) -> Ability | None:
-    """What the search of this name can do; `None` if there is no such search.
+    """Returns what the search of this name can do; `None` if there is no such search.
 
     >>> ability_of("mondrian").relaxes, ability_of("sideways")
     (True, None)
     """
     search = offered(name)
-    if search is None:
-        return BUILT_IN.get(name)
-    ability: Ability = search.ability
-    return ability
+    return BUILT_IN.get(name) if search is None else search.ability
 
 
 def able() -> dict[str, Ability]:
-    """The searches that can be used, with what they can do."""
-    found = {}
+    """Returns the searches that can be used, with what they can do."""
+    abilities = {}
     for name in known():
         try:
             ability = ability_of(name)
         except WrongCall:
             continue
         if ability is not None:
-            found[name] = ability
-    return found
+            abilities[name] = ability
+    return abilities

@@ -1,4 +1,4 @@
-"""Reading YAML that somebody else wrote: plain data, line numbers, limits."""
+"""YAML that somebody else wrote, read as plain data, with line numbers and within limits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sfumato.policy.taxonomies.numbers import number
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
-LARGEST = 2**20
-"""Bytes of a policy file."""
+MOST_FILE_BYTES = 2**20
+"""A policy file may be so long."""
 MOST_NODES = 200_000
 MOST_ALIASES = 100
-DEEPEST = 40
+MOST_DEPTH = 40
 TOO_DEEP = "nested too deeply"
 
 _TAG = "tag:yaml.org,2002:"
@@ -28,7 +28,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,30})")
 
 
 @dataclass
-class Document:
+class YamlDocument:
     """Plain data, and the line on which each of its places starts.
 
     Text stays text, whole numbers become `int`, others `Decimal`: nothing is rounded. A number that would
@@ -39,11 +39,11 @@ class Document:
     lines: dict[Place, int] = field(default_factory=dict)
 
 
-def read(text: str | bytes, *, name: str = "policy") -> Document:
-    """Parse one YAML document; raises `BadPolicy` with the line."""
+def read(text: str | bytes, *, name: str = "policy") -> YamlDocument:
+    """Reads one YAML document; raises `BadPolicy` with the line."""
     content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if len(content) > LARGEST:
-        raise BadPolicy(f"the file is larger than {LARGEST >> 20} MiB", where=name)
+    if len(content) > MOST_FILE_BYTES:
+        raise BadPolicy(f"the file is larger than {MOST_FILE_BYTES >> 20} MiB", where=name)
     try:
         decoded = content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
@@ -53,14 +53,14 @@ def read(text: str | bytes, *, name: str = "policy") -> Document:
         node = _compose(decoded)
     if node is None:
         raise BadPolicy("the policy is empty", where=name)
-    walk = _Walk(name)
-    return Document(walk.visit(node, ()), walk.lines)
+    walk = _PlainData(name)
+    return YamlDocument(walk.visit(node, ()), walk.lines)
 
 
 def _compose(text: str) -> Node | None:
     from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is read
-    from ruamel.yaml.composer import Composer  # noqa: PLC0415
-    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
+    from ruamel.yaml.composer import Composer  # noqa: PLC0415  # as above
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415  # as above
 
     class Shallow(Composer):
         """Gives up before deep nesting costs time."""
@@ -68,7 +68,7 @@ def _compose(text: str) -> Node | None:
         depth = 0
 
         def compose_node(self, parent: Node | None, index: object) -> Node | None:
-            if self.depth > DEEPEST:
+            if self.depth > MOST_DEPTH:
                 mark = self.parser.peek_event().start_mark
                 raise MarkedYAMLError(problem=TOO_DEEP, problem_mark=mark)
             self.depth += 1
@@ -78,13 +78,13 @@ def _compose(text: str) -> Node | None:
 
     reader = YAML(typ="safe", pure=True)
     reader.Composer = Shallow
-    found: Node | None = reader.compose(text)
-    return found
+    root: Node | None = reader.compose(text)
+    return root
 
 
 @contextmanager
 def _our_errors(name: str) -> Iterator[None]:
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415  # as above
 
     try:
         yield
@@ -92,14 +92,15 @@ def _our_errors(name: str) -> Iterator[None]:
         mark = wrong.problem_mark or wrong.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         what = short(" ".join(str(wrong.problem or wrong.context or "").split()))
-        said = what if what == TOO_DEEP else f"this is not YAML: {what}"
-        raise BadPolicy(said, where=f"{name}{line}") from None
+        message = what if what == TOO_DEEP else f"this is not YAML: {what}"
+        raise BadPolicy(message, where=f"{name}{line}") from None
     except (YAMLError, ValueError) as wrong:
+        # `getattr`: of these errors only those of the reader know their line.
         line = f", line {text_line}" if (text_line := getattr(wrong, "line", None)) else ""
         raise BadPolicy("this is not YAML: a character is not allowed", where=f"{name}{line}") from None
 
 
-class _Walk:
+class _PlainData:
     """Turns nodes into plain data, counting as it goes: an alias costs as much as what it stands for."""
 
     def __init__(self, name: str) -> None:
@@ -121,31 +122,31 @@ class _Walk:
             raise self._wrong(node, f"the tag {short(str(node.tag))} is not allowed")
         if id(node) in self._open:
             raise self._wrong(node, "an anchor contains itself")
-        if len(self._open) >= DEEPEST:
+        if len(self._open) >= MOST_DEPTH:
             raise self._wrong(node, TOO_DEEP)
         self._open.add(id(node))
-        found = self._list(node, place) if kind == "SequenceNode" else self._mapping(node, place)
+        data = self._list(node, place) if kind == "SequenceNode" else self._mapping(node, place)
         self._open.discard(id(node))
-        return found
+        return data
 
     def _list(self, node: Node, place: Place) -> list[object]:
         return [self.visit(child, (*place, i)) for i, child in enumerate(node.value)]
 
     def _mapping(self, node: Node, place: Place) -> dict[str, object]:
-        found: dict[str, object] = {}
+        data: dict[str, object] = {}
         for key_node, value_node in node.value:
             if type(key_node).__name__ != "ScalarNode":
                 raise self._wrong(key_node, "a key must be a word")
             key = str(key_node.value)
-            if key in found:
+            if key in data:
                 raise self._wrong(key_node, f"the key {short(key)} occurs twice")
             self.lines[(*place, key)] = key_node.start_mark.line + 1
-            found[key] = self.visit(value_node, (*place, key))
-        return found
+            data[key] = self.visit(value_node, (*place, key))
+        return data
 
     def _scalar(self, node: Node, tag: str) -> str | int | Decimal | bool | None:
         text = str(node.value)
-        plain = getattr(node, "style", None) is None
+        plain = getattr(node, "style", None) is None  # the library types only scalar nodes with a style
         if tag == "null":
             return None
         if tag == "bool" and plain:

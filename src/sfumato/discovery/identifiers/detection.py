@@ -10,7 +10,7 @@ from typing import Literal
 from sfumato.discovery.identifiers.cells import Seen
 from sfumato.discovery.identifiers.kinds import HIDDEN, KINDS, Kind
 from sfumato.discovery.identifiers.people_kinds import birth_dates, coordinates, free_text, names
-from sfumato.policy.column_evidence import ENOUGH, NEARLY_ALL, ColumnEvidence, TableEvidence
+from sfumato.policy.column_evidence import FEWEST_CELLS, NEARLY_UNIQUE_SHARE, ColumnEvidence, TableEvidence
 from sfumato.policy.column_names import words
 
 Confidence = Literal["certain", "likely", "possible"]
@@ -139,7 +139,7 @@ def _unique(name: str, column: ColumnEvidence, rows: int, distinct: int) -> Iter
         yield Identifier(
             name, "unique", Fraction(1), "certain", f"each of the {rows:,} rows has a value of its own", False
         )
-    elif rows - column.missing >= ENOUGH and distinct >= NEARLY_ALL * (rows - column.missing):
+    elif rows - column.missing >= FEWEST_CELLS and distinct >= NEARLY_UNIQUE_SHARE * (rows - column.missing):
         present = rows - column.missing
         why = f"{distinct:,} different values in {present:,} cells"
         yield Identifier(name, "nearly-unique", Fraction(distinct, present), "likely", why, False)

@@ -1,13 +1,16 @@
-"""What ails a policy or a hierarchy, and the cure."""
+"""Diagnoses: what is wrong with a policy, a hierarchy or a knowledge table, and the remedy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sfumato.show.card import several
+
 
 class Severity(StrEnum):
-    """How bad it is."""
+    """How bad a problem is."""
 
     ERROR = "error"
     """Protecting will be refused."""
@@ -36,3 +39,18 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return f"{self.gravity}: {self.where}: {self.what}." + (f" {self.remedy}" if self.remedy else "")
+
+
+def look_alike_spellings(
+    where: str, kind: str, groups: Sequence[Sequence[str]], *, remedy: str = "Write each in one way."
+) -> Diagnosis:
+    """Returns the diagnosis for groups of texts of one kind that only look alike."""
+    return Diagnosis(
+        "look-alikes",
+        Severity.WARNING,
+        where,
+        f"{several(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
+        len(groups),
+        remedy,
+        tuple(text for group in groups for text in group),
+    )

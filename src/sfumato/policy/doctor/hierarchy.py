@@ -1,4 +1,4 @@
-"""What ails a hierarchy file."""
+"""Problems of a hierarchy file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sfumato.core.errors import BadInput
 from sfumato.core.taxonomy import ANY
-from sfumato.policy.column_evidence import twins
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.column_evidence import look_alikes
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.taxonomies.arx import as_line
 from sfumato.policy.taxonomies.file import HierarchyFile, parse, read_bytes
 from sfumato.policy.taxonomies.rows import Row
@@ -17,27 +17,27 @@ from sfumato.show.card import several
 
 
 def examine_file(path: str | Path) -> list[Diagnosis]:
-    """Everything that is wrong with a hierarchy file, looked at alone; never raises for its content."""
-    place = Path(path)
+    """Returns everything that is wrong with a hierarchy file on its own; never raises for its content."""
+    file = Path(path)
     try:
-        return examine_hierarchy(read_bytes(place), name=place.name)
+        return examine_hierarchy(read_bytes(file), name=file.name)
     except BadInput as wrong:
-        return [_unreadable(wrong, place.name)]
+        return [_unreadable(wrong, file.name)]
 
 
 def examine_hierarchy(content: bytes, *, name: str) -> list[Diagnosis]:
-    """The same for what a file holds."""
+    """Returns the same for the content of a file."""
     try:
         rows, lines = parse(content, name=name)
     except BadInput as wrong:
         return [_unreadable(wrong, name)]
-    found = [ailment for check in CHECKS for ailment in check(_Lines(rows, lines, name))]
-    if not any(ailment.gravity is Severity.ERROR for ailment in found):
+    diagnoses = [diagnosis for check in CHECKS for diagnosis in check(_Lines(rows, lines, name))]
+    if not any(diagnosis.gravity is Severity.ERROR for diagnosis in diagnoses):
         try:
             HierarchyFile(name, content).build([])
         except BadInput as wrong:
-            found.append(_unreadable(wrong, name))
-    return found
+            diagnoses.append(_unreadable(wrong, name))
+    return diagnoses
 
 
 def _unreadable(wrong: BadInput, name: str) -> Diagnosis:
@@ -55,10 +55,10 @@ class _Lines:
     def place(self, i: int) -> str:
         return f"{self.name}, line {self.numbers[i]}"
 
-    def ail(
+    def diagnosis(
         self, kind: str, gravity: Severity, which: Sequence[int], what: str, fix: str
     ) -> Iterator[Diagnosis]:
-        """One ailment of all these lines, placed at the first; none if there are no such lines."""
+        """Yields one diagnosis of all these lines, placed at the first; none if there are no such lines."""
         if which:
             values = tuple(self.rows[i][0] for i in which)
             yield Diagnosis(kind, gravity, self.place(which[0]), what, len(which), fix, values)
@@ -73,23 +73,23 @@ def _repeated(file: _Lines) -> Iterator[Diagnosis]:
         if earlier != i:
             (same if file.rows[earlier] == row else other).append(i)
     what = several(len(same), "line repeats an earlier one", "lines repeat an earlier one")
-    yield from file.ail("repeated", Severity.NOTE, same, what, "Harmless; delete them.")
+    yield from file.diagnosis("repeated", Severity.NOTE, same, what, "Harmless; delete them.")
     what = several(len(other), "line contradicts an earlier one", "lines contradict an earlier one")
-    yield from file.ail("contradicting", Severity.ERROR, other, what, "Keep one line per value.")
+    yield from file.diagnosis("contradicting", Severity.ERROR, other, what, "Keep one line per value.")
 
 
 def _circles(file: _Lines) -> Iterator[Diagnosis]:
-    found = []
+    circular = []
     for i, row in enumerate(file.rows):
         steps = [label for j, label in enumerate(row) if j == 0 or label != row[j - 1]]
         if len(set(steps)) < len(steps):
-            found.append(i)
-    what = several(len(found), "line runs in a circle", "lines run in a circle")
-    yield from file.ail("circle", Severity.ERROR, found, what, "Give the upper one another name.")
+            circular.append(i)
+    what = several(len(circular), "line runs in a circle", "lines run in a circle")
+    yield from file.diagnosis("circle", Severity.ERROR, circular, what, "Give the upper one another name.")
 
 
 def _two_parents(file: _Lines) -> Iterator[Diagnosis]:
-    """A group whose leaves go on to different groups."""
+    """Yields groups whose leaves go on to different groups."""
     above: dict[str, dict[str, int]] = {}
     for i, row in enumerate(file.rows):
         for j in range(1, len(row) - 1):
@@ -111,7 +111,7 @@ def _two_parents(file: _Lines) -> Iterator[Diagnosis]:
 
 
 def _renamed(row: Row, label: str) -> str:
-    """The row with the label told apart by what it becomes."""
+    """Returns the row with the label renamed by what it becomes."""
     parent = next((up for up in row[row.index(label, 1) :] if up != label), ANY)
     return as_line([row[0], *(f"{label} ({parent})" if x == label else x for x in row[1:])])
 
@@ -124,7 +124,7 @@ def _value_and_group(file: _Lines) -> Iterator[Diagnosis]:
         example = f"{file.rows[both[0]][0]} (all)"
         what = several(len(both), "value bears the name of a group", "values bear the name of a group")
         fix = f"Rename the group, for example to {example!r}: readers could not tell the two apart."
-        yield from file.ail("value-and-group", Severity.WARNING, both, what, fix)
+        yield from file.diagnosis("value-and-group", Severity.WARNING, both, what, fix)
 
 
 def _ragged(file: _Lines) -> Iterator[Diagnosis]:
@@ -133,28 +133,20 @@ def _ragged(file: _Lines) -> Iterator[Diagnosis]:
     odd = [i for i, length in enumerate(lengths) if length != usual]
     what = f"{several(len(odd), 'line')} with more or fewer than {several(usual, 'level')}"
     fix = "Lines are aligned at the root; a shorter one keeps its value longer."
-    yield from file.ail("ragged", Severity.NOTE, odd, what, fix)
+    yield from file.diagnosis("ragged", Severity.NOTE, odd, what, fix)
 
 
 def _no_root(file: _Lines) -> Iterator[Diagnosis]:
     open_ends = [i for i, row in enumerate(file.rows) if row[-1] != ANY]
     if len({row[-1] for row in file.rows}) > 1:
         what = several(len(open_ends), f"line does not end in {ANY!r}", f"lines do not end in {ANY!r}")
-        yield from file.ail("no-root", Severity.NOTE, open_ends, what, f"{ANY!r} is added above them.")
+        yield from file.diagnosis("no-root", Severity.NOTE, open_ends, what, f"{ANY!r} is added above them.")
 
 
 def _look_alikes(file: _Lines) -> Iterator[Diagnosis]:
-    pairs = twins(list(dict.fromkeys(label for row in file.rows for label in row)))
+    pairs = look_alikes(list(dict.fromkeys(label for row in file.rows for label in row)))
     if pairs:
-        yield Diagnosis(
-            "look-alikes",
-            Severity.WARNING,
-            file.name,
-            f"{several(len(pairs), 'label')} in spellings that look alike (case, blanks, accents)",
-            len(pairs),
-            "Write each in one way.",
-            tuple(label for pair in pairs for label in pair),
-        )
+        yield look_alike_spellings(file.name, "label", pairs)
 
 
 CHECKS = (_repeated, _circles, _two_parents, _value_and_group, _ragged, _no_root, _look_alikes)

@@ -1,8 +1,8 @@
-"""What ails a knowledge table, alone and beside the term sets it is meant for."""
+"""Problems of a knowledge table, alone and beside the term sets it is meant for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,33 +12,35 @@ from sfumato.core.knowledge import Knowledge
 from sfumato.core.problem import short
 from sfumato.core.taxonomy import Label
 from sfumato.core.term_sets import terms_of
-from sfumato.policy.column_evidence import twins
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.column_evidence import look_alikes
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.show.card import several
 
-COMPARED = 2_000_000
-"""Pairs of a label and another one that shares its rarest term: more are not compared."""
+DISTINCT = "Write each in one way: they count as different."
+
+MOST_PAIRS = 2_000_000
+"""So many pairs of a label and another one that shares its rarest term are compared."""
 
 
 @dataclass(frozen=True, eq=False)
-class SetsHeld:
-    """The term sets that a column holds, as texts of a coded column, and how often."""
+class HeldTermSets:
+    """The term sets of a column, as texts of a coded column, and how often each occurs."""
 
     texts: tuple[Label, ...]
     counts: NDArray[np.int64]
 
 
 def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Iterator[Diagnosis]:
-    """What can be said without data."""
+    """Yields the problems that show without data."""
     empty = [label for label, terms in knowledge.rows if not terms]
     if empty:
         what = several(len(empty), "label has a row without terms", "labels have rows without terms")
         remedy = "Only a person without any term links to them."
         yield Diagnosis("no-terms", Severity.WARNING, name, what, len(empty), remedy, tuple(empty))
-    if alike := twins(knowledge.terms):
-        yield _look_alikes(name, "term", alike)
-    if alike := twins(knowledge.labels):
-        yield _look_alikes(name, "label", alike)
+    if alike := look_alikes(knowledge.terms):
+        yield look_alike_spellings(name, "term", alike, remedy=DISTINCT)
+    if alike := look_alikes(knowledge.labels):
+        yield look_alike_spellings(name, "label", alike, remedy=DISTINCT)
     inside = list(subsumed(knowledge))
     if inside:
         what = several(
@@ -49,7 +51,7 @@ def examine_knowledge(knowledge: Knowledge, *, name: str = "knowledge") -> Itera
 
 
 def subsumed(knowledge: Knowledge) -> Iterator[str]:
-    """The labels every row of which is contained in a row of another label.
+    """Yields the labels every row of which is contained in a row of another label.
 
     >>> list(subsumed(Knowledge.of([("Cold", ["cough"]), ("Flu", ["cough", "fever"])])))
     ['Cold']
@@ -66,14 +68,14 @@ def subsumed(knowledge: Knowledge) -> Iterator[str]:
         rarest = min(terms, key=lambda t: (int(often[number[t]]), t))
         near = holders[first[number[rarest]] : first[number[rarest] + 1]].tolist()
         compared += len(near)
-        if compared > COMPARED:
+        if compared > MOST_PAIRS:
             return
         inside[label] = any(group[r] != group[i] and terms <= knowledge.rows[r][1] for r in near)
     yield from (label for label, truth in inside.items() if truth)
 
 
-def examine_sets(column: str, knowledge: Knowledge, held: SetsHeld) -> Iterator[Diagnosis]:
-    """What can be said beside the data."""
+def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Iterator[Diagnosis]:
+    """Yields the problems that show beside the data."""
     where = f"column {short(column)}"
     sets = [terms_of(text) for text in held.texts]
     rows = int(held.counts.sum())
@@ -85,10 +87,10 @@ def examine_sets(column: str, knowledge: Knowledge, held: SetsHeld) -> Iterator[
             "A row with such a term links to nothing: correct the data, or add the term to the knowledge."
         )
         yield Diagnosis("unknown-terms", Severity.WARNING, where, what, len(unknown), remedy, tuple(unknown))
-    if alike := twins(sorted(seen | set(knowledge.terms))):
+    if alike := look_alikes(sorted(seen | set(knowledge.terms))):
         mixed = [group for group in alike if seen & set(group)]
         if mixed:
-            yield _look_alikes(where, "term", mixed)
+            yield look_alike_spellings(where, "term", mixed, remedy=DISTINCT)
     bare = int(held.counts[[not terms for terms in sets]].sum())
     if bare:
         what = several(bare, "row has no terms", "rows have no terms")
@@ -109,15 +111,3 @@ def examine_sets(column: str, knowledge: Knowledge, held: SetsHeld) -> Iterator[
         f"{several(alone, 'row links', 'rows link')} to a single one"
     )
     yield Diagnosis("links", Severity.NOTE, where, what, typical)
-
-
-def _look_alikes(where: str, kind: str, groups: Sequence[Sequence[str]]) -> Diagnosis:
-    return Diagnosis(
-        "look-alikes",
-        Severity.WARNING,
-        where,
-        f"{several(len(groups), kind)} in spellings that look alike (case, blanks, accents)",
-        len(groups),
-        "Write each in one way: they count as different.",
-        tuple(text for group in groups for text in group),
-    )

@@ -1,4 +1,4 @@
-"""What ails a policy, seen beside the data it is meant for."""
+"""Problems of a policy, beside the data it is meant for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
 from sfumato.core.taxonomy import ANY, Taxonomy
-from sfumato.policy.column_evidence import ColumnEvidence, TableEvidence, folded, nearly_unique, texts, twins
-from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.column_evidence import (
+    ColumnEvidence,
+    TableEvidence,
+    folded,
+    look_alikes,
+    nearly_unique,
+    texts,
+)
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
-from sfumato.policy.doctor.knowledge import SetsHeld, examine_knowledge, examine_sets
+from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
@@ -23,42 +30,42 @@ from sfumato.policy.taxonomies.rows import WrittenRows, paths
 from sfumato.policy.yaml import read
 from sfumato.show.card import several
 
-COMPARISONS = 200_000
-"""Beyond this, only spellings that look alike are brought together; similar ones would take too long."""
+MOST_COMPARISONS = 200_000
+"""With more comparisons only spellings that look alike are matched; similar ones would take too long."""
 
 __all__ = ["Diagnosis", "Severity", "examine", "examine_file", "examine_held", "examine_path", "worst_first"]
 
 
 def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnosis]:
-    """Everything that is wrong, worst first; without a survey only the policy's own files are looked at."""
-    found = list(_hierarchies(policy))
+    """Returns everything that is wrong, worst first; without a survey, with the policy's own files alone."""
+    diagnoses = list(_hierarchies(policy))
     for _, knowledge in _known(policy):
-        found += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
-    found += _alone(policy)
+        diagnoses += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
+    diagnoses += _no_coalition(policy)
     if survey is not None:
-        found += _columns(policy, survey)
-        found += _few_people(policy, survey)
+        diagnoses += _columns(policy, survey)
+        diagnoses += _few_people(policy, survey)
         for name, rule in policy.columns.items():
             if name in survey.columns:
                 for check in CHECKS:
-                    found += check(name, rule, survey.columns[name], policy, survey.rows)
-    return worst_first(found)
+                    diagnoses += check(name, rule, survey.columns[name], policy, survey.rows)
+    return worst_first(diagnoses)
 
 
-def worst_first(found: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """Errors, then warnings, then notes."""
+def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
+    """Sorts errors before warnings before notes."""
     worst = list(Severity)
-    return sorted(found, key=lambda ailment: worst.index(ailment.gravity))
+    return sorted(diagnoses, key=lambda diagnosis: worst.index(diagnosis.gravity))
 
 
-def examine_held(policy: Policy, sets: Mapping[str, SetsHeld]) -> list[Diagnosis]:
-    """What the term sets of a table, by the name that promises use, lack in the policy's knowledge."""
+def examine_held(policy: Policy, sets: Mapping[str, HeldTermSets]) -> list[Diagnosis]:
+    """Returns the problems of a table's term sets, by the name that promises use, with the knowledge."""
     known = [(name, knowledge) for name, knowledge in _known(policy) if name in sets]
-    return [ailment for name, what in known for ailment in examine_sets(name, what, sets[name])]
+    return [diagnosis for name, what in known for diagnosis in examine_sets(name, what, sets[name])]
 
 
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
-    """The columns of term sets, and the knowledge that a promise brings for each."""
+    """Yields the columns of term sets, and the knowledge that a promise brings for each."""
     for promise in policy.promises:
         knowledge = getattr(promise, "knowledge", None)
         if isinstance(knowledge, Knowledge):
@@ -66,20 +73,20 @@ def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
 
 
 def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[Diagnosis]:
-    """The same for a policy file; if it cannot be loaded, its hierarchy files are looked at alone."""
+    """Returns the same for a policy file; where it cannot be loaded, for its hierarchy files alone."""
     try:
         return examine(Policy.load(path), survey)
     except BadPolicy as wrong:
-        place = Path(path)
-        where = wrong.where or place.name
-        found = [Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)]
-        for name in _files_of(place):
-            found += examine_file(place.parent / name)
-        return found
+        file = Path(path)
+        where = wrong.where or file.name
+        diagnoses = [Diagnosis("policy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)]
+        for name in _files_of(file):
+            diagnoses += examine_file(file.parent / name)
+        return diagnoses
 
 
 def _files_of(path: Path) -> list[str]:
-    """The hierarchy files that a policy names, as far as it can be read."""
+    """Returns the hierarchy files that a policy names, as far as it can be read."""
     try:
         words = read(path.read_bytes()).data
     except (BadPolicy, OSError):
@@ -97,8 +104,8 @@ def _hierarchies(policy: Policy) -> Iterator[Diagnosis]:
             yield from examine_hierarchy(rule.taxonomy.content, name=rule.taxonomy.name)
 
 
-def _alone(policy: Policy) -> Iterator[Diagnosis]:
-    """Versions that are safe only as long as nobody puts two of them together."""
+def _no_coalition(policy: Policy) -> Iterator[Diagnosis]:
+    """Yields a note where versions are safe only as long as nobody puts two of them together."""
     if policy.recipients is not None and policy.recipients.coalition is Coalition.NONE:
         yield Diagnosis(
             "coalition",
@@ -134,7 +141,7 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     person = survey.columns.get(policy.person or "")
     people = survey.rows if person is None else person.distinct
     for promise in policy.promises:
-        k = getattr(promise, "k", 0)
+        k = promise.least_people
         if people < k:
             yield Diagnosis(
                 "too-few",
@@ -201,22 +208,15 @@ def _never_seen(
         yield Diagnosis("never-seen", Severity.NOTE, where, what, len(unseen), remedy, shown)
 
 
-def _twins(
+def _look_alikes(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
     del policy, rows
     if not rule.role.is_key and rule.role is not Role.SENSITIVE:
         return
-    if pairs := twins(texts(column)):
-        yield Diagnosis(
-            "look-alikes",
-            Severity.WARNING,
-            f"column {short(name)}",
-            f"{several(len(pairs), 'value')} in spellings that look alike (case, blanks, accents)",
-            len(pairs),
-            "Write each in one way: they count as different values and split groups.",
-            tuple(text for pair in pairs for text in pair),
-        )
+    if groups := look_alikes(texts(column)):
+        remedy = "Write each in one way: they count as different values and split groups."
+        yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
 
 
 def _like_an_identifier(
@@ -248,13 +248,13 @@ def _cells(column: ColumnEvidence, chosen: set[str]) -> int:
 
 
 def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000) -> tuple[str, ...]:
-    """Each value with the path of the most similar one; below the root alone where none is similar."""
+    """Returns each value with the path of the most similar one; below the root where none is similar."""
     if not isinstance(rule, HierarchyFile | WrittenRows | NestedTree):
         return ()
     tree = rule.build([])
     path = dict(zip(tree.leaf_labels, paths(tree), strict=True))
     alike = {folded(str(leaf)): str(leaf) for leaf in path}
-    compare = len(alike) * len(lacking) <= COMPARISONS
+    compare = len(alike) * len(lacking) <= MOST_COMPARISONS
     lines = []
     for value in lacking[:most]:
         near = alike.get(folded(value))
@@ -269,4 +269,4 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (_empty_cells, _unknown_values, _never_seen, _twins, _like_an_identifier)
+CHECKS = (_empty_cells, _unknown_values, _never_seen, _look_alikes, _like_an_identifier)

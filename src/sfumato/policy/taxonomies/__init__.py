@@ -23,7 +23,7 @@ BUILDERS: Mapping[str, type[Builder]] = {
     builder.key: builder
     for builder in (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat)
 }
-"""By the key that names them in a policy."""
+"""The builders, by the key that names them in a policy."""
 
 __all__ = [
     "BUILDERS",
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def rule_from(spec: object, folder: Path | None = None) -> TaxonomyRule:
-    """The rule that a policy describes: a mapping with one builder's key, a word, or a `Taxonomy` itself.
+    """Returns the rule that a policy describes: a mapping with one builder's key, a word, or a `Taxonomy`.
 
     >>> rule_from({"prefix": [3, 1]})
     Prefix(keep=(3, 1))

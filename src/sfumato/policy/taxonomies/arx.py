@@ -1,4 +1,4 @@
-"""Writing a taxonomy as a hierarchy file that ARX reads."""
+"""Hierarchy files that ARX reads, written from a taxonomy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.taxonomies.rows import WrittenRows
 
-_DANGEROUS = frozenset(';"\r\n\ufeff')
+_NEEDS_QUOTES = frozenset(';"\r\n\ufeff')
 
 
 def as_csv(tree: Taxonomy) -> str:
-    """One line per leaf, `;` between the levels. The leaf of empty cells is left out.
+    """Returns one line per leaf, with `;` between the levels. The leaf of empty cells is left out.
 
     >>> print(as_csv(Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])), end="")
     Flu;Viral;*
@@ -22,11 +22,11 @@ def as_csv(tree: Taxonomy) -> str:
 
 
 def as_line(row: Sequence[str]) -> str:
-    """A row as a line of the file; labels that could be misread are quoted."""
-    return ";".join(_quoted(label) for label in row)
+    """Returns a row as a line of the file; labels that could be misread are quoted."""
+    return ";".join(_quote(label) for label in row)
 
 
-def _quoted(label: str) -> str:
-    if label and not _DANGEROUS.intersection(label):
+def _quote(label: str) -> str:
+    if label and not _NEEDS_QUOTES.intersection(label):
         return label
     return '"' + label.replace('"', '""') + '"'

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, unknown_values
+from sfumato.policy.taxonomies.levels import Level, tree_of_levels, unknown_values
 from sfumato.policy.taxonomies.literals import label, sequence
 
 _TIME = r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}:?(\d{2})?)?"
@@ -90,17 +90,18 @@ class Dates:
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]
         days = {text: day(text) for text in texts}
-        found = sorted((at, text) for text, at in days.items() if at is not None)
-        if len(found) < len(texts):
+        dated = sorted((at, text) for text, at in days.items() if at is not None)
+        if len(dated) < len(texts):
             raise unknown_values([text for text, at in days.items() if at is None])
-        leaves: list[Label] = [text for _, text in found]
-        rungs = [Rung.of([UNITS[unit](at) for at, _ in found]) for unit in self.units]
-        top = Rung.all_alike(ANY, len(leaves))
-        return climb([Rung.of(leaves), *rungs, top], ordered=True, missing=len(texts) < len(values))
+        leaves: list[Label] = [text for _, text in dated]
+        levels = [Level.of([UNITS[unit](at) for at, _ in dated]) for unit in self.units]
+        top = Level.all_alike(ANY, len(leaves))
+        missing = len(texts) < len(values)
+        return tree_of_levels([Level.of(leaves), *levels, top], ordered=True, missing=missing)
 
 
 def day(text: str) -> date | None:
-    """The date a cell holds, `None` if it holds none."""
+    """Returns the date a cell holds, `None` if it holds none."""
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         return None

@@ -14,10 +14,10 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
-from sfumato.policy.taxonomies.rows import Row, rungs_of
+from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
+from sfumato.policy.taxonomies.rows import Row, levels_of
 
-LARGEST = 64 * 2**20
+MOST_FILE_BYTES = 64 * 2**20
 SEPARATORS = ";,\t|"
 
 
@@ -62,49 +62,49 @@ class HierarchyFile:
         return hashlib.sha256(self.content).hexdigest()
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
-        return lacking(self._with_missing if None in values else self._alone, values)
+        return require_known(self._with_missing if None in values else self._alone, values)
 
     @cached_property
     def _alone(self) -> Taxonomy:
-        return self._climb(missing=False)
+        return self._build_tree(missing=False)
 
     @cached_property
     def _with_missing(self) -> Taxonomy:
-        return self._climb(missing=True)
+        return self._build_tree(missing=True)
 
-    def _climb(self, *, missing: bool) -> Taxonomy:
+    def _build_tree(self, *, missing: bool) -> Taxonomy:
         try:
-            return climb(self._rungs, ordered=self.ordered, missing=missing)
+            return tree_of_levels(self._levels, ordered=self.ordered, missing=missing)
         except BadTaxonomy as wrong:
             raise BadTaxonomy(wrong.message, remedy=wrong.remedy, where=wrong.where or self.name) from None
 
     @cached_property
-    def _rungs(self) -> list[Rung]:
+    def _levels(self) -> list[Level]:
         rows, lines = parse(self.content, name=self.name)
         try:
-            return rungs_of(rows, lines=lines)
+            return levels_of(rows, lines=lines)
         except BadTaxonomy as wrong:
             raise BadTaxonomy(wrong.message, remedy=wrong.remedy, where=self.name) from None
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a hierarchy file."""
+    """Reads the content of a hierarchy file; raises where it cannot be read or is too long."""
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(MOST_FILE_BYTES + 1)
     except OSError as wrong:
         reason = wrong.strerror or "cannot be read"
         raise BadPolicy(
             f"the hierarchy file {path.name!r} cannot be read: {reason.lower()}",
             remedy="Paths are relative to the policy file.",
         ) from None
-    if len(content) > LARGEST:
-        raise BadTaxonomy(f"the file is larger than {LARGEST >> 20} MiB", where=path.name)
+    if len(content) > MOST_FILE_BYTES:
+        raise BadTaxonomy(f"the file is larger than {MOST_FILE_BYTES >> 20} MiB", where=path.name)
     return content
 
 
 def parse(content: bytes, *, name: str = "") -> tuple[list[Row], list[int]]:
-    """The rows of a hierarchy file, and the line each starts on."""
+    """Returns the rows of a hierarchy file, and the line each starts on."""
     text = _decode(content, name)
     choices = [_split(text, separator, name) for separator in SEPARATORS if separator in text]
     rows, lines = max(
@@ -140,7 +140,7 @@ def _split(text: str, separator: str, name: str) -> tuple[list[Row], list[int]]:
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error:
-        if separator == text_separator(text):
+        if separator == commonest_separator(text):
             raise BadTaxonomy(
                 "a quote is not closed or is followed by text", where=f"{name}, line {line}"
             ) from None
@@ -148,8 +148,8 @@ def _split(text: str, separator: str, name: str) -> tuple[list[Row], list[int]]:
     return rows, lines
 
 
-def text_separator(text: str) -> str:
-    """The separator that occurs most."""
+def commonest_separator(text: str) -> str:
+    """Returns the separator that occurs most."""
     return max(SEPARATORS, key=text.count)
 
 

@@ -1,4 +1,4 @@
-"""No hierarchy: the value, or `*`."""
+"""Taxonomies without a hierarchy: the value, or `*`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
+from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
 from sfumato.policy.taxonomies.literals import label, sequence
 from sfumato.policy.taxonomies.numbers import number
 
@@ -56,14 +56,14 @@ class Flat:
         return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
-        leaves = self.domain or in_order([v for v in values if v is not None])
-        return lacking(climb([Rung.of(leaves)], ordered=self.ordered, missing=None in values), values)
+        leaves = self.domain or in_natural_order([v for v in values if v is not None])
+        tree = tree_of_levels([Level.of(leaves)], ordered=self.ordered, missing=None in values)
+        return require_known(tree, values)
 
 
-def in_order(values: Sequence[str]) -> list[str]:
-    """By size if all are numbers, else by text."""
-    sizes = [number(v) for v in values]
-    found = [size for size in sizes if size is not None]
-    if len(found) < len(values):
+def in_natural_order(values: Sequence[str]) -> list[str]:
+    """Sorts values by size if all are numbers, else by text."""
+    numbers = [size for v in values if (size := number(v)) is not None]
+    if len(numbers) < len(values):
         return sorted(values)
-    return [text for _, text in sorted(zip(found, values, strict=True))]
+    return [text for _, text in sorted(zip(numbers, values, strict=True))]

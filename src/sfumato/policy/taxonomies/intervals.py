@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, unknown_values
+from sfumato.policy.taxonomies.levels import Level, tree_of_levels, unknown_values
 from sfumato.policy.taxonomies.literals import decimal, sequence
 from sfumato.policy.taxonomies.numbers import number, plain
 
-LARGEST = 2_000_000
+MOST_LEAVES = 2_000_000
 """So many whole numbers may be leaves."""
 
 BELOW, ABOVE = -1, 1
@@ -90,9 +90,9 @@ class Intervals:
             raise BadPolicy(
                 f"{lacks} is missing", remedy="As in `from: 0, to: 120`; `to` itself is excluded."
             )
-        if int(self._high) - int(self._low) > LARGEST:
+        if int(self._high) - int(self._low) > MOST_LEAVES:
             raise BadPolicy(
-                f"more than {LARGEST:,} whole numbers in range",
+                f"more than {MOST_LEAVES:,} whole numbers in range",
                 remedy="Narrow from and to, or say `decimal: true` to take the numbers that occur.",
             )
 
@@ -122,10 +122,10 @@ class Intervals:
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]
-        found = [(number(text), text) for text in texts]
-        if wrong := [text for size, text in found if size is None or not self._in_range(size)]:
+        read = [(number(text), text) for text in texts]
+        if wrong := [text for size, text in read if size is None or not self._in_range(size)]:
             raise unknown_values(wrong)
-        sizes = [(size, text) for size, text in found if size is not None]
+        sizes = [(size, text) for size, text in read if size is not None]
         if self.decimal:
             inside = sorted((size, text) for size, text in sizes if self._side(size) == 0)
             numbers, names = [size for size, _ in inside], [text for _, text in inside]
@@ -137,8 +137,8 @@ class Intervals:
             leaf = self._leaf(size, text)
             if leaf != text:
                 aliases[text] = leaf
-        rungs = self._rungs(names, numbers)
-        return climb(rungs, ordered=True, missing=len(texts) < len(values), aliases=aliases)
+        levels = self._levels(names, numbers)
+        return tree_of_levels(levels, ordered=True, missing=len(texts) < len(values), aliases=aliases)
 
     @property
     def _low(self) -> Decimal | None:
@@ -166,8 +166,8 @@ class Intervals:
             f"<{plain(self.bottom or Decimal(0))}" if side == BELOW else f"{plain(self.top or Decimal(0))}+"
         )
 
-    def _rungs(self, names: list[str], numbers: list[Decimal]) -> list[Rung]:
-        """One rung per width: bins counted from the anchor in whole ticks, so that nothing is rounded."""
+    def _levels(self, names: list[str], numbers: list[Decimal]) -> list[Level]:
+        """Returns a level per width; bins are counted in whole ticks, so that nothing is rounded."""
         anchor = next((x for x in (self.start, self.bottom) if x is not None), Decimal(0))
         ends = [x for x in (anchor, self.top, self.bottom) if x is not None]
         places = _places(*self.widths, *ends, *numbers)
@@ -184,11 +184,11 @@ class Intervals:
         if self.top is not None:
             labels.append(f"{plain(self.top)}+")
             ticks.append(_ticks(self.top, places) - zero)
-        leaves = Rung(labels, np.arange(len(labels)))
+        leaves = Level(labels, np.arange(len(labels)))
         bins = [self._bins(ticks, width, places, zero) for width in self.widths]
-        return [leaves, *bins, Rung.all_alike(ANY, len(labels))] if labels else []
+        return [leaves, *bins, Level.all_alike(ANY, len(labels))] if labels else []
 
-    def _bins(self, ticks: list[int], width: Decimal, places: int, zero: int) -> Rung:
+    def _bins(self, ticks: list[int], width: Decimal, places: int, zero: int) -> Level:
         step = _ticks(width, places)
         fits = not ticks or max(abs(ticks[0]), abs(ticks[-1])) < 2**62
         numbers: NDArray[np.int64] | NDArray[np.object_]
@@ -201,7 +201,7 @@ class Intervals:
             below = self.bottom is not None and index == first
             above = self.top is not None and index == last
             names.append(self._name(low, high, below=below, above=above))
-        return Rung(names, codes.astype(np.int64))
+        return Level(names, codes.astype(np.int64))
 
     def _name(self, low: Decimal, high: Decimal, *, below: bool, above: bool) -> str:
         if below and above:
@@ -221,12 +221,12 @@ class Intervals:
 
 
 def _places(*numbers: Decimal) -> int:
-    """Decimal places that write all of them without loss."""
+    """Returns how many decimal places write all of them without loss."""
     return max(0, *(-int(x.as_tuple().exponent) for x in numbers))
 
 
 def _ticks(value: Decimal, places: int) -> int:
-    """The number in units of 10^-places, exactly."""
+    """Returns the number in units of 10^-places, exactly."""
     sign, digits, exponent = value.as_tuple()
     scaled: int = int("".join(map(str, digits))) * 10 ** (int(exponent) + places)
     return -scaled if sign else scaled

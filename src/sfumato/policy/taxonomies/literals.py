@@ -1,4 +1,4 @@
-"""Reading the words of a policy: labels, lists, exact numbers."""
+"""Literals of a policy, read: labels, lists, exact numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.policy.taxonomies.numbers import number
 
 
 def label(word: object) -> str:
-    """A label of a taxonomy. Numbers keep the digits they were written with."""
+    """Returns a label of a taxonomy; numbers keep the digits they were written with."""
     if isinstance(word, str):
         return word
     if isinstance(word, bool) or word is None:
@@ -24,28 +24,28 @@ def label(word: object) -> str:
 
 
 def sequence(words: object) -> Sequence[object]:
-    """A list; one word stands for a list of one."""
+    """Returns a list; one word stands for a list of one."""
     if isinstance(words, Sequence) and not isinstance(words, str):
         return words
     return [words]
 
 
 def decimal(word: object, *, key: str) -> Decimal:
-    """An exact number: 5, 2.5, "2.5"; a float means the decimal it prints as.
+    """Returns an exact number: 5, 2.5, "2.5"; a float means the decimal it prints as.
 
     >>> decimal(0.3, key="width") % decimal(0.1, key="width")
     Decimal('0.0')
     """
     text = repr(word) if isinstance(word, float) else str(word)
-    found = None if isinstance(word, bool) else number(text)
-    if found is None:
+    value = None if isinstance(word, bool) else number(text)
+    if value is None:
         raise BadPolicy("must be a number such as 5 or 2.5", where=key)
-    return found
+    return value
 
 
 def whole(word: object, *, key: str, low: int = 1) -> int:
-    """A whole number."""
-    found = decimal(word, key=key)
-    if found != int(found) or found < low:
+    """Returns a whole number; raises where it is none, or below `low`."""
+    value = decimal(word, key=key)
+    if value != int(value) or value < low:
         raise BadPolicy(f"must be a whole number from {low}", where=key)
-    return int(found)
+    return int(value)

@@ -11,10 +11,10 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb
+from sfumato.policy.taxonomies.levels import Level, tree_of_levels
 from sfumato.policy.taxonomies.literals import sequence, whole
 
-LONGEST = 32
+LONGEST_WITHOUT_STEPS = 32
 """Values longer than this need `steps`: a level per character would be too many."""
 
 
@@ -68,18 +68,18 @@ class Mask:
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = {v for v in values if v is not None}
         longest = max((len(text) for text in texts), default=0)
-        if not self.steps and longest > LONGEST:
+        if not self.steps and longest > LONGEST_WITHOUT_STEPS:
             raise BadTaxonomy(
-                f"a value is longer than {LONGEST} characters",
+                f"a value is longer than {LONGEST_WITHOUT_STEPS} characters",
                 remedy="Say how many characters to mask at each level: `steps: [2, 4, 8]`.",
             )
         leaves = sorted(texts)
-        rungs = [
-            Rung.of([_masked(text, step, self.end) for text in leaves])
+        levels = [
+            Level.of([_masked(text, step, self.end) for text in leaves])
             for step in self.steps or range(1, longest)
         ]
-        top = Rung.all_alike(ANY, len(leaves))
-        return climb([Rung.of(leaves), *rungs, top], missing=None in values)
+        top = Level.all_alike(ANY, len(leaves))
+        return tree_of_levels([Level.of(leaves), *levels, top], missing=None in values)
 
 
 def _masked(text: str, step: int, end: str) -> str:

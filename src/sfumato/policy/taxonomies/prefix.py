@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb
+from sfumato.policy.taxonomies.levels import Level, tree_of_levels
 from sfumato.policy.taxonomies.literals import sequence, whole
 
 
@@ -57,6 +57,6 @@ class Prefix:
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         leaves = sorted({v for v in values if v is not None})
-        rungs = [Rung.of([text[:n] + "*" * (len(text) - n) for text in leaves]) for n in self.keep]
-        top = Rung.all_alike(ANY, len(leaves))
-        return climb([Rung.of(leaves), *rungs, top], missing=None in values)
+        levels = [Level.of([text[:n] + "*" * (len(text) - n) for text in leaves]) for n in self.keep]
+        top = Level.all_alike(ANY, len(leaves))
+        return tree_of_levels([Level.of(leaves), *levels, top], missing=None in values)

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
+from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
 from sfumato.policy.taxonomies.literals import label, sequence
 
 Row = tuple[str, ...]
@@ -47,12 +47,12 @@ class WrittenRows:
         del folder
         rows = tuple(tuple(label(x) for x in sequence(row)) for row in sequence(spec["rows"]))
         rule = cls(rows, bool(spec.get("ordered", False)))
-        _ = rule._rungs
+        _ = rule._levels
         return rule
 
     @classmethod
     def of(cls, tree: Taxonomy) -> Self:
-        """The rows of a taxonomy; the leaf of empty cells is left out, for `build` adds it where needed."""
+        """Returns the rows of a taxonomy without the leaf of empty cells, which `build` adds if needed."""
         rows = [
             tuple(ANY if at is None else at for at in row)
             for leaf, row in zip(tree.leaf_labels, paths(tree), strict=True)
@@ -71,29 +71,29 @@ class WrittenRows:
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         missing = None in values
-        return lacking(climb(self._rungs, ordered=self.ordered, missing=missing), values)
+        return require_known(tree_of_levels(self._levels, ordered=self.ordered, missing=missing), values)
 
     @cached_property
-    def _rungs(self) -> list[Rung]:
-        return rungs_of(self.rows)
+    def _levels(self) -> list[Level]:
+        return levels_of(self.rows)
 
 
-def rungs_of(rows: Sequence[Row], *, lines: Sequence[int] | None = None) -> list[Rung]:
-    """The levels of a hierarchy; rows are aligned at the root, which is `*` unless all end in one label.
+def levels_of(rows: Sequence[Row], *, lines: Sequence[int] | None = None) -> list[Level]:
+    """Returns the levels of a hierarchy; rows are aligned at the root: `*`, or the one label that ends all.
 
     `lines` says where each row stands, for messages. Equal rows are harmless; contradicting ones are not.
     """
-    found: dict[str, int] = {}
+    first: dict[str, int] = {}
     for i, row in enumerate(rows):
-        earlier = found.setdefault(row[0], i)
+        earlier = first.setdefault(row[0], i)
         if row != rows[earlier]:
             raise _two_paths(rows[earlier], row, (lines[earlier], lines[i]) if lines else None)
-    chosen = [rows[i] for i in found.values()]
+    chosen = [rows[i] for i in first.values()]
     if len({row[-1] for row in chosen}) > 1 or any(len(row) == 1 for row in chosen):
         chosen = [row if len(row) > 1 and row[-1] == ANY else (*row, ANY) for row in chosen]
     height = max((len(row) for row in chosen), default=0)
     padded = [(row[0],) * (height - len(row)) + row for row in chosen]
-    return [Rung.of(labels) for labels in zip(*padded, strict=True)]
+    return [Level.of(labels) for labels in zip(*padded, strict=True)]
 
 
 def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxonomy:
@@ -104,7 +104,7 @@ def _two_paths(one: Row, other: Row, lines: tuple[int, int] | None) -> BadTaxono
 
 
 def paths(tree: Taxonomy) -> list[tuple[Label, ...]]:
-    """What each leaf becomes, from itself to the root, in the order of the leaves."""
+    """Returns what each leaf becomes, from itself to the root, in the order of the leaves."""
     labels = tree.labels
     columns = [[labels[v] for v in level] for level in tree.levels.tolist()]
     return list(zip(*columns, strict=True))

@@ -11,12 +11,11 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
-from sfumato.policy.taxonomies.ladder import Rung, climb, lacking
 from sfumato.policy.taxonomies.literals import label
-from sfumato.policy.taxonomies.rows import Row, rungs_of
+from sfumato.policy.taxonomies.rows import Row, WrittenRows
 
 Branch = str | tuple[str, tuple["Branch", ...]]
-DEEPEST = 30
+MOST_DEPTH = 30
 
 
 @dataclass(frozen=True)
@@ -63,17 +62,17 @@ class NestedTree:
         return ""
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
-        missing = None in values
-        return lacking(climb(self._rungs, ordered=self.ordered, missing=missing), values)
+        return self._written_out.build(values)
 
     @cached_property
-    def _rungs(self) -> list[Rung]:
-        return rungs_of([row for branch in self.branches for row in _rows(branch, (ANY,))])
+    def _written_out(self) -> WrittenRows:
+        rows = (row for branch in self.branches for row in _rows(branch, (ANY,)))
+        return WrittenRows(tuple(rows), self.ordered)
 
 
 def _branches(words: object, depth: int = 0) -> tuple[Branch, ...]:
-    if depth > DEEPEST:
-        raise BadPolicy(f"the tree is deeper than {DEEPEST} levels")
+    if depth > MOST_DEPTH:
+        raise BadPolicy(f"the tree is deeper than {MOST_DEPTH} levels")
     if words is None:
         return ()
     if isinstance(words, Mapping):
@@ -102,7 +101,7 @@ def _rows(branch: Branch, above: Row) -> Iterator[Row]:
 
 
 def _written(branches: tuple[Branch, ...]) -> object:
-    """A mapping where all are groups, else a list."""
+    """Returns the branches as a policy writes them: a mapping where all are groups, else a list."""
     groups = {branch[0]: _written(branch[1]) for branch in branches if not isinstance(branch, str)}
     if len(groups) == len(branches):
         return groups

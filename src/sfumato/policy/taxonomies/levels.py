@@ -1,4 +1,4 @@
-"""From what every leaf becomes, level by level, to a tree."""
+"""Trees from levels: what every leaf becomes, level by level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfumato.core.taxonomy import ANY, Label, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
-class Rung:
+class Level:
     """What every leaf becomes at one level: leaf j becomes `names[codes[j]]`."""
 
     names: Sequence[Label]
@@ -36,50 +36,50 @@ class Rung:
     def labels(self) -> list[Label]:
         return [self.names[code] for code in self.codes.tolist()]
 
-    def with_missing(self, label: Label) -> Rung:
-        """The same, with one more leaf for empty cells at the end."""
-        return Rung([*self.names, label], np.append(self.codes, len(self.names)))
+    def with_missing(self, label: Label) -> Level:
+        """Returns the level with one more leaf, for empty cells, at the end."""
+        return Level([*self.names, label], np.append(self.codes, len(self.names)))
 
 
-def climb(
-    rungs: Sequence[Rung],
+def tree_of_levels(
+    levels: Sequence[Level],
     *,
     ordered: bool = False,
     missing: bool = False,
     aliases: Mapping[Label, Label] | None = None,
 ) -> Taxonomy:
-    """The tree whose full-domain levels are exactly `rungs`.
+    """Returns the tree whose full-domain levels are exactly `levels`.
 
-    The leaves (`rungs[0]`) must differ. A root `*` is added unless the last rung says one and the same
-    everywhere. A label that repeats itself upwards is one node, unless others join on the way: then the
-    value keeps a leaf of its own below the group of the same name. The same label in two unrelated
-    places is refused, for nobody could tell what it means once published. `missing` adds a leaf for empty
-    cells directly below the root; `aliases` names the leaf of raw values that are not leaves themselves.
+    The leaves (`levels[0]`) must differ. A root `*` is added unless the last level has a single label. A
+    label that repeats itself upwards is one node, unless others join on the way: then the value keeps a leaf
+    of its own below the group of the same name. The same label in two unrelated places is refused, for nobody
+    could tell what it means once published. `missing` adds a leaf for empty cells directly below the root;
+    `aliases` names the leaf of raw values that are not leaves themselves.
 
-    >>> t = climb([Rung.of(["Flu", "TB", "White"]), Rung.of(["Viral", "Bacterial", "White"])])
+    >>> t = tree_of_levels([Level.of(["Flu", "TB", "White"]), Level.of(["Viral", "Bacterial", "White"])])
     >>> t.labels, t.height
     (('*', 'Viral', 'Flu', 'Bacterial', 'TB', 'White'), 2)
     """
-    if not rungs or not len(rungs[0]):
+    if not levels or not len(levels[0]):
         return Taxonomy.flat([None] if missing else [])
-    ladder = list(rungs)
+    upwards = list(levels)
     root: Label = ANY
-    if len(ladder) > 1 and len(ladder[-1].names) == 1:
-        root = ladder.pop().names[0]
+    if len(upwards) > 1 and len(upwards[-1].names) == 1:
+        root = upwards.pop().names[0]
     if missing:
-        ladder = [rung.with_missing(None) for rung in ladder]
+        upwards = [level.with_missing(None) for level in upwards]
     nodes = _Nodes(root)
-    levels = [np.zeros(len(ladder[0]), dtype=np.int64)]
-    for rung in reversed(ladder):
-        levels.append(nodes.descend(rung, levels[-1]))
-    _refuse_twins(nodes.labels, nodes.parent)
-    leaves = ladder[0].labels()
-    node_of = dict(zip(leaves, levels[-1].tolist(), strict=True)) if aliases else {}
-    by_node = np.argsort(levels[-1], kind="stable")
+    node_of_leaf = [np.zeros(len(upwards[0]), dtype=np.int64)]
+    for level in reversed(upwards):
+        node_of_leaf.append(nodes.descend(level, node_of_leaf[-1]))
+    _refuse_repeated_labels(nodes.labels, nodes.parent)
+    leaves = upwards[0].labels()
+    node_of = dict(zip(leaves, node_of_leaf[-1].tolist(), strict=True)) if aliases else {}
+    by_node = np.argsort(node_of_leaf[-1], kind="stable")
     tree = Taxonomy.grow(
         nodes.labels,
         nodes.parent,
-        levels=np.array(levels[::-1])[:, by_node],
+        levels=np.array(node_of_leaf[::-1])[:, by_node],
         ordered=ordered,
         aliases={name: node_of[leaf] for name, leaf in (aliases or {}).items()},
     )
@@ -91,8 +91,8 @@ def climb(
     return tree
 
 
-def lacking(tree: Taxonomy, values: Iterable[Label]) -> Taxonomy:
-    """The tree, if it knows all the values; else `BadTaxonomy` with their number."""
+def require_known(tree: Taxonomy, values: Iterable[Label]) -> Taxonomy:
+    """Returns the tree if it knows all the values; else raises `BadTaxonomy` with their number."""
     unknown = [v for v in values if v is not None and tree.rank(v) is None]
     if unknown:
         raise unknown_values(unknown)
@@ -100,7 +100,7 @@ def lacking(tree: Taxonomy, values: Iterable[Label]) -> Taxonomy:
 
 
 def unknown_values(unknown: Sequence[str]) -> BadTaxonomy:
-    """What to say when the data holds values that the taxonomy lacks."""
+    """Returns the error for values of the data that the taxonomy lacks."""
     one = len(unknown) == 1
     return BadTaxonomy(
         f"{len(unknown)} value{'' if one else 's'} {'occurs' if one else 'occur'} that the taxonomy lacks",
@@ -118,10 +118,12 @@ class _Nodes:
         self._ids: dict[Label, int] = {root: 0}
         self._label_of = np.zeros(1, dtype=np.int64)
 
-    def descend(self, rung: Rung, above: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The node of every leaf one level further down; adds the nodes that are new."""
+    def descend(self, level: Level, above: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns the node of every leaf one level further down; adds the nodes that are new."""
         ids = self._ids
-        named = np.array([ids.setdefault(name, len(ids)) for name in rung.names], dtype=np.int64)[rung.codes]
+        named = np.array([ids.setdefault(name, len(ids)) for name in level.names], dtype=np.int64)[
+            level.codes
+        ]
         splits = np.zeros(len(self.labels), dtype=bool)
         splits[above[named != self._label_of[above]]] = True
         moved = np.flatnonzero(splits[above])
@@ -133,14 +135,14 @@ class _Nodes:
         here = above.copy()
         here[moved] = number[which]
         fresh = moved[first[by_appearance]]
-        self.labels += [rung.names[code] for code in rung.codes[fresh].tolist()]
+        self.labels += [level.names[code] for code in level.codes[fresh].tolist()]
         self.parent += above[fresh].tolist()
         self._label_of = np.concatenate((self._label_of, named[fresh]))
         return here
 
 
-def _refuse_twins(labels: Sequence[Label], parent: Sequence[int]) -> None:
-    """A label may stand at one place only; a value below the group of its own name is the exception."""
+def _refuse_repeated_labels(labels: Sequence[Label], parent: Sequence[int]) -> None:
+    """Raises where a label stands at two places; a value below the group of its own name is allowed."""
     if len(set(labels)) == len(labels):
         return
     seen: dict[Label, int] = {}

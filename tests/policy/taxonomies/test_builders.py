@@ -9,7 +9,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.taxonomies import BUILDERS, Flat, Mask, NestedTree, Prefix, WrittenRows, rule_from
 
 
-def ladder(tree, value):
+def path_of(tree, value):
     return [tree.labels[v] for v in tree.levels[:, tree.rank(value)]]
 
 
@@ -18,9 +18,9 @@ def test_tree_literal():
         {"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": {"Gram-": ["E.Coli"], "Other": ["TB", 7]}}}
     )
     tree = rule.build(["Flu", None])
-    assert ladder(tree, "Flu") == ["Flu", "Flu", "Viral", "*"]
-    assert ladder(tree, "7") == ["7", "Other", "Bacterial", "*"]
-    assert ladder(tree, None) == [None, None, None, "*"]
+    assert path_of(tree, "Flu") == ["Flu", "Flu", "Viral", "*"]
+    assert path_of(tree, "7") == ["7", "Other", "Bacterial", "*"]
+    assert path_of(tree, None) == [None, None, None, "*"]
     assert tree.parent[tree.node(None)] == 0 and not tree.ordered
 
 
@@ -60,17 +60,17 @@ def test_dates():
     tree = rule_from({"date": ["month", "quarter", "year", "decade"]}).build(
         ["2024-03-01", "2024-02-29", "1999-12-31", "2024-02-29T23:59:59+13:00", "0001-01-01"]
     )
-    assert ladder(tree, "2024-02-29") == ["2024-02-29", "2024-02", "2024-Q1", "2024", "2020-2029", "*"]
-    assert ladder(tree, "2024-02-29T23:59:59+13:00")[1] == "2024-02"
-    assert ladder(tree, "0001-01-01")[3:5] == ["0001", "0000-0009"]
+    assert path_of(tree, "2024-02-29") == ["2024-02-29", "2024-02", "2024-Q1", "2024", "2020-2029", "*"]
+    assert path_of(tree, "2024-02-29T23:59:59+13:00")[1] == "2024-02"
+    assert path_of(tree, "0001-01-01")[3:5] == ["0001", "0000-0009"]
     assert tree.ordered and tree.leaf_labels[0] == "0001-01-01" and tree.leaf_labels[-1] == "2024-03-01"
 
 
 def test_days_and_weeks():
     tree = rule_from({"date": ["day", "week"]}).build(["2021-01-03T10:00", "2021-01-03", "2021-01-04"])
-    assert ladder(tree, "2021-01-03T10:00") == ["2021-01-03T10:00", "2021-01-03", "2020-W53", "*"]
-    assert ladder(tree, "2021-01-03")[:2] == ["2021-01-03", "2021-01-03"]
-    assert ladder(tree, "2021-01-04")[2] == "2021-W01"
+    assert path_of(tree, "2021-01-03T10:00") == ["2021-01-03T10:00", "2021-01-03", "2020-W53", "*"]
+    assert path_of(tree, "2021-01-03")[:2] == ["2021-01-03", "2021-01-03"]
+    assert path_of(tree, "2021-01-04")[2] == "2021-W01"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_date_keeps_its_month_year_and_decade(days):
     texts = [d.isoformat() for d in days]
     tree = rule_from({"date": ["month", "year", "decade"]}).build(texts)
     for day, text in zip(days, texts, strict=True):
-        _, month, year, decade, top = ladder(tree, text)
+        _, month, year, decade, top = path_of(tree, text)
         first, last = (int(part) for part in decade.split("-"))
         assert (month, year, top) == (text[:7], text[:4], "*") and first <= day.year <= last == first + 9
     assert tree.leaf_labels == tuple(sorted(texts))
@@ -109,15 +109,15 @@ def test_every_date_keeps_its_month_year_and_decade(days):
 
 def test_prefixes_keep_leading_zeros():
     tree = rule_from({"prefix": [4, 3, 1]}).build(["02138", "02139", "02", None])
-    assert ladder(tree, "02138") == ["02138", "0213*", "021**", "0****", "*"]
-    assert ladder(tree, "02") == ["02", "02", "02", "0*", "*"]
+    assert path_of(tree, "02138") == ["02138", "0213*", "021**", "0****", "*"]
+    assert path_of(tree, "02") == ["02", "02", "02", "0*", "*"]
 
 
 def test_masks():
     right = rule_from({"mask": "right"}).build(["abc", "abd"])
-    assert ladder(right, "abc") == ["abc", "ab*", "a**", "*"]
+    assert path_of(right, "abc") == ["abc", "ab*", "a**", "*"]
     left = rule_from({"mask": "left", "steps": [2]}).build(["abc", "xbc", "z"])
-    assert ladder(left, "abc") == ["abc", "**c", "*"] and ladder(left, "z")[-1] == "*"
+    assert path_of(left, "abc") == ["abc", "**c", "*"] and path_of(left, "z")[-1] == "*"
 
 
 def test_a_mask_over_long_text_needs_steps():
@@ -162,7 +162,7 @@ def test_prefixes_and_masks_always_make_a_tree(values, steps, missing):
         tree = rule.build(given_values)
         assert set(tree.leaf_labels) == (set(given_values) or {"*"})
         for value in values:
-            assert all(len(label) == len(value) for label in ladder(tree, value)[:-1])
+            assert all(len(label) == len(value) for label in path_of(tree, value)[:-1])
         if missing:
             assert tree.parent[tree.leaves[tree.rank(None)]] == 0
 
@@ -189,7 +189,7 @@ def test_a_value_may_bear_the_name_of_its_group():
     tree = rule_from(
         {"rows": [["Europe", "Europe", "*"], ["France", "Europe", "*"], ["Peru", "America", "*"]]}
     ).build([])
-    assert ladder(tree, "Europe") == ["Europe", "Europe", "*"]
+    assert path_of(tree, "Europe") == ["Europe", "Europe", "*"]
     assert tree.levels[0, tree.rank("Europe")] != tree.levels[1, tree.rank("Europe")]
     assert tree.levels[1, tree.rank("Europe")] == tree.levels[1, tree.rank("France")]
 

@@ -12,14 +12,14 @@ from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.policy.taxonomies import Intervals, rule_from
 
 
-def ladder(tree, value):
+def path_of(tree, value):
     return [tree.labels[v] for v in tree.levels[:, tree.rank(value)]]
 
 
 def test_ages():
     tree = rule_from({"intervals": [5, 10, 20, 40], "from": 0, "to": 120}).build(["23"])
-    assert ladder(tree, "23") == ["23", "20-24", "20-29", "20-39", "0-39", "*"]
-    assert ladder(tree, "119") == ["119", "115-119", "110-119", "100-119", "80-119", "*"]
+    assert path_of(tree, "23") == ["23", "20-24", "20-29", "20-39", "0-39", "*"]
+    assert path_of(tree, "119") == ["119", "115-119", "110-119", "100-119", "80-119", "*"]
     assert len(tree.leaves) == 120 and tree.ordered and tree.leaf_labels[:2] == ("0", "1")
 
 
@@ -34,7 +34,7 @@ def test_the_leaves_do_not_depend_on_the_data():
 )
 def test_top_code_at_89_and_90(age, leaf, five):
     tree = rule_from({"intervals": [5, 20], "from": 0, "to": 120, "top": 90}).build(["84", "89", "90", "119"])
-    assert ladder(tree, age)[:2] == [leaf, five]
+    assert path_of(tree, age)[:2] == [leaf, five]
     assert "119" not in tree.labels and tree.labels.count("90+") == 1
 
 
@@ -42,37 +42,37 @@ def test_top_and_bottom_codes_join_wider_intervals():
     tree = rule_from({"intervals": [5, 20], "from": 0, "top": 90, "bottom": 18}).build(
         ["3", "17", "18", "95"]
     )
-    assert ladder(tree, "17") == ["<18", "<20", "<20", "*"]
-    assert ladder(tree, "18") == ["18", "<20", "<20", "*"]
-    assert ladder(tree, "88") == ["88", "85-89", "80+", "*"]
-    assert ladder(tree, "95") == ["90+", "90+", "80+", "*"]
+    assert path_of(tree, "17") == ["<18", "<20", "<20", "*"]
+    assert path_of(tree, "18") == ["18", "<20", "<20", "*"]
+    assert path_of(tree, "88") == ["88", "85-89", "80+", "*"]
+    assert path_of(tree, "95") == ["90+", "90+", "80+", "*"]
     assert tree.rank("3") == tree.rank("17") == 0
 
 
 def test_codes_at_the_edge_of_an_interval():
     tree = rule_from({"intervals": [5], "from": 0, "bottom": 20, "top": 40}).build(["3"])
-    assert ladder(tree, "3") == ["<20", "<20", "*"] and ladder(tree, "20") == ["20", "20-24", "*"]
-    assert ladder(tree, "39") == ["39", "35-39", "*"] and tree.leaf_labels[-1] == "40+"
+    assert path_of(tree, "3") == ["<20", "<20", "*"] and path_of(tree, "20") == ["20", "20-24", "*"]
+    assert path_of(tree, "39") == ["39", "35-39", "*"] and tree.leaf_labels[-1] == "40+"
     exact = rule_from({"intervals": ["0.5"], "decimal": True, "bottom": 1, "top": 2}).build(
         ["0.9", "1", "1.99", "2"]
     )
-    assert [ladder(exact, v)[1] for v in ("0.9", "1", "1.99", "2")] == ["<1", "[1, 1.5)", "[1.5, 2)", "2+"]
+    assert [path_of(exact, v)[1] for v in ("0.9", "1", "1.99", "2")] == ["<1", "[1, 1.5)", "[1.5, 2)", "2+"]
 
 
 def test_an_interval_with_both_codes_is_everything():
     tree = rule_from({"intervals": [10, 100], "from": 0, "bottom": 10, "top": 40}).build(["1", "99"])
-    assert ladder(tree, "1") == ["<10", "<10", "*", "*"] and ladder(tree, "99") == ["40+", "40+", "*", "*"]
+    assert path_of(tree, "1") == ["<10", "<10", "*", "*"] and path_of(tree, "99") == ["40+", "40+", "*", "*"]
     assert tree.labels.count("*") == 1
 
 
 def test_the_last_interval_is_cut_at_the_end_of_the_range():
     tree = rule_from({"intervals": [5], "from": 0, "to": 12}).build([])
-    assert ladder(tree, "11") == ["11", "10-11", "*"]
+    assert path_of(tree, "11") == ["11", "10-11", "*"]
 
 
 def test_negative_numbers():
     tree = rule_from({"intervals": [5, 10], "from": -10, "to": 10}).build(["-7"])
-    assert ladder(tree, "-7") == ["-7", "-10 to -6", "-10 to -1", "*"]
+    assert path_of(tree, "-7") == ["-7", "-10 to -6", "-10 to -1", "*"]
 
 
 def test_other_ways_to_write_a_whole_number_are_the_same_leaf():
@@ -91,9 +91,9 @@ def test_values_out_of_range_are_counted_and_not_shown(value):
 def test_decimals():
     rule = rule_from({"intervals": ["0.1", "0.5"], "decimal": True})
     tree = rule.build(["0.3", "0.25", "0.30", "-0.05", None])
-    assert ladder(tree, "0.3") == ["0.3", "[0.3, 0.4)", "[0, 0.5)", "*"]
-    assert ladder(tree, "0.30")[1:] == ladder(tree, "0.3")[1:]
-    assert ladder(tree, "-0.05")[1:] == ["[-0.1, 0)", "[-0.5, 0)", "*"]
+    assert path_of(tree, "0.3") == ["0.3", "[0.3, 0.4)", "[0, 0.5)", "*"]
+    assert path_of(tree, "0.30")[1:] == path_of(tree, "0.3")[1:]
+    assert path_of(tree, "-0.05")[1:] == ["[-0.1, 0)", "[-0.5, 0)", "*"]
     assert tree.leaf_labels == ("-0.05", "0.25", "0.3", "0.30", None)
 
 

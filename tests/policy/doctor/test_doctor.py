@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.fakes import survey
+from policy.fake_survey import survey
 from sfumato.core.errors import BadInput
 from sfumato.policy.doctor.diagnosis import Severity
 from sfumato.policy.doctor.hierarchy import examine_hierarchy

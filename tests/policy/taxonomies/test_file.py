@@ -15,20 +15,20 @@ def tree_of(text, **options):
     return HierarchyFile("h.csv", content, **options).build([])
 
 
-def ladder(tree, value):
+def path_of(tree, value):
     return [tree.labels[v] for v in tree.levels[:, tree.rank(value)]]
 
 
 def test_columns_are_levels():
     tree = tree_of("Bachelors;Undergraduate;Higher;*\nMasters;Graduate;Higher;*\n9th;School;Secondary;*\n")
-    assert ladder(tree, "Masters") == ["Masters", "Graduate", "Higher", "*"]
+    assert path_of(tree, "Masters") == ["Masters", "Graduate", "Higher", "*"]
     assert tree.height == 3 and len(tree.labels) == 9
 
 
 def test_a_label_repeated_upwards_is_one_node_and_the_level_stays():
     tree = tree_of("White;White;*\nBlack;Black;*\nCree;Native;*\nHopi;Native;*\n")
     assert tree.height == 2 and tree.labels.count("White") == 1
-    assert ladder(tree, "White") == ["White", "White", "*"]
+    assert path_of(tree, "White") == ["White", "White", "*"]
 
 
 @pytest.mark.parametrize("separator", list(";,\t|"))
@@ -36,29 +36,29 @@ def test_separators_quotes_and_bom(separator):
     text = f'"a{separator}b"{separator}"say ""x"""{separator}*\r\nc{separator}C{separator}*\r\n'
     for content in (text.encode(), b"\xef\xbb\xbf" + text.encode(), text.encode("utf-16")):
         tree = tree_of(content)
-        assert ladder(tree, f"a{separator}b") == [f"a{separator}b", 'say "x"', "*"]
+        assert path_of(tree, f"a{separator}b") == [f"a{separator}b", 'say "x"', "*"]
 
 
 def test_a_comma_inside_a_semicolon_file():
-    assert ladder(tree_of("Doe, J;People, all;*\nRoe, K;People, all;*\n"), "Doe, J")[1] == "People, all"
+    assert path_of(tree_of("Doe, J;People, all;*\nRoe, K;People, all;*\n"), "Doe, J")[1] == "People, all"
 
 
 def test_ragged_rows_are_aligned_at_the_root():
     tree = tree_of("Never-married;*\nCivil;Married;Ever;*\nDivorced;Left;Ever;*\n")
-    assert ladder(tree, "Never-married") == ["Never-married"] * 3 + ["*"]
-    assert ladder(tree, "Civil") == ["Civil", "Married", "Ever", "*"]
+    assert path_of(tree, "Never-married") == ["Never-married"] * 3 + ["*"]
+    assert path_of(tree, "Civil") == ["Civil", "Married", "Ever", "*"]
 
 
 def test_a_root_is_added_where_rows_end_differently():
     tree = tree_of("a;X\nb;Y\n")
-    assert ladder(tree, "a") == ["a", "X", "*"]
+    assert path_of(tree, "a") == ["a", "X", "*"]
     mixed = tree_of("a;X;*\nb;Y\n")
-    assert ladder(mixed, "b") == ["b", "Y", "*"] and mixed.labels.count("*") == 1
+    assert path_of(mixed, "b") == ["b", "Y", "*"] and mixed.labels.count("*") == 1
     assert tree_of("a\nb\n").labels == ("*", "a", "b")
 
 
 def test_another_word_for_the_root():
-    assert ladder(tree_of("a;X;Any\nb;Y;Any\n"), "a") == ["a", "X", "Any"]
+    assert path_of(tree_of("a;X;Any\nb;Y;Any\n"), "a") == ["a", "X", "Any"]
 
 
 def test_trailing_separators_and_blank_lines_do_not_matter():
@@ -99,7 +99,7 @@ def test_values_that_are_not_in_the_file_are_counted_and_not_shown():
 
 def test_empty_cells_get_a_leaf_below_the_root():
     tree = HierarchyFile("h.csv", b"a;X;*\nb;X;*\n").build(["a", None])
-    assert tree.leaf_labels == ("a", "b", None) and ladder(tree, None) == [None, None, "*"]
+    assert tree.leaf_labels == ("a", "b", None) and path_of(tree, None) == [None, None, "*"]
 
 
 def test_reading_from_a_folder(tmp_path):

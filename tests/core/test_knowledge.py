@@ -17,7 +17,7 @@ from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.term_sets import text_of
 from sfumato.journey.declare import knowledge
-from sfumato.policy.doctor.knowledge import SetsHeld, examine_knowledge, examine_sets
+from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.promises.quasi_sensitive.knowledge_file import load, save
 
 ROWS = [("Cold", ["cough", "sneeze"]), ("Flu", ["fever", "cough"]), ("Flu", ["chills"])]
@@ -118,7 +118,7 @@ def test_proposed_from_records():
 
 
 def names(found):
-    return {ailment.name: ailment for ailment in found}
+    return {diagnosis.name: diagnosis for diagnosis in found}
 
 
 def test_what_ails_a_table():
@@ -131,10 +131,10 @@ def test_what_ails_a_table():
 
 def test_what_ails_a_column():
     texts = tuple(text_of(t) for t in (["cough"], ["Cough"], ["cough", "fever"], [], ["fever", "sneeze"]))
-    found = names(examine_sets("s", KNOWN, SetsHeld(texts, np.array([4, 1, 2, 1, 2]))))
+    found = names(examine_sets("s", KNOWN, HeldTermSets(texts, np.array([4, 1, 2, 1, 2]))))
     assert found["unknown-terms"].values == ("Cough",)
     assert set(found["look-alikes"].values) == {"Cough", "cough"}
     assert found["no-terms"].count == 1
     assert found["unlinked"].count == 3
     assert found["links"].count == 1
-    assert not any("ough" in str(ailment) for ailment in found.values())
+    assert not any("ough" in str(diagnosis) for diagnosis in found.values())
