@@ -46,7 +46,7 @@ from sfumato.promises import (
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 
 DATA = Path("../shared/data")
 COLUMNS = (

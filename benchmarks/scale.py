@@ -107,7 +107,7 @@ def _search(folder: Path, case: str) -> dict[str, Any]:
 
     from sfumato.engine import open_source
     from sfumato.policy.policy import Policy
-    from sfumato.protection.memory_need import need
+    from sfumato.protection.memory_need import bytes_needed
     from sfumato.protection.plan import make_plan
 
     asked = Policy.from_dict(policy(case.partition(",")[0], **SEARCHES[case]))
@@ -121,7 +121,12 @@ def _search(folder: Path, case: str) -> dict[str, Any]:
     forget_peak()
     make_plan(counted, asked)
     taken = status("VmHWM") - before
-    return {"taken": taken, "need": need(counted, asked), "distinct": counted.distinct, "cpu": cpu() - began}
+    return {
+        "taken": taken,
+        "need": bytes_needed(counted, asked),
+        "distinct": counted.distinct,
+        "cpu": cpu() - began,
+    }
 
 
 STEPS: dict[str, Step] = {

@@ -112,7 +112,7 @@ def test_what_a_search_finds_is_certain_however_few_decisions_it_is_allowed(chai
     trees, people, cuts = chain
     bound = Promises((Continuous(k, since="since"),)).given(releases(trees, people, cuts[:-1]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.protection.searches.top_down.DECISIONS", decisions)
+        patch.setattr("sfumato.protection.searches.top_down.MOST_EXACT_ANSWERS", decisions)
         try:
             chosen = top_down(table(trees, people), bound, AIM).recoding.cuts
         except RefusedByHistory:

@@ -25,7 +25,7 @@ from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.plan import Plan, aim_of, check_people, plan_of_cuts
 from sfumato.protection.recipients.assignment import Held, PlannedVersion, Versions
 from sfumato.protection.recipients.capacity import ENOUGH, Capacity, capacity_of, enough_for
-from sfumato.protection.suppress import recoded
+from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import bound
 from sfumato.show.card import several
 

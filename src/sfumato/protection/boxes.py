@@ -1,4 +1,4 @@
-"""Boxes: what classes publish, and what they would publish together."""
+"""Boxes: the ranges of values that classes publish, alone and merged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 
 
 def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
-    """What is published, each combination once, and the combination of every distinct row (or SUPPRESSED)."""
+    """Returns the published combinations, each once, and that of every distinct row (or SUPPRESSED)."""
     if recoding.cuts is not None:
         return recoding.low, recoding.class_of
     both = np.hstack([recoding.low, recoding.high])
@@ -21,7 +21,7 @@ def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
 
 
 def one_class_per_box(recoding: Recoding) -> Recoding:
-    """The same recoding with classes that publish the same as one class."""
+    """Returns the same recoding with classes that publish the same merged."""
     if recoding.cuts is not None:
         return recoding
     boxes, class_of = boxes_of(recoding)
@@ -30,8 +30,8 @@ def one_class_per_box(recoding: Recoding) -> Recoding:
     return replace(recoding, class_of=class_of, low=low, high=high)
 
 
-def joined(recoding: Recoding, group: Codes) -> Recoding:
-    """The recoding in which class c belongs to `group[c]`; each group publishes the least that covers it."""
+def merged_classes(recoding: Recoding, group: Codes) -> Recoding:
+    """Returns the recoding with class c merged into `group[c]`, which publishes the least that covers it."""
     count = int(group.max(initial=-1)) + 1
     low = np.full((count, recoding.low.shape[1]), np.iinfo(np.int32).max, np.int32)
     high = np.zeros_like(low)
@@ -43,7 +43,7 @@ def joined(recoding: Recoding, group: Codes) -> Recoding:
 
 
 def _cover(table: Microdata, low: Codes, high: Codes) -> None:
-    """Widen intervals to what a column can publish: a node of the tree, or a range without missing cells."""
+    """Widens intervals to what a column can publish: a node, or a range without missing cells."""
     for j, column in enumerate(table.keys):
         tree = column.taxonomy
         missing = tree.rank(None)
@@ -57,8 +57,8 @@ def _cover(table: Microdata, low: Codes, high: Codes) -> None:
                 low[i, j], high[i, j] = tree.low[node], tree.high[node]
 
 
-def nearest(recoding: Recoding, index: int) -> int:
-    """The class whose union with this one publishes the narrowest intervals; the first of equals."""
+def nearest_class(recoding: Recoding, index: int) -> int:
+    """Returns the class whose union with this one publishes the narrowest intervals; the first of equals."""
     widths = np.array([max(1, len(c.taxonomy.leaves)) for c in recoding.table.keys], np.float64)
     low = np.minimum(recoding.low, recoding.low[index])
     high = np.maximum(recoding.high, recoding.high[index])

@@ -1,4 +1,4 @@
-"""What a column became, in counts: how many values, how many published groups, how deep in the tree."""
+"""The shape of a column before and after: values, published groups, and their depth in the tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfumato.show.card import figure, several
 
 
 @dataclass(frozen=True)
-class Shape:
+class ColumnShape:
     """One column before and after.
 
     `values` counts the values that occur, `groups` the different values that are published, `kept` those of
@@ -44,8 +44,8 @@ class Shape:
         return (self.column, f"{several(self.values, 'value')} →", became + level)
 
 
-def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
-    """The shape of key column j."""
+def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShape:
+    """Returns the shape of key column j."""
     column = recoding.table.keys[j]
     taxonomy = column.taxonomy
     boxes = np.unique(np.stack([recoding.low[:, j], recoding.high[:, j]], axis=1), axis=0)
@@ -53,7 +53,7 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
     depths: dict[int, int] = {}
     for depth in taxonomy.depth[nodes].tolist():
         depths[depth] = depths.get(depth, 0) + 1
-    return Shape(
+    return ColumnShape(
         column.name,
         len(np.unique(recoding.table.codes(column.name))),
         len(boxes),
@@ -65,7 +65,7 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> Shape:
 
 
 def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Nodes:
-    """The lowest node over each interval of leaf ranks."""
+    """Returns the lowest node over each interval of leaf ranks."""
     taxonomy = recoding.table.keys[j].taxonomy
     if recoding.cuts is not None:
         nodes: Nodes = recoding.cuts[recoding.table.keys[j].name].node_of[boxes[:, 0]]
@@ -77,8 +77,8 @@ def covering_nodes(recoding: Recoding, j: int, boxes: NDArray[np.int32]) -> Node
 
 
 def published_nodes(recoding: Recoding, j: int) -> list[int]:
-    """The nodes that column j of a global recoding publishes, left to right."""
+    """Returns the nodes that column j of a global recoding publishes, left to right."""
     assert recoding.cuts is not None  # noqa: S101  # only global recodings publish nodes of one cut
     node_of = recoding.cuts[recoding.table.keys[j].name].node_of
-    found: list[int] = np.unique(node_of[recoding.low[:, j]]).tolist()
-    return found
+    nodes: list[int] = np.unique(node_of[recoding.low[:, j]]).tolist()
+    return nodes

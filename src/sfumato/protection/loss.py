@@ -1,4 +1,4 @@
-"""How much a recoding loses: one number, smaller is better.
+"""Losses of a recoding: one number each, smaller is better.
 
 Throughout, n counts all rows of the source, s the suppressed ones among them (those left out beforehand
 for missing cells included), m the key columns. A suppressed row counts as fully generalized. An empty
@@ -26,7 +26,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class MeasuredRecoding:
     """A recoding to be measured; `levels` if it is a full-domain one; a weight per key column."""
 
     recoding: Recoding
@@ -42,7 +42,7 @@ class Case:
         return self.recoding.suppressed
 
     def mean(self, values: Reals) -> float:
-        """The weighted mean over the key columns."""
+        """Returns the weighted mean over the key columns."""
         return fsum((values * self.weights).tolist()) / fsum(self.weights.tolist()) if len(values) else 0.0
 
 
@@ -52,22 +52,24 @@ def measure(
     levels: Levels | None = None,
     weights: Mapping[str, Fraction] | None = None,
 ) -> float:
-    """The loss of a recoding under the measure with this name (see `MEASURES`).
+    """Returns the loss of a recoding under the measure with this name (see `MEASURES`).
 
     `levels`, column -> level, is what a full-domain recoding was made of; only `height` cannot do without.
     """
-    return find_measure(name)(Case(recoding, levels, column_weights(recoding.table.keys, weights)))
+    return find_measure(name)(
+        MeasuredRecoding(recoding, levels, column_weights(recoding.table.keys, weights))
+    )
 
 
-def find_measure(name: str) -> Callable[[Case], float]:
-    """The measure with this name; `WrongCall` if there is none."""
+def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
+    """Returns the measure with this name; raises `WrongCall` if there is none."""
     if name not in MEASURES:
         raise WrongCall(f"unknown loss '{name}'", remedy=f"Known: {', '.join(MEASURES)}.")
     return MEASURES[name]
 
 
 def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | None) -> Reals:
-    """One weight per key column; 1 where none is given."""
+    """Returns one weight per key column; 1 where none is given."""
     given = dict(weights or {})
     chosen = np.array([float(given.get(c.name, 1)) for c in keys])
     if len(chosen) and not (chosen.min() >= 0 and chosen.sum() > 0):
@@ -75,7 +77,7 @@ def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | Non
     return chosen
 
 
-def mean_loss(case: Case) -> float:
+def mean_loss(case: MeasuredRecoding) -> float:
     """Mean over the columns of x_j = (Σ_rows share - n/D) / (n - n/D): see `column_losses`.
 
     Source: ARX, quality model "loss" with arithmetic mean; after Iyengar 2002.
@@ -83,12 +85,12 @@ def mean_loss(case: Case) -> float:
     return case.mean(column_losses(case))
 
 
-def geometric_loss(case: Case) -> float:
+def geometric_loss(case: MeasuredRecoding) -> float:
     """(Π_j (1 + x_j))^(1/m) - 1, the x_j as in `mean_loss`. Source: ARX, "loss" with geometric mean."""
     return float(np.expm1(case.mean(np.log1p(column_losses(case)))))
 
 
-def column_losses(case: Case) -> Reals:
+def column_losses(case: MeasuredRecoding) -> Reals:
     """x_j per key column: 0 when every leaf stays, 1 when every row is `*`.
 
     The share of a published value is (leaves it covers) / D, of a suppressed row 1; D is the number of
@@ -114,7 +116,7 @@ def share_loss(covered: int, n: int, s: int, domain: int) -> float:
     return s / n if domain == 1 else (covered - n) / (n * (domain - 1))
 
 
-def entropy(case: Case) -> float:
+def entropy(case: MeasuredRecoding) -> float:
     """Bits lost: Σ_j [ Σ_rows log2(F(generalized)/F(value)) + Σ_g c_g·log2(s/c_g) ].
 
     F counts rows of the table with the value, or with any value below the generalized one. A suppressed
@@ -144,7 +146,7 @@ def _column_entropy(recoding: Recoding, j: int) -> float:
 
 
 def _log_covered(frequency: Counts, low: NDArray[np.integer], high: NDArray[np.integer]) -> Reals:
-    """log2 of the rows with the leaf ranks low .. high-1; 0 where there is none."""
+    """Returns log2 of the rows with the leaf ranks low .. high-1; 0 where there is none."""
     running = np.concatenate(([0], np.cumsum(frequency)))
     return np.asarray(np.log2(np.maximum(running[high] - running[low], 1)), dtype=np.float64)
 
@@ -159,7 +161,7 @@ def shuffled_bits(sizes: Counts) -> float:
     return float(sizes @ (np.log2(sizes.sum()) - np.log2(sizes))) if len(sizes) else 0.0
 
 
-def precision(case: Case) -> float:
+def precision(case: MeasuredRecoding) -> float:
     """Mean over the columns of [ Σ_published level/height + s ] / n; level/height is 0 where the height is.
 
     Without `levels` each value has the least level at which its leaves are under one node.
@@ -177,7 +179,7 @@ def precision(case: Case) -> float:
     return case.mean(np.array(shares))
 
 
-def discernibility(case: Case) -> float:
+def discernibility(case: MeasuredRecoding) -> float:
     """DM: Σ_published c² + s·n: each row is confused with its class, a suppressed one with every row.
 
     Source: Bayardo and Agrawal 2005.
@@ -185,7 +187,7 @@ def discernibility(case: Case) -> float:
     return float(_squares(case.recoding.rows) + case.s * case.n)
 
 
-def discernibility_star(case: Case) -> float:
+def discernibility_star(case: MeasuredRecoding) -> float:
     """DM*: Σ c² over all classes the cuts form, published or not; no penalty for suppression.
 
     Suppressed rows whose class is not known count as one class. Source: El Emam et al. 2009.
@@ -199,7 +201,7 @@ def discernibility_star(case: Case) -> float:
     return float(total + unknown**2)
 
 
-def class_size(case: Case) -> float:
+def class_size(case: MeasuredRecoding) -> float:
     """Average rows per class, n / classes; the suppressed rows, if any, are one class.
 
     Source: LeFevre et al. 2006 (there divided by k); ARX, "average equivalence class size".
@@ -208,7 +210,7 @@ def class_size(case: Case) -> float:
     return case.n / classes if classes else 0.0
 
 
-def height(case: Case) -> float:
+def height(case: MeasuredRecoding) -> float:
     """Σ_j level_j. Source: Samarati 2001."""
     if case.levels is None:
         raise WrongCall("the loss 'height' needs a full-domain recoding", remedy="Use 'precision' instead.")
@@ -216,7 +218,7 @@ def height(case: Case) -> float:
     return fsum((case.weights * levels).tolist())
 
 
-MEASURES: Mapping[str, Callable[[Case], float]] = {
+MEASURES: Mapping[str, Callable[[MeasuredRecoding], float]] = {
     "loss": mean_loss,
     "geometric": geometric_loss,
     "entropy": entropy,
@@ -229,7 +231,7 @@ MEASURES: Mapping[str, Callable[[Case], float]] = {
 
 
 def leaves_of(taxonomy: Taxonomy) -> int:
-    """D: the number of leaves, at least 1."""
+    """Returns D, the number of leaves, at least 1."""
     return max(1, len(taxonomy.leaves))
 
 
@@ -244,6 +246,6 @@ def _tally(ids: NDArray[np.integer], counts: Counts, length: int) -> Counts:
 
 
 def _level_of(taxonomy: Taxonomy, low: NDArray[np.integer], high: NDArray[np.integer]) -> Counts:
-    """The least level at which the leaves low .. high-1 are under one node."""
+    """Returns the least level at which the leaves low .. high-1 are under one node."""
     covered = taxonomy.high[taxonomy.levels[:, low]] >= high
     return np.asarray(np.argmax(covered, axis=0), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How much memory a search takes, before it is begun."""
+"""The memory that a search needs, before it begins."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from sfumato.policy.policy import Policy
 from sfumato.protection.two_phases import removes_terms
 from sfumato.system.memory import Memory, coarser_start
 
-TERMS = 2000
+BYTES_PER_TERM_ROW = 2000
 """Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
 
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
-    """Raise where the policy's search would take more than is allowed, and say what would do."""
+    """Raises where the policy's search needs more memory than is allowed, and says what would do."""
     if memory.limit is None:
         return
     if removes_terms(policy):
         memory.check(
-            table.rows * TERMS,
+            table.rows * BYTES_PER_TERM_ROW,
             f"removing terms from the sets of {table.rows:,} rows",
             "keep all terms (`terms: {method: keep}` under `protect`), or plan for fewer rows.",
         )
     wide = max(table.keys, key=lambda c: len(c.taxonomy.leaves), default=None)
     memory.check(
-        need(table, policy),
+        bytes_needed(table, policy),
         f"the search {policy.protect.search} over {table.distinct:,} different rows",
         "" if wide is None else coarser_start(wide.name),
     )
 
 
-def need(table: Microdata, policy: Policy) -> int:
-    """Bytes that the search and the proof of its result hold at their peak, besides the table.
+def bytes_needed(table: Microdata, policy: Policy) -> int:
+    """Returns the bytes that the search and the proof of its result hold at their peak, besides the table.
 
     Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
     also holds tables that it has rolled up, some number of entries at most.
@@ -47,8 +47,8 @@ def need(table: Microdata, policy: Policy) -> int:
     }.get(policy.protect.search, 4 * keys + 2 * width + 130)
     held = 0
     if policy.protect.search == "lattice":
-        from sfumato.protection.searches.rollup import HELD  # noqa: PLC0415  # it is compiled
+        from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)
-        held = min(HELD, nodes * table.distinct) * (width + 8)
+        held = min(MOST_HELD_ENTRIES, nodes * table.distinct) * (width + 8)
     return table.distinct * each + held

@@ -29,7 +29,7 @@ from sfumato.protection.explain.explanation import Explanation, explain
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.suppress import recoded
+from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import TermReport, bound, find_in_two_phases, of_keys
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
 from sfumato.show.document import json_ready, verdict_document

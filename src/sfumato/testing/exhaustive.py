@@ -16,7 +16,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 
 LARGEST = 200_000
 """So many recodings are tried at most."""

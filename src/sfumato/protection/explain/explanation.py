@@ -19,10 +19,10 @@ from sfumato.core.json_object import JsonObject
 from sfumato.core.promise import Answer, Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Label
-from sfumato.protection.column_shape import Shape, shape_of
+from sfumato.protection.column_shape import ColumnShape, shape_of
 from sfumato.protection.explain.parts import Parts, children_of_nodes, halves_of_classes
 from sfumato.protection.loss import measure
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 from sfumato.show.card import Card, Printable, figure, several
 from sfumato.show.document import json_ready
 
@@ -62,7 +62,7 @@ class Story:
     that break it first. `by_class` says that classes are recoded one by one: a step splits one of them.
     """
 
-    shape: Shape
+    shape: ColumnShape
     steps: tuple[NextStep, ...]
     possible: int
     blocked: Mapping[str, int]
@@ -154,7 +154,7 @@ def explain(
 def _level_story(
     recoding: Recoding,
     promises: Promises,
-    shape: Shape,
+    shape: ColumnShape,
     levels: Mapping[str, int],
     loss: str,
     weights: Mapping[str, Fraction] | None,
@@ -182,7 +182,7 @@ def _level_story(
     return Story(shape, (step,), 1, {first: 1} if first else {})
 
 
-def _story(shape: Shape, recoding: Recoding, promises: Promises, parts: Parts) -> Story:
+def _story(shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Parts) -> Story:
     """Judge every part, and add up what each step would break."""
     table, count = recoding.table, len(parts.labels)
     classes = Classes.of(table, parts.part_of, sensitive=promises.sensitive)

@@ -17,7 +17,7 @@ from sfumato.kernels.lattice import walk as walking
 from sfumato.protection.loss import Reals, shuffled_bits
 from sfumato.protection.searches.frontier import Levels, levels_at
 from sfumato.protection.searches.lattice import NodeJudge
-from sfumato.protection.searches.rollup import Grouped, RollUp
+from sfumato.protection.searches.rollup import NodeClasses, RollUp
 
 STEP = 64
 """Progress is told after so many patterns that are looked at one by one."""
@@ -72,7 +72,7 @@ class Figures:
     def covered(self) -> NDArray[np.int64]:
         return self.counts[:, walking.COVERED :]
 
-    def put(self, at: int, rollup: RollUp, grouped: Grouped, classes: Classes, kept: Truth) -> None:
+    def put(self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, kept: Truth) -> None:
         """Write down a pattern that was looked at by itself."""
         rows, left = classes.rows, classes.rows[kept]
         least = [int(some.min()) if len(some) else 0 for some in (classes.people, classes.people[kept])]
@@ -179,14 +179,14 @@ def judge_further(
 
 def _keeps_all(judge: NodeJudge, levels: Levels, at: int, figures: Figures) -> tuple[bool, bool]:
     """Whether a pattern keeps every promise; if not, whether nothing finer can."""
-    facts = judge.look(levels)
-    if facts is None:
+    node = judge.judge_node(levels)
+    if node is None:
         return False, True
-    if facts.suppressed > judge.budget:
+    if node.suppressed > judge.budget:
         return False, False
     answer = judge.ask(levels)
-    if answer is Answer.YES and facts.suppressed > figures.gone[at]:
+    if answer is Answer.YES and node.suppressed > figures.gone[at]:
         grouped = judge.rollup.at(levels)
         classes = judge.rollup.classes(grouped, sensitive=False)
-        figures.put(at, judge.rollup, grouped, classes, facts.kept)
+        figures.put(at, judge.rollup, grouped, classes, node.kept)
     return answer is Answer.YES, answer is Answer.NEVER

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.protection.loss import Reals, column_weights, leaves_of
 from sfumato.protection.patterns.figures import Figures
-from sfumato.protection.searches.price import Entropy, MeanLoss
+from sfumato.protection.searches.node_cost import EntropyCost, MeanLoss
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
 
@@ -45,10 +45,10 @@ class Bench:
 
     def shares(self) -> list[Reals]:
         """x_j of `loss.column_losses`."""
-        found, price = [], MeanLoss(self.table, self.weights)
+        found, node_cost = [], MeanLoss(self.table, self.weights)
         for j, column in enumerate(self.table.keys):
             domain = leaves_of(column.taxonomy)
-            base = np.array(price.base[j], np.int64)[self.levels[j]]
+            base = np.array(node_cost.base[j], np.int64)[self.levels[j]]
             covered = base - self.figures.covered[:, j] + self.s * domain
             if self.n == 0:
                 found.append(np.zeros(len(self.s)))
@@ -127,9 +127,9 @@ def geometric(bench: Bench) -> Reals:
 
 def entropy(bench: Bench) -> Reals:
     """Bits lost, by how common each value is."""
-    price, total = Entropy(bench.table, bench.weights), np.zeros(len(bench.s))
+    node_cost, total = EntropyCost(bench.table, bench.weights), np.zeros(len(bench.s))
     for j, weight in enumerate(bench.weights.tolist()):
-        total += weight * (np.array(price.base[j])[bench.levels[j]] + bench.figures.bits[:, j])
+        total += weight * (np.array(node_cost.base[j])[bench.levels[j]] + bench.figures.bits[:, j])
     return total
 
 

@@ -15,7 +15,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.metrics import EXACT
 from sfumato.protection.patterns.patterns import Patterns
-from sfumato.protection.searches.frontier import up_to
+from sfumato.protection.searches.frontier import ties_up_to
 
 Indices = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ def quality_classes(
 
     With a tolerance a class reaches from its best member to what is worse by that share; the next class
     begins with the best pattern that is left. Integers are compared exactly, other metrics up to rounding
-    (`frontier.TIE`).
+    (`frontier.TIE_TOLERANCE`).
     """
     if tolerance < 0:
         raise WrongCall("a tolerance is not negative", remedy="0 means equal quality.")
@@ -93,7 +93,7 @@ def best_class(patterns: Patterns, metric: str, *, tolerance: Fraction = Fractio
 
 def _limit(best: float, tolerance: Fraction, *, exact: bool) -> float:
     """The largest value that is within a tolerance of the best."""
-    return int(best * (1 + tolerance)) if exact else up_to(best * float(1 + tolerance))
+    return int(best * (1 + tolerance)) if exact else ties_up_to(best * float(1 + tolerance))
 
 
 def expected_sizes(columns: Sequence[Sequence[int]]) -> dict[int, int]:

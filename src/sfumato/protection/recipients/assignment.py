@@ -22,8 +22,8 @@ from sfumato.protection.patterns.patterns import Patterns
 from sfumato.protection.patterns.quality import best_class
 from sfumato.protection.recipients.carriers import carriers
 from sfumato.protection.recipients.families import Families, Held, Indices
-from sfumato.protection.searches.frontier import up_to
-from sfumato.protection.suppress import recoded
+from sfumato.protection.searches.frontier import ties_up_to
+from sfumato.protection.suppression import recoded
 
 __all__ = ["Held", "PlannedVersion", "Versions"]
 
@@ -162,7 +162,7 @@ class Versions:
     def _limit(self, tolerance: Fraction) -> float:
         """The most that a carrier may lose: as much as the tolerance allows, from the best pattern on."""
         best = self._alike(Fraction(0))[0]
-        return up_to(float(self.patterns.value(self.metric, int(best))) * float(1 + tolerance))
+        return ties_up_to(float(self.patterns.value(self.metric, int(best))) * float(1 + tolerance))
 
     def _quality(self, cuts: Cuts) -> float | None:
         """What a carrier loses; `None` if it does not keep every promise within the suppression limit."""

@@ -55,8 +55,8 @@ class Capacity:
         now = dict(self.steps)[self.rule.tolerance]
         said = f"this policy serves {several(now, 'recipient')}{more} at this quality"
         if self.with_subtrees > now:
-            up_to = "or more " if self.with_subtrees >= ENOUGH else ""
-            said += f" ({self.with_subtrees} {up_to}with subtree cuts)"
+            or_more = "or more " if self.with_subtrees >= ENOUGH else ""
+            said += f" ({self.with_subtrees} {or_more}with subtree cuts)"
         better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
         grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
         parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]

@@ -1,4 +1,4 @@
-"""The nodes of a lattice that a search has yet to look at."""
+"""The frontier of a lattice search: the nodes that are yet to be judged."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from math import inf
 
 import numpy as np
 
-from sfumato.protection.searches.price import Price
+from sfumato.protection.searches.node_cost import NodeCost
 
 Levels = tuple[int, ...]
 
-TIE = 1e-11
+TIE_TOLERANCE = 1e-11
 """Scores that differ by less than this share are equal: more than rounding, less than any row makes."""
 
-LEAN = 0.7
+REFUSAL_FACTOR = 0.7
+"""After a refusal the distance to the general end shrinks by this factor."""
 
 
-def up_to(score: float) -> float:
-    """The largest score that still ties with this one."""
-    return score * (1 + TIE)
+def ties_up_to(score: float) -> float:
+    """Returns the largest score that still ties with this one."""
+    return score * (1 + TIE_TOLERANCE)
 
 
 def levels_at(index: int, shape: Levels) -> Levels:
-    """The node with this number, counted with the last column fastest."""
+    """Returns the node with this number, counted with the last column fastest."""
     levels = []
     for size in reversed(shape):
         index, level = divmod(index, size)
@@ -38,12 +39,12 @@ class Frontier:
     every refusal a point further towards the general end; else the cheapest comes first.
     """
 
-    def __init__(self, shape: Levels, cost: Price, *, halfway: bool) -> None:
+    def __init__(self, shape: Levels, cost: NodeCost, *, halfway: bool) -> None:
         total = np.zeros(shape)
         for j, steps in enumerate(cost.steps):
             total += steps.reshape([-1 if i == j else 1 for i in range(len(shape))])
         self._order = np.argsort(total, axis=None, kind="stable")
-        self._least = cost.least(total.ravel()[self._order])
+        self._least_cost = cost.least_cost(total.ravel()[self._order])
         rank = np.empty(total.size, dtype=np.int64)
         rank[self._order] = np.arange(total.size)
         self._rank = rank.reshape(shape)
@@ -59,13 +60,13 @@ class Frontier:
         return int(np.count_nonzero(self._open))
 
     def pick(self, best: float) -> Levels | None:
-        """An open node that may tie with `best`, closed with this; `None` if there is none."""
+        """Returns an open node that may tie with `best`, and closes it; `None` if there is none."""
         if best < self._best:
             self._best = best
             bounds, self._bounds = self._bounds, []
-            for floor, levels in bounds:
-                self.bound(levels, floor)
-        end = int(np.searchsorted(self._least, up_to(best), side="right"))
+            for lower_bound, levels in bounds:
+                self.bound(levels, lower_bound)
+        end = int(np.searchsorted(self._least_cost, ties_up_to(best), side="right"))
         alive = np.flatnonzero(self._open[:end])
         if not len(alive):
             return None
@@ -74,24 +75,24 @@ class Frontier:
         return levels_at(int(self._order[at]), self._rank.shape)
 
     def refused(self, levels: Levels, *, finer_too: bool) -> None:
-        """This node is not allowed; `finer_too`: nor is anything finer."""
+        """Notes that this node is not allowed; `finer_too`: nor is anything finer."""
         if self._start:
-            self._point = 1 - (1 - self._point) * LEAN
+            self._point = 1 - (1 - self._point) * REFUSAL_FACTOR
         if finer_too:
             self._open[self._rank[tuple(slice(0, level + 1) for level in levels)]] = False
 
-    def allowed(self, levels: Levels, *, settled: bool) -> None:
-        """This node is allowed; `settled`: nothing more general can be preferred to it."""
+    def allowed(self, levels: Levels, *, final: bool) -> None:
+        """Notes that this node is allowed; `final`: nothing more general can be preferred to it."""
         self._point = self._start
-        if settled:
+        if final:
             self._close_coarser(levels)
 
-    def bound(self, levels: Levels, floor: float) -> None:
-        """This node and everything more general cost at least `floor`."""
-        if floor > up_to(self._best):
+    def bound(self, levels: Levels, lower_bound: float) -> None:
+        """Notes that this node and everything more general cost at least `lower_bound`."""
+        if lower_bound > ties_up_to(self._best):
             self._close_coarser(levels)
-        elif floor > -inf:
-            self._bounds.append((floor, levels))
+        elif lower_bound > -inf:
+            self._bounds.append((lower_bound, levels))
 
     def _close_coarser(self, levels: Levels) -> None:
         self._open[self._rank[tuple(slice(level, None) for level in levels)]] = False

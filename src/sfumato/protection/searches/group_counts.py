@@ -1,4 +1,4 @@
-"""Counting what is inside groups of rows."""
+"""Counts of what groups of rows hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.rows import splits
 
 
-class Counting:
+class GroupCounter:
     """Turns groups of a table's rows into classes, as `Classes.of` would, in time linear in their rows."""
 
     def __init__(self, table: Microdata) -> None:
@@ -30,7 +30,7 @@ class Counting:
         sensitive: Sequence[str],
         overall: Mapping[str, Counts],
     ) -> Classes:
-        """Group g holds the distinct rows `member[start[g] : start[g+1]]`, `rows[g]` rows of the table.
+        """Returns classes; group g holds the distinct rows `member[start[g] : start[g+1]]`, `rows[g]` in all.
 
         `overall` says what the whole table holds of a sensitive column; by default what the groups hold.
         """

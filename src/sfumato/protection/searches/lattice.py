@@ -3,14 +3,14 @@
 A node of the lattice gives every key column one level of its taxonomy. The search returns the node with the
 least loss among those that keep the promises with no more than the allowed rows suppressed; of equally good
 nodes the one with the fewest suppressed rows, then the one with the smallest levels, compared from the first
-key column on. Scores that differ by less than `frontier.TIE` of their size are equally good.
+key column on. Scores that differ by less than `frontier.TIE_TOLERANCE` of their size are equally good.
 
 Three things rule nodes out without a look at them: they cost at least more than a node already found; they
 are finer than a node at which too many rows are in classes that break a promise, where that can only get
-worse; they are more general than a node that nothing more general can beat (see `price`).
+worse; they are more general than a node that nothing more general can beat (see `node_cost`).
 
 Cost: a look at a node groups the classes of a finer one, about 10 ns each while they fit the processor's
-cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`rollup.HELD`).
+cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`rollup.MOST_HELD_ENTRIES`).
 """
 
 from __future__ import annotations
@@ -27,60 +27,60 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Answer, Promises
 from sfumato.protection.loss import measure
 from sfumato.protection.searches import refusal
-from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, up_to
-from sfumato.protection.searches.price import Facts, price
+from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
+from sfumato.protection.searches.node_cost import JudgedNode, node_cost
 from sfumato.protection.searches.rollup import RollUp
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
-from sfumato.protection.suppress import keep, recoded
+from sfumato.protection.suppression import keep, recoded
 
-NODES = 5_000_000
-"""The largest lattice that is searched: about 30 bytes are held per node."""
+MOST_NODES = 5_000_000
+"""Larger lattices are not searched: about 30 bytes are held per node."""
 
-TRIED = 5_000
-"""How many nodes at most are tried for the nearest feasible change of an infeasible request."""
+MOST_TRIED = 5_000
+"""So many nodes are tried for the nearest feasible change of an infeasible request."""
 
-WORK = 200_000_000
-"""How many classes at most these nodes may have together; 50 nodes are tried in any case."""
+MOST_CLASSES_TRIED = 200_000_000
+"""So many classes these nodes may have together; 50 nodes are tried in any case."""
 
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """The best full-domain recoding that keeps the promises; see the module for the rule."""
+    """Returns the best full-domain recoding that keeps the promises; see the module for the rule."""
     shape = tuple(c.taxonomy.height + 1 for c in table.keys)
-    if prod(shape) > NODES:
+    if prod(shape) > MOST_NODES:
         raise WrongCall(
-            f"the lattice has {prod(shape)} nodes; at most {NODES} are searched",
+            f"the lattice has {prod(shape)} nodes; at most {MOST_NODES} are searched",
             remedy="Search top-down, or give some taxonomies fewer levels.",
         )
-    cost = price(table, aim)
+    cost = node_cost(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim))
     frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members))
-    found: list[tuple[float, int, Levels]] = []
+    candidates: list[tuple[float, int, Levels]] = []
     best, checked = inf, 0
     while (levels := frontier.pick(best)) is not None:
         checked += 1
-        facts = judge.look(levels)
-        if facts is None:
+        node = judge.judge_node(levels)
+        if node is None:
             frontier.refused(levels, finer_too=True)
         else:
-            frontier.bound(levels, cost.floor(facts))
-            if facts.suppressed > judge.budget:
+            frontier.bound(levels, cost.lower_bound(node))
+            if node.suppressed > judge.budget:
                 frontier.refused(levels, finer_too=False)
             else:
-                score = cost.score(facts)
-                answer = judge.ask(levels) if score <= up_to(best) else Answer.YES
+                score = cost.score(node)
+                answer = judge.ask(levels) if score <= ties_up_to(best) else Answer.YES
                 if answer is Answer.YES:
-                    found.append((score, facts.suppressed, levels))
+                    candidates.append((score, node.suppressed, levels))
                     best = min(best, score)
-                    frontier.allowed(levels, settled=cost.settles(facts, score))
+                    frontier.allowed(levels, final=cost.is_final(node, score))
                 else:
                     frontier.refused(levels, finer_too=answer is Answer.NEVER)
         if checked % 16 == 0:
             progress("lattice", prod(shape) - frontier.left, prod(shape))
     progress("lattice", prod(shape), prod(shape))
-    if not found:
+    if not candidates:
         raise _infeasible(judge, shape)
-    _, levels = min((s, levels) for score, s, levels in found if score <= up_to(best))
+    _, levels = min((s, levels) for score, s, levels in candidates if score <= ties_up_to(best))
     return _outcome(judge, levels, aim, checked)
 
 
@@ -103,10 +103,10 @@ class NodeJudge:
         self.by_size = Promises(tuple(p for p in self.lasting.of_class if not p.sensitive))
         self.watches = [p.watch(table) for p in promises.of_table]
 
-    def look(self, levels: Levels) -> Facts | None:
-        """What the classes of a node come to; `None` if it and every finer one break the budget.
+    def judge_node(self, levels: Levels) -> JudgedNode | None:
+        """Judges the classes of a node; returns `None` if it and every finer one break the budget.
 
-        A node that breaks it alone suppresses more rows than it allows, how many more is not worked out.
+        A node that breaks it alone suppresses more rows than allowed; how many more is not worked out.
         """
         grouped = self.rollup.at(levels)
         classes = self.rollup.classes(grouped, sensitive=False)
@@ -118,12 +118,12 @@ class NodeJudge:
             if self.lasting.sensitive and _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
                 return None
             kept = keep(classes, self.promises, most=self.budget)
-        return Facts(
+        return JudgedNode(
             levels, classes.rows, kept, _rows(classes, ~kept), lambda: self.rollup.tally(grouped, ~kept)
         )
 
     def ask(self, levels: Levels) -> Answer:
-        """What the table promises say."""
+        """Returns what the table promises answer."""
         answers = [watch.ask(self.cuts(levels))[0] for watch in self.watches]
         for answer in (Answer.NEVER, Answer.LATER):
             if answer in answers:
@@ -140,7 +140,7 @@ def _rows(classes: Classes, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool
 
 
 def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcome:
-    """The recoding of a node, grouped and judged afresh by the written definitions."""
+    """Returns the recoding of a node, grouped and judged afresh by the written definitions."""
     table, cuts = judge.table, judge.cuts(levels)
     recoding = recoded(table, cuts, judge.promises)
     named = {c.name: i for c, i in zip(table.keys, levels, strict=True)}
@@ -154,7 +154,7 @@ def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcom
 
 
 def _infeasible(judge: NodeJudge, shape: Levels) -> Infeasible:
-    """No node is allowed: say what would be the nearest that is."""
+    """Returns the error where no node is allowed, with the nearest change that would allow one."""
     top = tuple(size - 1 for size in shape)
     for promise, watch in zip(judge.promises.of_table, judge.watches, strict=True):
         answer, reason = watch.ask(judge.cuts(top))
@@ -178,12 +178,12 @@ def _infeasible(judge: NodeJudge, shape: Levels) -> Infeasible:
 
 
 def _fewest(judge: NodeJudge, shape: Levels) -> tuple[int, bool]:
-    """The fewest rows that a node suppresses, and whether that is certain.
+    """Returns the fewest rows that a node suppresses, and whether that is certain.
 
     Only the most general nodes are tried where trying all would take too long.
     """
     fewest = judge.table.rows
-    tried = min(TRIED, max(50, WORK // max(1, judge.table.distinct)))
+    tried = min(MOST_TRIED, max(50, MOST_CLASSES_TRIED // max(1, judge.table.distinct)))
     free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup)
     heights = np.zeros(shape, dtype=np.int64)
     for j, size in enumerate(shape):
@@ -194,10 +194,10 @@ def _fewest(judge: NodeJudge, shape: Levels) -> tuple[int, bool]:
         if closed[levels]:
             continue
         free.budget = fewest - 1
-        facts = free.look(levels)
+        node = free.judge_node(levels)
         closed[levels] = True
-        if facts is None:
+        if node is None:
             closed[tuple(slice(0, i + 1) for i in levels)] = True
         else:
-            fewest = min(fewest, facts.suppressed)
+            fewest = min(fewest, node.suppressed)
     return fewest, bool(closed.all())

@@ -17,18 +17,18 @@ from sfumato.core.recoding import Recoding
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches import refusal
-from sfumato.protection.searches.group_counts import Counting
+from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.segments import Floor, Proposal, Segments
+from sfumato.protection.searches.segments import MovingRows, Proposal, Segments
 
 Truths = NDArray[np.bool_]
 
-JUDGED_AT_A_TIME = 1 << 21
-"""Rows whose classes are judged together, about."""
+ROWS_JUDGED_TOGETHER = 1 << 21
+"""Classes of about so many rows are judged together."""
 
 
 def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Cut the table into ever smaller segments as long as every part keeps the promises.
+    """Splits the table into ever smaller segments as long as every part keeps the promises.
 
     Each segment is split in the column in which it is widest (span of leaves, as a share of the column's,
     times the weight; ties go to the first column); if a part breaks a promise, in the next widest. An ordered
@@ -39,38 +39,38 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
 
     Segments become classes; nothing is suppressed. Which rows go where depends on key columns alone, except
     that promises may refuse a split. Relaxed segments that publish the same are one class; where a promise
-    might not survive that (`Jury.unions_keep`), splits are strict.
+    might not survive that (`SplitJudge.unions_keep`), splits are strict.
 
     Source: LeFevre, DeWitt and Ramakrishnan, *Mondrian multidimensional k-anonymity*, 2006.
     """
     find_measure(aim.loss)
-    floor = Floor(table, aim.weights)
-    jury = Jury(floor, promises, aim)
-    relaxed = aim.relaxed and jury.unions_keep
-    if jury.by_size:
-        segments = floor.divide(least=jury.least, relaxed=relaxed)
+    rows = MovingRows(table, aim.weights)
+    judge = SplitJudge(rows, promises, aim)
+    relaxed = aim.relaxed and judge.unions_keep
+    if judge.by_size:
+        segments = rows.divide(least=judge.least, relaxed=relaxed)
     else:
-        segments = _by_rounds(floor, jury, relaxed=relaxed, progress=progress)
-    recoding = _recoding(floor, segments, merge=relaxed)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=jury.checked)
+        segments = _by_rounds(rows, judge, relaxed=relaxed, progress=progress)
+    recoding = _recoding(rows, segments, merge=relaxed)
+    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=judge.checked)
 
 
-def _by_rounds(floor: Floor, jury: Jury, *, relaxed: bool, progress: Progress) -> Segments:
-    """Split all open segments at once; those whose parts are refused are tried in their next column."""
-    open_, closed = floor.whole, []
+def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: Progress) -> Segments:
+    """Splits all open segments at once; those whose parts are refused are tried in their next column."""
+    open_, closed = rows.whole, []
     while len(open_):
-        proposal = floor.propose(open_, least=jury.least, relaxed=relaxed)
+        proposal = rows.propose(open_, least=judge.least, relaxed=relaxed)
         split = proposal.parts > 1
         closed.append(open_.pick(~split))
-        accepted = jury.accept(proposal, split)
+        accepted = judge.accept(proposal, split)
         finer = open_.pick(accepted).cut(proposal.pick(accepted))
         open_ = Segments.joined([finer, open_.pick(split & ~accepted)])
-        progress("mondrian", sum(int(s.weight.sum()) for s in closed), floor.table.rows)
-    segments = Segments.joined(closed) if closed else floor.whole
+        progress("mondrian", sum(int(s.weight.sum()) for s in closed), rows.table.rows)
+    segments = Segments.joined(closed) if closed else rows.whole
     return segments.pick(np.argsort(segments.first))
 
 
-class Jury:
+class SplitJudge:
     """Judges the parts of all splits of a round at once.
 
     `least` rows a part must have in any case, which the splitting itself sees to; where k-anonymity of rows
@@ -80,8 +80,8 @@ class Jury:
     may stand. `unions_keep` says that classes which keep the promises still do when they are joined.
     """
 
-    def __init__(self, floor: Floor, promises: Promises, aim: Aim) -> None:
-        table = floor.table
+    def __init__(self, rows: MovingRows, promises: Promises, aim: Aim) -> None:
+        table = rows.table
         if promises.of_table:
             raise WrongCall(
                 f"{promises.of_table[0].name} needs one recoding for all classes; Mondrian recodes locally",
@@ -90,11 +90,11 @@ class Jury:
         if table.dropped > aim.allowed(table):
             raise refusal.too_many_missing(table, aim.allowed(table))
         self.least = max([1, *(p.k for p in promises if isinstance(p, KAnonymity))])
-        self._floor, self._promises, self._counting = floor, promises, Counting(table)
+        self._rows, self._promises, self._counter = rows, promises, GroupCounter(table)
         self.by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
         self._jointly = table.has_person and not promises.hereditary
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
-        self._starts = floor.whole.first
+        self._starts = rows.whole.first
         self.checked = 1
         everything = self._everything()
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
@@ -102,7 +102,7 @@ class Jury:
             raise refusal.at_the_root(everything, promises, final=not self._jointly)
 
     def accept(self, proposal: Proposal, split: Truths) -> Truths:
-        """Which of the segments that were split may stay so."""
+        """Flags the segments that were split and may stay so."""
         if not split.any():
             return split
         self.checked += int(split.sum())
@@ -113,10 +113,10 @@ class Jury:
         ]
         truth = np.concatenate(judged)
         accepted[split] = np.logical_and.reduceat(truth, parts.begin)
-        return self._settle(proposal, accepted) if self._jointly else accepted
+        return self._accept_jointly(proposal, accepted) if self._jointly else accepted
 
-    def _settle(self, proposal: Proposal, split: Truths) -> Truths:
-        """Accept splits as long as all classes together keep the promises."""
+    def _accept_jointly(self, proposal: Proposal, split: Truths) -> Truths:
+        """Accepts splits as long as all classes together keep the promises."""
         accepted = np.zeros(len(split), dtype=bool)
         groups = [np.flatnonzero(split)]
         while groups:
@@ -124,7 +124,7 @@ class Jury:
             tried = accepted.copy()
             tried[group] = True
             starts = np.union1d(self._starts, proposal.pick(tried).first)
-            classes = self._classes(starts, np.append(starts[1:], self._floor.table.distinct), {})
+            classes = self._classes(starts, np.append(starts[1:], self._rows.table.distinct), {})
             if self._promises.holds_on(classes).all():
                 accepted = tried
                 self._overall = {name: h.overall for name, h in classes.histograms.items()}
@@ -134,37 +134,37 @@ class Jury:
         return accepted
 
     def _everything(self) -> Classes:
-        """The table as one class."""
+        """Returns the table as one class."""
         if self.by_size:
-            rows = np.full(len(self._starts), self._floor.table.rows, np.int64)
+            rows = np.full(len(self._starts), self._rows.table.rows, np.int64)
             return Classes(rows, rows)
-        return self._classes(self._floor.whole.first, self._floor.whole.last, {})
+        return self._classes(self._rows.whole.first, self._rows.whole.last, {})
 
     def _classes(self, first: Counts, last: Counts, overall: dict[str, Counts]) -> Classes:
-        member, start = self._floor.rows_of(first, last)
-        rows = np.add.reduceat(self._floor.table.counts[member], start[:-1]) if len(first) else first
-        return self._counting.classes(member, start, rows, self._promises.sensitive, overall)
+        member, start = self._rows.rows_of(first, last)
+        rows = np.add.reduceat(self._rows.table.counts[member], start[:-1]) if len(first) else first
+        return self._counter.classes(member, start, rows, self._promises.sensitive, overall)
 
 
 def _some_at_a_time(rows: Counts) -> Iterator[slice]:
-    """Neighbours that have about so many rows together as can be judged in little memory."""
-    group = (np.cumsum(rows) - rows) // JUDGED_AT_A_TIME
+    """Yields runs of neighbours with about `ROWS_JUDGED_TOGETHER` rows, to be judged in little memory."""
+    group = (np.cumsum(rows) - rows) // ROWS_JUDGED_TOGETHER
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     for start, stop in pairwise([*starts.tolist(), len(rows)]):
         yield slice(start, stop)
 
 
-def _recoding(floor: Floor, segments: Segments, *, merge: bool) -> Recoding:
-    """Segments as classes, in the order in which they lie; `merge` joins those that publish the same."""
-    class_of = floor.class_of(segments)
-    low, high = floor.published(segments)
+def _recoding(rows: MovingRows, segments: Segments, *, merge: bool) -> Recoding:
+    """Returns segments as classes, in their order; `merge` joins those that publish the same."""
+    class_of = rows.class_of(segments)
+    low, high = rows.published(segments)
     if merge and len(low):
         class_of, low, high = _merged(class_of, low, high)
-    return Recoding(floor.table, class_of, low, high)
+    return Recoding(rows.table, class_of, low, high)
 
 
 def _merged(class_of: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes, Codes]:
-    """Classes that publish the same values are one class."""
+    """Merges classes that publish the same values."""
     both, number = np.unique(np.hstack((low, high)), axis=0, return_inverse=True)
     columns = low.shape[1]
     merged = number.ravel().astype(np.int32)[class_of]

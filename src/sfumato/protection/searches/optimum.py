@@ -28,7 +28,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.protection.loss import measure
-from sfumato.protection.searches.column_cuts import NEVER, Cutting
+from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
 from sfumato.protection.searches.conflicts import sources
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
@@ -37,8 +37,8 @@ from sfumato.protection.searches.top_down import top_down
 Ints = NDArray[np.int64]
 State = tuple[int, ...]
 
-PATIENCE = 50_000
-"""States looked at before the search settles for what top-down found; a count, so that results repeat."""
+MOST_STATES = 50_000
+"""After so many states the search returns the best cuts so far; a count, so that results repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Optimum:
 
 
 def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """As a search of the policy: `optimal` in the outcome says whether the optimum was proved.
+    """Returns the best global recoding; `optimal` in the outcome says whether that is proved.
 
     Nothing is suppressed beyond rows with empty key cells. Where a person has several rows, promises that
     are not hereditary have no conflicts to branch on, and what top-down finds is returned.
@@ -75,7 +75,7 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
     if not lasting or greedy.recoding.cuts is None:
         return greedy
     found = optimum(
-        table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=PATIENCE, progress=progress
+        table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
     recoding = Recoding.of_cuts(table, found.cuts)
     loss = measure(aim.loss, recoding, weights=aim.weights)
@@ -92,7 +92,7 @@ def optimum(
     most: int = 2_000_000,
     progress: Progress = silent,
 ) -> Optimum:
-    """The cuts with the least mean loss that keep the promises; no row is suppressed.
+    """Returns the cuts with the least mean loss that keep the promises; no row is suppressed.
 
     After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached;
     `start` are cuts that keep the promises, to be improved on (all roots by default).
@@ -102,13 +102,13 @@ def optimum(
 
 
 def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | None = None) -> Fraction:
-    """The measure `loss` of cuts, exactly."""
-    costs = _Costs(table, weights or {})
+    """Returns the measure `loss` of cuts, exactly."""
+    costs = _NodeCosts(table, weights or {})
     nodes = [cuts[c.name].nodes for c in table.keys]
     return costs.loss(sum(int(cost[some].sum()) for cost, some in zip(costs.of_node, nodes, strict=True)))
 
 
-class _Costs:
+class _NodeCosts:
     """Mean loss in whole numbers: rows below a node times the leaves beyond one, on a common scale."""
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
@@ -124,7 +124,7 @@ class _Costs:
             np.add.at(held, table.codes(c.name) + 1, table.counts)
             before = np.cumsum(held)
             factor = int(s * scale)
-            if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= NEVER:
+            if table.rows * max(1, len(t.leaves)) * factor * len(trees) >= IMPOSSIBLE:
                 raise WrongCall("weights and trees are too fine for an exact search", remedy="Round weights.")
             rows = before[t.high] - before[t.low]
             self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
@@ -137,9 +137,9 @@ class _OptimumSearch:
     def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
         self.table = table
         self.sources = sources(table, promises)
-        self.costs = _Costs(table, weights)
+        self.costs = _NodeCosts(table, weights)
         trees = [c.taxonomy for c in table.keys]
-        self.columns = [Cutting(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
+        self.columns = [ColumnCuts(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
         self.known = np.zeros((0, len(trees)), np.int64)
         self._used = np.zeros(0, np.int64)
 
@@ -172,7 +172,7 @@ class _OptimumSearch:
         return self._answer(best, ceiling, looked)
 
     def _judge(self, state: State) -> tuple[int, list[State] | None]:
-        """What a state, or what is above it, costs at least, and where to go on; `None`: it is safe."""
+        """Returns what a state and all above it cost at least, and where to go on (`None`: it is safe)."""
         alive = self._alive(state)
         if not len(alive):
             safe = self._ask(state)
@@ -181,9 +181,9 @@ class _OptimumSearch:
             if safe is None:
                 return self._cost(state), list(self._one_step_up(state))
             alive = self._alive(state)
-        met = [c.met[i] for c, i in zip(self.columns, state, strict=True)]
-        lose = np.stack([m.lose[self.known[alive, j]] for j, m in enumerate(met)])
-        least = lose.min(axis=0)
+        cuts = [c.cuts[i] for c, i in zip(self.columns, state, strict=True)]
+        losing = np.stack([cut.cost_of_losing[self.known[alive, j]] for j, cut in enumerate(cuts)])
+        least = losing.min(axis=0)
         order = np.argsort(-least, kind="stable")
         total, taken = self._cost(state), 0
         for k in order.tolist():
@@ -196,7 +196,7 @@ class _OptimumSearch:
 
     def _one_step_up(self, state: State) -> Iterator[State]:
         for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
-            for node in np.unique(c.met[i].node_of).tolist():
+            for node in np.unique(c.cuts[i].node_of).tolist():
                 if node:
                     yield self._without(state, j, node)
 
@@ -204,14 +204,14 @@ class _OptimumSearch:
         return (*state[:column], self.columns[column].without(state[column], node), *state[column + 1 :])
 
     def _alive(self, state: State) -> NDArray[np.intp]:
-        """The known conflicts whose values are all at or above the cuts."""
+        """Returns the known conflicts whose values are all at or above the cuts."""
         alive = np.ones(len(self.known), dtype=bool)
         for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
-            alive &= c.met[i].present[self.known[:, j]]
+            alive &= c.cuts[i].present[self.known[:, j]]
         return np.flatnonzero(alive)
 
     def _ask(self, state: State) -> bool | None:
-        """Whether the cuts keep every promise, by the data; `None`: no, and no conflict can be told."""
+        """Whether the cuts keep every promise, by the data; `None`: they do not, and no conflict is known."""
         cuts = self._cuts(state)
         for source in self.sources:
             found = source.of(cuts)
@@ -229,7 +229,7 @@ class _OptimumSearch:
             self._used = np.append(self._used, sum(1 << j for j, v in enumerate(values.tolist()) if v))
 
     def _cost(self, state: State) -> int:
-        return sum(c.met[i].cost for c, i in zip(self.columns, state, strict=True))
+        return sum(c.cuts[i].cost for c, i in zip(self.columns, state, strict=True))
 
     def _state_of(self, cuts: Cuts | None) -> State:
         chosen = cuts or {c.name: Cut.root(c.taxonomy) for c in self.table.keys}
@@ -237,7 +237,7 @@ class _OptimumSearch:
         return tuple(c.number(chosen[n].node_of) for c, n in zip(self.columns, names, strict=True))
 
     def _cuts(self, state: State) -> dict[str, Cut]:
-        shown = [c.met[i].node_of for c, i in zip(self.columns, state, strict=True)]
+        shown = [c.cuts[i].node_of for c, i in zip(self.columns, state, strict=True)]
         return {c.name: Cut(c.taxonomy, n) for c, n in zip(self.table.keys, shown, strict=True)}
 
     def _answer(self, state: State, bound: int, looked: int) -> Optimum:

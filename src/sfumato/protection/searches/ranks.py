@@ -1,4 +1,4 @@
-"""Which specialization to try first."""
+"""The candidates of a top-down search, ranked by what a specialization gains."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import ROOT, Taxonomy
 from sfumato.protection.searches.refinement import Refinement, Specialization, Split
 
-BY_SIZE = ("discernibility", "discernibility-star", "class-size")
+SIZE_MEASURES = ("discernibility", "discernibility-star", "class-size")
 """Measures of class sizes; every other measure is about how general the values are."""
 
-IDLE = -1
+NOT_A_CANDIDATE = -1
 """The score of a node that is no candidate."""
 
 
@@ -34,7 +34,7 @@ class Ranking:
     ) -> None:
         self._skip_empty = skip_empty
         self._classes = classes
-        self._by_size = loss in BY_SIZE
+        self._by_size = loss in SIZE_MEASURES
         self._score: list[Counts] = []
         self._factor: list[Fraction] = []
         self._live: list[Counts] = []
@@ -49,28 +49,28 @@ class Ranking:
             else:
                 self._factor.append(weight / max(1, len(tree.leaves) - 1))
                 self._score.append(_gains(tree, classes.rows_below[j]))
-            self._live.append(np.full(len(tree.labels), IDLE, np.int64))
-            self._wake(Specialization(j, ROOT))
+            self._live.append(np.full(len(tree.labels), NOT_A_CANDIDATE, np.int64))
+            self._admit(Specialization(j, ROOT))
         self._best: list[int | None] = [None] * len(self._live)
 
     def best(self) -> Specialization | None:
-        """The best candidate; those set aside come last, after another step. `None`: none is left."""
+        """Returns the best candidate; those set aside come last, after another step. `None`: none is left."""
         step = self._first()
         if step is None and self._moved and self._aside:
             for again in self._aside:
-                self._wake(again)
+                self._admit(again)
             self._aside.clear()
             self._moved, self._best = False, [None] * len(self._best)
             step = self._first()
         return step
 
     def _first(self) -> Specialization | None:
-        chosen, highest = None, Fraction(IDLE)
+        chosen, highest = None, Fraction(NOT_A_CANDIDATE)
         for j, live in enumerate(self._live):
             node = self._best[j]
             if node is None:
                 node = self._best[j] = int(np.argmax(live))
-            if live[node] == IDLE:
+            if live[node] == NOT_A_CANDIDATE:
                 continue
             value = int(live[node]) * self._factor[j]
             if value > highest:
@@ -78,30 +78,30 @@ class Ranking:
         return chosen
 
     def drop(self, step: Specialization) -> None:
-        """No candidate any more."""
-        self._live[step.column][step.node] = IDLE
+        """Removes a candidate."""
+        self._live[step.column][step.node] = NOT_A_CANDIDATE
         self._best[step.column] = None
 
     def set_aside(self, step: Specialization) -> None:
-        """No candidate until another step was made and every other candidate was tried."""
+        """Removes a candidate until another step was made and every other candidate was tried."""
         self.drop(step)
         self._aside.append(step)
 
     def follow(self, split: Split) -> None:
-        """A step was made: its children are candidates now, and those set aside may come again."""
+        """Makes the children of a step candidates; those set aside may come again."""
         if self._by_size:
             self._shift(split)
         self.drop(split.step)
         self._best = [None] * len(self._best)
         for child in split.children.tolist():
-            self._wake(Specialization(split.step.column, child))
+            self._admit(Specialization(split.step.column, child))
         self._moved = True
 
     def score(self, step: Specialization) -> Fraction:
         return int(self._score[step.column][step.node]) * self._factor[step.column]
 
     def _shift(self, split: Split) -> None:
-        """Classes were split: the squares that their nodes hold shrink, in every column."""
+        """Updates the squares that nodes hold after classes were split, in every column."""
         squares, gone = split.rows**2, np.zeros(self._classes.count, np.int64)
         np.add.at(gone, split.parent, split.rows)
         gone = gone[split.touched] ** 2
@@ -112,18 +112,18 @@ class Ranking:
             nodes = self._classes.nodes[j]
             np.add.at(score, nodes[split.ids], squares)
             np.subtract.at(score, nodes[split.touched], gone)
-            waiting = self._live[j] != IDLE
+            waiting = self._live[j] != NOT_A_CANDIDATE
             self._live[j][waiting] = score[waiting]
 
-    def _wake(self, step: Specialization) -> None:
+    def _admit(self, step: Specialization) -> None:
         has_children = self._classes.trees[step.column].end[step.node] > step.node + 1
-        idle = self._skip_empty and self._classes.rows_below[step.column][step.node] == 0
-        if has_children and not idle:
+        empty = self._skip_empty and self._classes.rows_below[step.column][step.node] == 0
+        if has_children and not empty:
             self._live[step.column][step.node] = self._score[step.column][step.node]
 
 
 def _gains(tree: Taxonomy, rows: Counts) -> Counts:
-    """Rows below each node times the leaves it covers, less the same of its children."""
+    """Returns rows below each node times the leaves it covers, less the same of its children."""
     lost = rows * tree.leaf_count.astype(np.int64)
     gains = lost.copy()
     np.subtract.at(gains, tree.parent[1:], lost[1:])

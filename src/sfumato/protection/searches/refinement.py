@@ -16,9 +16,9 @@ from sfumato.core.promise import Cuts
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Nodes, Taxonomy
 from sfumato.kernels.rows import splits
-from sfumato.protection.searches.group_counts import Counting
+from sfumato.protection.searches.group_counts import GroupCounter
 
-NONE = np.zeros(0, dtype=np.int64)
+NO_COUNTS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Specialization:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """What a step would make of the classes that hold its node: parts, one per class and child.
+    """A proposed step: the parts of the classes that hold its node, one per class and child.
 
     A class that holds the node is replaced as a whole, so the parts of `parent[i]` add up to that class.
     `part[p]` is the part of the p-th row below the node. No `part` at all: every class stays whole and
@@ -81,7 +81,7 @@ class Refinement:
         self.nodes = np.zeros((len(self.trees), self.count), np.int32)
         self._node_of = [np.zeros(len(t.leaves), np.int32) for t in self.trees]
         self._ordered = [_order(table, c.name) for c in table.keys]
-        self._weight = NONE if bool(np.all(table.counts == 1)) else table.counts
+        self._weight = NO_COUNTS if bool(np.all(table.counts == 1)) else table.counts
         self._slot = np.full(table.distinct, -1, np.int64)
         self._stamp = 0
         self._part = np.empty(table.distinct, np.int32)
@@ -90,7 +90,7 @@ class Refinement:
             np.empty(table.distinct, np.int32),
             np.empty(table.distinct, np.int64),
         )
-        self._counting = Counting(table)
+        self._counter = GroupCounter(table)
 
     @cached_property
     def rows_below(self) -> list[Counts]:
@@ -99,7 +99,7 @@ class Refinement:
         return [before[tree.high] - before[tree.low] for tree, (_, _, before) in below]
 
     def split(self, step: Specialization) -> Split:
-        """Propose a step; nothing changes until it is accepted. A proposal is valid until the next one."""
+        """Returns a proposed step; nothing changes until it is accepted. It is valid until the next one."""
         tree = self.trees[step.column]
         order, start, _ = self._ordered[step.column]
         children = np.array(tree.children(step.node), dtype=np.int32)
@@ -119,23 +119,23 @@ class Refinement:
         return Split(step, children, parent, branch, rows, int(bounds[0]), part, self.count)
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
-        """The parts of a split as classes to be judged."""
+        """Returns the parts of a split as classes to be judged."""
         if not (self.table.has_person or sensitive):
             return Classes(split.rows, split.rows)
         if split.part is None:
             raise ValueError("every class stays whole: there are no parts to judge")
         order, _, _ = self._ordered[split.step.column]
         member, start = splits.rows_by_part(order, split.first, split.part, len(split.parent))
-        return self._counting.classes(member, start, split.rows, sensitive, overall)
+        return self._counter.classes(member, start, split.rows, sensitive, overall)
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
-        """The table as one class (no class if it is empty)."""
+        """Returns the table as one class (no class if it is empty)."""
         member = np.arange(len(self.class_of), dtype=np.int32)
         start = np.array([0, len(member)] if self.count else [0], np.int64)
-        return self._counting.classes(member, start, self.rows, sensitive, {})
+        return self._counter.classes(member, start, self.rows, sensitive, {})
 
     def accept(self, split: Split) -> None:
-        """Make a proposed step."""
+        """Makes a proposed step."""
         column, tree = split.step.column, self.trees[split.step.column]
         for child in split.children.tolist():
             self._node_of[column][tree.low[child] : tree.high[child]] = child
@@ -151,7 +151,7 @@ class Refinement:
             splits.relabel(order, split.first, split.part, split.ids, self.class_of)
 
     def open_empty_nodes(self) -> None:
-        """Replace the nodes that no row is below by their leaves."""
+        """Replaces the nodes that no row is below by their leaves."""
         for tree, rows, node_of in zip(self.trees, self.rows_below, self._node_of, strict=True):
             empty = rows[node_of] == 0
             node_of[empty] = tree.leaves[empty]
@@ -163,12 +163,12 @@ class Refinement:
         }
 
     def cuts_after(self, step: Specialization, current: Cuts) -> dict[str, Cut]:
-        """The cuts with one step more."""
+        """Returns the cuts with one step more."""
         name = self.table.keys[step.column].name
         return {**current, name: current[name].specialize(step.node)}
 
     def recoding(self, kept: NDArray[np.bool_]) -> Recoding:
-        """The classes as a recoding, in ascending order of nodes; those not kept are suppressed."""
+        """Returns the classes as a recoding, in ascending order of nodes; those not kept are suppressed."""
         order = np.lexsort(self.nodes[::-1]) if len(self.trees) else np.arange(self.count)
         order = order[kept[order]]
         number = np.full(self.count, SUPPRESSED, np.int32)
@@ -184,11 +184,11 @@ class Refinement:
 
 
 def _order(table: Microdata, name: str) -> tuple[Codes, Counts, Counts]:
-    """Row numbers sorted by a column's codes, where each code starts, and how many rows are before it."""
+    """Returns row numbers by a column's codes, where each code starts, and how many rows are before it."""
     index = [c.name for c in table.columns].index(name)
     word, shift, bits = table.packing.places[index]
     leaves = len(table.columns[index].taxonomy.leaves)
-    found: tuple[Codes, Counts, Counts] = splits.order_by_code(
+    ordered: tuple[Codes, Counts, Counts] = splits.order_by_code(
         table.words[word], table.counts, shift, (1 << bits) - 1, leaves
     )
-    return found
+    return ordered

@@ -37,7 +37,7 @@ def by_table(promise: TablePromise, reason: str) -> Infeasible:
     )
 
 
-def nowhere(promise: TablePromise, reason: str, looked: int, *, all_of_them: bool) -> Infeasible:
+def no_recoding_found(promise: TablePromise, reason: str, looked: int, *, all_of_them: bool) -> Infeasible:
     """A table promise breaks at the roots, and no finer recoding that was looked at keeps every promise."""
     whole = f"none of the {looked} recodings that could mend it does"
     near = f"none of the {looked} nearest recodings mends it, which does not prove that none can"

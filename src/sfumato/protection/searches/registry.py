@@ -18,7 +18,7 @@ HOMES = {
 
 
 def find(name: str) -> Search:
-    """The search with this name; its module is loaded now.
+    """Returns the search with this name; loads its module now.
 
     >>> find("sideways")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -26,9 +26,10 @@ def find(name: str) -> Search:
     sfumato.core.errors.WrongCall: there is no search of this name. Pick one of top-down, lattice, ...
     """
     search = offered(name)
-    if search is None and name in HOMES:
-        module, _, function = HOMES[name].partition(":")
-        search = getattr(import_module(module), function)
-    if search is None:
+    if search is not None:
+        return cast(Search, search)  # another package's: its ability was checked, its signature is its word
+    if name not in HOMES:
         raise WrongCall("there is no search of this name.", remedy=f"Pick one of {', '.join(known())}.")
-    return cast(Search, search)
+    module, _, function = HOMES[name].partition(":")
+    built_in: Search = getattr(import_module(module), function)  # by name, so that one search loads alone
+    return built_in

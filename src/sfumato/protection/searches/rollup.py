@@ -16,12 +16,12 @@ from sfumato.kernels.rows.groups import cross_tabulate, regroup, tally_fields
 Ints = NDArray[np.int64]
 Levels = tuple[int, ...]
 
-HELD = 16_000_000
-"""Entries of rolled-up tables (16 bytes each, more where keys are wide) held at once."""
+MOST_HELD_ENTRIES = 16_000_000
+"""So many entries of rolled-up tables are held at once (16 bytes each, more where keys are wide)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Fields:
+class EntryFields:
     """Where each key column, then each sensitive column, sits in an entry's key, and what levels do to it.
 
     Key columns hold nodes of their taxonomy, sensitive columns leaf ranks. At level i of column j node v
@@ -35,7 +35,7 @@ class Fields:
     offset: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, keys: Sequence[Column], sensitive: Sequence[Column]) -> Fields:
+    def of(cls, keys: Sequence[Column], sensitive: Sequence[Column]) -> EntryFields:
         sizes = [len(c.taxonomy.labels) for c in keys] + [len(c.taxonomy.leaves) for c in sensitive]
         lifts, offset, end = [np.zeros(max(sizes, default=1), np.int32)], [], len(sizes) and max(sizes)
         for column in keys:
@@ -48,7 +48,7 @@ class Fields:
         return cls(tuple(keys), tuple(sensitive), Packing(tuple(sizes)), np.concatenate(lifts), tuple(offset))
 
     def entries(self, table: Microdata) -> Ints:
-        """The key of every distinct row, one per line."""
+        """Returns the key of every distinct row, one per line."""
         if not self.packing.sizes:
             return np.zeros((table.distinct, 1), np.int64)
         nodes = [c.taxonomy.leaves[table.codes(c.name)] for c in self.keys]
@@ -56,19 +56,19 @@ class Fields:
         return np.ascontiguousarray(self.packing.pack([*nodes, *ranks]).T)
 
     def where(self, columns: Sequence[int]) -> tuple[Ints, Ints, Ints]:
-        """Word, shift and mask of these columns."""
+        """Returns word, shift and mask of these columns."""
         places = [self.packing.places[j] for j in columns]
         table = np.array([(w, s, (1 << b) - 1) for w, s, b in places], dtype=np.int64).reshape(-1, 3)
         return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
     def codes(self, entries: Ints, column: int) -> NDArray[np.int32]:
-        """The codes of one column."""
+        """Returns the codes of one column."""
         word, shift, bits = self.packing.places[column]
         return ((entries[:, word] >> shift) & ((1 << bits) - 1)).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class NodeClasses:
     """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter."""
 
     keys: Ints
@@ -87,7 +87,7 @@ class RollUp:
 
     def __init__(self, table: Microdata, sensitive: Sequence[str]) -> None:
         self.table = table
-        self.fields = Fields.of(table.keys, [table.column(name) for name in sensitive])
+        self.fields = EntryFields.of(table.keys, [table.column(name) for name in sensitive])
         self._where = [self.fields.where([j]) for j in range(len(self.fields.packing.sizes))]
         keys = len(table.keys)
         self._key_fields = self.fields.where(range(keys))
@@ -98,29 +98,29 @@ class RollUp:
         self.order = sorted(range(keys), key=lambda j: (-self._spread(entries, counts, j), j))
         self._held: dict[Levels, tuple[Ints, Counts]] = {(0,) * keys: (entries, counts)}
         self._entries = len(counts)
-        self._limit = HELD + len(counts)
+        self._limit = MOST_HELD_ENTRIES + len(counts)
         self.overall = {
             c.name: np.bincount(table.codes(c.name), table.counts, len(c.taxonomy.leaves)).astype(np.int64)
             for c in self.fields.sensitive
         }
 
-    def at(self, levels: Levels) -> Grouped:
-        """The classes of a node."""
+    def at(self, levels: Levels) -> NodeClasses:
+        """Returns the classes of a node."""
         fields = self.fields
         if self.table.has_person:
             base = self._held[(0,) * len(levels)]
             lift = [fields.offset[j][i] for j, i in enumerate(levels)]
             zero = [0] * len(fields.sensitive)
             owner, keys, rows = self._regroup(*base, fields.where(range(len(lift + zero))), lift + zero)
-            return Grouped(keys, rows, owner)
+            return NodeClasses(keys, rows, owner)
         entries = self._rolled(levels)
         if not fields.sensitive:
-            return Grouped(*entries)
+            return NodeClasses(*entries)
         owner, keys, rows = self._regroup(*entries, self._sensitive_fields, [0] * len(fields.sensitive))
-        return Grouped(keys, rows, owner, entries)
+        return NodeClasses(keys, rows, owner, entries)
 
-    def classes(self, grouped: Grouped, *, sensitive: bool) -> Classes:
-        """What promises judge; without `sensitive` only sizes."""
+    def classes(self, grouped: NodeClasses, *, sensitive: bool) -> Classes:
+        """Returns the classes as promises judge them; without `sensitive` only sizes."""
         names = [c.name for c in self.fields.sensitive] if sensitive else []
         if self.table.has_person and grouped.owner is not None:
             return Classes.of(self.table, grouped.owner, sensitive=names)
@@ -135,8 +135,8 @@ class RollUp:
                 histograms[column.name] = Histogram(column.taxonomy, start, found, sums, overall)
         return Classes(grouped.rows, grouped.rows, histograms)
 
-    def tally(self, grouped: Grouped, chosen: NDArray[np.bool_]) -> list[Counts]:
-        """The rows of some classes, for every key column, per node of its taxonomy."""
+    def tally(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> list[Counts]:
+        """Counts the rows of some classes, for every key column, per node of its taxonomy."""
         bounds = np.cumsum([0] + [len(c.taxonomy.labels) for c in self.fields.keys])
         sums = tally_fields(
             grouped.keys[chosen], grouped.rows[chosen], *self._key_fields, bounds[:-1], int(bounds[-1])
@@ -162,7 +162,7 @@ class RollUp:
         return table
 
     def _hold(self, levels: Levels, table: tuple[Ints, Counts]) -> None:
-        """Keep a table; when too much is held, let those go that were not used for longest."""
+        """Keeps a table; when too much is held, drops those that were not used for longest."""
         self._held[levels] = table
         self._entries += len(table[1])
         while self._entries > self._limit:
@@ -177,7 +177,7 @@ class RollUp:
         return owner, merged, sums
 
     def _spread(self, entries: Ints, counts: Counts, column: int) -> float:
-        """The entropy of a column: the higher, the more rows merge when it is raised."""
+        """Returns the entropy of a column: the higher, the more rows merge when it is raised."""
         share = np.bincount(self.fields.codes(entries, column), counts) / max(1, int(counts.sum()))
         share = share[share > 0]
         return float(-(share @ np.log2(share)))

@@ -1,4 +1,4 @@
-"""What a search is: the seam between the algorithms and the plan."""
+"""Searches: what each is given, and what it returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato.core.recoding import Recoding
 
 @dataclass(frozen=True)
 class Aim:
-    """What a search should aim at.
+    """What a search aims at.
 
     `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
     keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
@@ -28,7 +28,7 @@ class Aim:
     relaxed: bool = False
 
     def allowed(self, table: Microdata) -> int:
-        """How many rows may stay unpublished."""
+        """Returns how many rows may stay unpublished."""
         return int((table.rows + table.dropped) * self.suppress)
 
 

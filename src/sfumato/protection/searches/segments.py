@@ -1,11 +1,10 @@
-"""A table cut into segments: rows moved so that every class in the making is one contiguous range."""
+"""Segments of a table: rows moved so that every class in the making is one contiguous range."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +36,22 @@ class Segments:
         return len(self.first)
 
     def pick(self, chosen: NDArray[np.generic]) -> Segments:
-        """Some of the segments."""
+        """Returns some of the segments."""
         return Segments(*(array[chosen] for array in self._arrays))
 
     @classmethod
     def joined(cls, some: Sequence[Segments]) -> Segments:
-        """The segments of each, one after the other."""
+        """Returns the segments of each, one after the other."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in some), strict=True)))
 
     def cut(self, parts: Proposal) -> Segments:
-        """Every segment replaced by its parts; nothing is tried on them yet."""
+        """Returns the parts of every segment; nothing is tried on them yet."""
         low, high = (np.repeat(bound, parts.parts, axis=0) for bound in (self.low, self.high))
         tried, fresh = np.zeros(low.shape, bool), np.ones(len(low), bool)
         return Segments(parts.first, parts.last, parts.weight, low, high, tried, fresh)
 
     @property
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
+    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
         return self.first, self.last, self.weight, self.low, self.high, self.tried, self.fresh
 
 
@@ -71,13 +70,13 @@ class Proposal:
         return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
 
     def pick(self, chosen: Truths) -> Proposal:
-        """The splits of some of the segments."""
+        """Returns the splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
         return Proposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])
 
 
-class Floor:
-    """The rows of a table on the move, with what the compiled loops need beside them."""
+class MovingRows:
+    """The rows of a table in the order of segments, with what the compiled loops need beside them."""
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         self.table = table
@@ -111,7 +110,7 @@ class Floor:
         return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> Proposal:
-        """Split each segment in its widest column that allows it; bounds become tight."""
+        """Splits each segment in its widest column that allows it; bounds become tight."""
         parts, first, weight = medians.propose(
             self._layout,
             self._rows,
@@ -131,7 +130,7 @@ class Floor:
         return Proposal(parts, first, last, weight)
 
     def divide(self, *, least: int, relaxed: bool) -> Segments:
-        """Split the table, and all parts, as long as parts of `least` rows are left."""
+        """Splits the table, and all parts, as long as parts of `least` rows are left."""
         whole = self.whole
         if not len(whole):
             return whole
@@ -144,18 +143,18 @@ class Floor:
         )
 
     def rows_of(self, first: Counts, last: Counts) -> tuple[Codes, Counts]:
-        """The row numbers in some ranges, one after the other, and where each range starts."""
+        """Returns the row numbers in some ranges, one after the other, and where each range starts."""
         start = np.concatenate(([0], np.cumsum(last - first))).astype(np.int64)
         place = np.arange(start[-1]) - np.repeat(start[:-1] - first, last - first)
         return (self._rows.tag[place] >> 32).astype(np.int32), start
 
     def class_of(self, segments: Segments) -> Codes:
-        """The segment of every row of the table; the segments cover it in order."""
+        """Returns the segment of every row of the table; the segments cover it in order."""
         found: Codes = medians.segment_of(self._rows.tag, segments.first, segments.last)
         return found
 
     def published(self, segments: Segments) -> tuple[Codes, Codes]:
-        """The leaf ranks `low .. high-1` that each segment publishes in every key column.
+        """Returns the leaf ranks `low .. high-1` that each segment publishes in every key column.
 
         Ordered columns publish the range that occurs, unordered ones the lowest node above it. A range that
         holds the missing cell and more is no range of values: it is published as the root.
@@ -172,7 +171,7 @@ class Floor:
 
 
 def _ancestors(tree: Taxonomy) -> Nodes:
-    """The ancestor of every leaf at depth 0, 1, ...: one row per depth; the leaf where it ends sooner."""
+    """Returns the ancestor of every leaf at each depth, one row per depth; the leaf where it ends sooner."""
     rows, current = [tree.leaves], tree.leaves
     for depth in range(int(tree.depth.max(initial=0)), 0, -1):
         current = np.where(tree.depth[current] >= depth, tree.parent[current], current).astype(np.int32)
@@ -204,7 +203,7 @@ def _layout(
 
 
 def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
-    """The bits of every word that hold codes of key columns."""
+    """Returns the bits of every word that hold codes of key columns."""
     field = np.zeros((words, 1), np.int64)
     for word, shift, bits in places:
         field[word] |= ((1 << bits) - 1) << shift

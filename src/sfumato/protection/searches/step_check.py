@@ -1,4 +1,4 @@
-"""Whether a step keeps the promises, judged on what the step changes."""
+"""The judge of a top-down search: whether a step keeps the promises, by what the step changes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sfumato.core.promise import Answer, Cuts, Deliberate, Promises, TablePromis
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.refinement import Refinement, Split
 from sfumato.protection.searches.search import Aim
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 
 
-class Judge:
+class StepJudge:
     """Judges the steps of a top-down search, and remembers the accepted ones.
 
     `budget` rows may stay unpublished. A promise is *lasting* if breaking it now means breaking it after any
@@ -28,8 +28,8 @@ class Judge:
 
     Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
-    (`suppress.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by their
-    `watches`; those of another search of the same table serve again.
+    (`suppression.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by
+    their `watches`; those of another search of the same table serve again.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Judge:
         return self._ask_watches(split)
 
     def accept(self, split: Split) -> None:
-        """The search makes this step, the last one asked about."""
+        """Notes that the search makes this step, the last one asked about."""
         broken = np.zeros(int(split.ids.max(initial=self.classes.count - 1)) + 1, dtype=bool)
         broken[: len(self._broken)] = self._broken
         broken[split.ids] = self._breaking
@@ -89,7 +89,7 @@ class Judge:
         return all(watch.settle(cuts) for watch in self.watches if isinstance(watch, Deliberate))
 
     def deliberate(self, most: int) -> None:
-        """Have table promises answer exactly from now on, so many times."""
+        """Has table promises answer exactly from now on, so many times."""
         for watch in self.watches:
             if isinstance(watch, Deliberate):
                 watch.deliberate(most)
@@ -104,7 +104,7 @@ class Judge:
         return self.promises.sensitive if self._whole else self.lasting.sensitive
 
     def _rows_broken(self, split: Split) -> int:
-        """The rows that would be in classes that break a lasting promise."""
+        """Counts the rows that would be in classes that break a lasting promise."""
         gone = int(split.rows[self._broken[split.parent]].sum()) if self._lost else 0
         return self._lost - gone + int(split.rows[self._breaking].sum())
 
@@ -121,7 +121,7 @@ class Judge:
         return worst
 
     def _check_start(self, everything: Classes) -> None:
-        """Refuse where even the table with every key column at its root breaks a promise.
+        """Raises where even the table with every key column at its root breaks a promise.
 
         A table promise may break there and hold further down: it is kept in `waiting`, with the reason.
         """
@@ -138,7 +138,7 @@ class Judge:
 
 
 def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
-    """How many of the coded rows may be suppressed; at least one row must be left to publish."""
+    """Returns how many of the coded rows may be suppressed; at least one must be left to publish."""
     if promises.of_table and aim.suppress > 0:
         name = promises.of_table[0].name
         raise WrongCall(
@@ -152,14 +152,14 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
 
 
 def replaced(classes: Classes, split: Split, parts: Classes) -> Classes:
-    """The classes with those that a split touches replaced by its parts, by class number."""
+    """Returns the classes with those that a split touches replaced by its parts, by class number."""
     chosen = np.arange(int(split.ids.max(initial=len(classes) - 1)) + 1)
     chosen[split.ids] = len(classes) + np.arange(len(parts))
-    return _both(classes, parts).pick(chosen)
+    return _concatenated(classes, parts).pick(chosen)
 
 
-def _both(one: Classes, other: Classes) -> Classes:
-    """The classes of one, then those of the other."""
+def _concatenated(one: Classes, other: Classes) -> Classes:
+    """Returns the classes of one, then those of the other."""
     histograms = {}
     for name, h in one.histograms.items():
         more = other.histograms[name]

@@ -7,45 +7,45 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Answer, Cuts, Promises, Watch
 from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.searches.first_steps import steps_to_valid
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.start import way_down
-from sfumato.protection.searches.step_check import Judge
+from sfumato.protection.searches.step_check import StepJudge
 
-DECISIONS = 16
-"""So many times a promise is asked for an exact answer, once its bound proved too high."""
+MOST_EXACT_ANSWERS = 16
+"""A promise is asked so many times for an exact answer, once its bound proved too high."""
 
 
 def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Start with every key column at its root and specialize while every promise holds.
+    """Specializes from every key column at its root, as long as every promise holds.
 
     A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
     promise still holds it is replaced by its children, in all classes; if not, it is dropped for good where
-    no later step can help, and otherwise set aside (`Judge` says which). What was set aside is tried again
-    when every other candidate is used up, as long as a step was accepted since. The result is minimal: no
-    single further specialization is valid.
+    no later step can help, and otherwise set aside (`StepJudge` says which). What was set aside is tried
+    again when every other candidate is used up, as long as a step was accepted since. The result is minimal:
+    no single further specialization is valid.
 
-    With suppression a recoding is valid if the classes that `suppress.keep` does not keep hold at most the
+    With suppression a recoding is valid if the classes that `suppression.keep` does not keep hold at most the
     allowed number of rows. For hereditary promises (k-anonymity, distinct l-diversity) these rows only become
     more from step to step, so a dropped candidate stays invalid. For others (entropy and recursive
     l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
     set aside.
 
     A table promise may break with every column at its root and hold further down; the search then starts from
-    the nearest recoding that keeps every promise (`way_down`).
+    the nearest recoding that keeps every promise (`steps_to_valid`).
 
     A table promise may answer by a bound while the search runs. If what was found turns out not to be
     certain, as many of the steps as are certain (by bisection) are made again, and the search goes on from
-    there with exact answers, `DECISIONS` of them. The result is then certain, and minimal only as far as
-    these went.
+    there with exact answers, `MOST_EXACT_ANSWERS` of them. The result is then certain, and minimal only as
+    far as these went.
 
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
     find_measure(aim.loss)
-    found, path, judge = _descend(table, promises, aim, progress=progress)
+    outcome, path, judge = _descend(table, promises, aim, progress=progress)
     if judge.certain(_cuts_after(table, path)):
-        return found
+        return outcome
     few = _certain_steps(table, path, judge)
     return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
 
@@ -57,8 +57,8 @@ def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
     return {c.name: cut for c, cut in zip(table.keys, cuts, strict=True)}
 
 
-def _certain_steps(table: Microdata, path: list[Specialization], judge: Judge) -> int:
-    """How many steps can be made so that what is found is certain, where all of them is too many."""
+def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge) -> int:
+    """Returns how many of the steps can be made so that the result is certain; all are too many."""
     few, many = 0, len(path)
     while many - few > 1:
         middle = (few + many) // 2
@@ -76,13 +76,13 @@ def _descend(
     *,
     exactly: tuple[list[Specialization], list[Watch]] | None = None,
     progress: Progress,
-) -> tuple[Outcome, list[Specialization], Judge]:
-    """What is found, the steps to it, and the judge; `exactly` after these steps, by these watches."""
+) -> tuple[Outcome, list[Specialization], StepJudge]:
+    """Returns the outcome, the steps to it, and the judge; `exactly` after these steps, by these watches."""
     classes = Refinement(table)
     known, watches = exactly or ([], None)
-    judge = Judge(classes, promises, aim, watches=watches)
+    judge = StepJudge(classes, promises, aim, watches=watches)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-    checked, path = 1, known or way_down(table, promises, judge)
+    checked, path = 1, known or steps_to_valid(table, promises, judge)
     for first in path:
         split = classes.split(first)
         judge.ask(split)
@@ -90,7 +90,7 @@ def _descend(
         classes.accept(split)
         ranking.follow(split)
     if exactly is not None:
-        judge.deliberate(DECISIONS)
+        judge.deliberate(MOST_EXACT_ANSWERS)
     path = list(path)
     while (step := ranking.best()) is not None:
         split = classes.split(step)

@@ -15,7 +15,7 @@ from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.policy.set_columns import TermRule
-from sfumato.protection.boxes import joined, nearest, one_class_per_box
+from sfumato.protection.boxes import merged_classes, nearest_class, one_class_per_box
 from sfumato.protection.term_removal.all_classes import infeasible_among, solve_classes
 from sfumato.protection.term_removal.cost import Tariff
 from sfumato.protection.term_removal.one_class import ClassSolution, TermLimit, Terms
@@ -230,11 +230,11 @@ def _merge(phase: Phase, lost: Numbers) -> Numbers:
         return c
 
     for c in lost.tolist():
-        first, second = sorted((top(c), top(nearest(old, c))))
+        first, second = sorted((top(c), top(nearest_class(old, c))))
         group[second] = first
     root = np.array([top(c) for c in range(old.count)])
     _, number = np.unique(root, return_inverse=True)
-    phase.recoding = joined(old, number.ravel().astype(np.int32))
+    phase.recoding = merged_classes(old, number.ravel().astype(np.int32))
     place = np.full(old.count, -1, np.int64)
     kept = old.class_of >= 0
     place[old.class_of[kept]] = phase.recoding.class_of[kept]

@@ -1,4 +1,4 @@
-"""Where to start if the roots break a promise that finer recodings may keep."""
+"""The first steps of a top-down search where the roots break a promise that finer recodings may keep."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sfumato.core.promise import Answer, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.refinement import Specialization
-from sfumato.protection.searches.step_check import Judge
-from sfumato.protection.suppress import keep
+from sfumato.protection.searches.step_check import StepJudge
+from sfumato.protection.suppression import keep
 
-FARTHEST = 2_000
-"""So many recodings are looked at."""
+MOST_RECODINGS = 2_000
+"""So many recodings are judged."""
 
 State = tuple[Cut, ...]
 
 
-def way_down(table: Microdata, promises: Promises, judge: Judge) -> list[Specialization]:
-    """The fewest steps from the roots to a recoding that keeps every promise; none where the roots do.
+def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> list[Specialization]:
+    """Returns the fewest steps from the roots to a recoding that keeps every promise; none if the roots do.
 
     Breadth first; what lies below a recoding that can never be mended is left out. Raises `Infeasible` where
     there is none, or none near enough, and says which.
@@ -32,8 +32,8 @@ def way_down(table: Microdata, promises: Promises, judge: Judge) -> list[Special
     roots = tuple(Cut.root(c.taxonomy) for c in columns)
     seen: set[State] = {roots}
     waiting: deque[tuple[State, list[Specialization]]] = deque([(roots, [])])
-    looked, found = 0, None
-    while waiting and found is None and looked < FARTHEST:
+    looked, path = 0, None
+    while waiting and path is None and looked < MOST_RECODINGS:
         state, steps = waiting.popleft()
         for step in [Specialization(j, int(v)) for j, cut in enumerate(state) for v in cut.specializations]:
             finer = (
@@ -47,19 +47,19 @@ def way_down(table: Microdata, promises: Promises, judge: Judge) -> list[Special
             looked += 1
             answer = _answer(table, promises, judge, finer)
             if answer is Answer.YES:
-                found = [*steps, step]
+                path = [*steps, step]
                 break
             if answer is Answer.LATER:
                 waiting.append((finer, [*steps, step]))
     for watch in judge.watches:
         watch.accept({c.name: cut for c, cut in zip(columns, roots, strict=True)})
-    if found is None:
+    if path is None:
         promise, reason = judge.waiting
-        raise refusal.nowhere(promise, reason, looked, all_of_them=not waiting)
-    return found
+        raise refusal.no_recoding_found(promise, reason, looked, all_of_them=not waiting)
+    return path
 
 
-def _answer(table: Microdata, promises: Promises, judge: Judge, state: State) -> Answer:
+def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:
     cuts = {c.name: cut for c, cut in zip(table.keys, state, strict=True)}
     recoding = Recoding.of_cuts(table, cuts)
     classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)

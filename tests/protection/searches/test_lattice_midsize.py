@@ -1,4 +1,4 @@
-"""The lattice search against a full pass over a made-up table of 5,000 rows; prices against losses."""
+"""The lattice search against a full pass over a made-up table of 5,000 rows; costs of nodes against losses."""
 
 from fractions import Fraction
 from functools import cache
@@ -7,7 +7,7 @@ from math import isclose
 import numpy as np
 import pytest
 
-from protection.lattices import all_nodes, recode
+from oracles.exhaustive_lattice import all_nodes, recode
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -16,9 +16,9 @@ from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.t_closeness.definition import TCloseness
 from sfumato.protection.loss import MEASURES, measure
-from sfumato.protection.searches.frontier import TIE
+from sfumato.protection.searches.frontier import TIE_TOLERANCE
 from sfumato.protection.searches.lattice import NodeJudge, lattice
-from sfumato.protection.searches.price import price
+from sfumato.protection.searches.node_cost import node_cost
 from sfumato.protection.searches.search import Aim
 
 PROMISES = {
@@ -85,28 +85,28 @@ def test_pruned_search_equals_a_full_pass(name, loss):
             if s <= limit * table.rows and s < table.rows
         }
         least = min(score for score, _ in allowed.values())
-        ties = [(s, levels) for levels, (score, s) in allowed.items() if score <= least * (1 + TIE)]
+        ties = [(s, levels) for levels, (score, s) in allowed.items() if score <= least * (1 + TIE_TOLERANCE)]
         outcome = lattice(table, PROMISES[name], Aim(limit, loss))
         assert (outcome.recoding.suppressed, tuple(outcome.levels.values())) == min(ties)
         assert outcome.loss == nodes[min(ties)[1]][0]
 
 
 @pytest.mark.parametrize("loss", MEASURES)
-def test_the_price_of_a_node_is_its_loss_and_bounds_are_bounds(loss):
+def test_the_cost_of_a_node_is_its_loss_and_bounds_are_bounds(loss):
     table, wanted = patients(), PROMISES["k"]
-    cost, judge = price(table, Aim(loss=loss)), NodeJudge(table, wanted, table.rows)
+    cost, judge = node_cost(table, Aim(loss=loss)), NodeJudge(table, wanted, table.rows)
     floors = {}
     for levels, recoding in full_pass("k").items():
         exact = measure(loss, recoding, named(levels))
-        facts = judge.look(levels)
-        assert facts.suppressed == recoding.suppressed
-        assert isclose(cost.score(facts), exact, rel_tol=1e-12)
+        node = judge.judge_node(levels)
+        assert node.suppressed == recoding.suppressed
+        assert isclose(cost.score(node), exact, rel_tol=1e-12)
         total = sum(cost.steps[j][i] for j, i in enumerate(levels))
-        least = cost.least(np.array([total]))[0]
-        assert least <= exact * (1 + TIE)
-        if recoding.suppressed == 0 and np.isfinite(least) and cost.floor(facts) == -np.inf:
+        least = cost.least_cost(np.array([total]))[0]
+        assert least <= exact * (1 + TIE_TOLERANCE)
+        if recoding.suppressed == 0 and np.isfinite(least) and cost.lower_bound(node) == -np.inf:
             assert isclose(least, exact, rel_tol=1e-12)
-        floors[levels] = cost.floor(facts)
+        floors[levels] = cost.lower_bound(node)
         for finer, floor in floors.items():
             if all(a <= b for a, b in zip(finer, levels, strict=True)):
                 assert floor <= exact
@@ -122,11 +122,11 @@ def test_pruning_saves_most_of_the_work():
 def test_the_marginal_bound_is_the_loss_of_every_node_when_nothing_is_suppressed():
     table, nothing = patients(), Promises(())
     for loss in ("loss", "geometric", "entropy", "precision", "height"):
-        cost = price(table, Aim(loss=loss, weights={"age": Fraction(2)}))
+        cost = node_cost(table, Aim(loss=loss, weights={"age": Fraction(2)}))
         for levels in all_nodes(table)[::7]:
             exact = measure(loss, recode(table, nothing, levels), named(levels), {"age": Fraction(2)})
             total = sum(cost.steps[j][i] for j, i in enumerate(levels))
-            assert isclose(cost.least(np.array([total]))[0], exact, rel_tol=1e-12, abs_tol=1e-15)
+            assert isclose(cost.least_cost(np.array([total]))[0], exact, rel_tol=1e-12, abs_tol=1e-15)
 
 
 def test_progress_is_told_and_ends_within_the_lattice():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.lattices import all_nodes, exhaustive
+from oracles.exhaustive_lattice import all_nodes, exhaustive
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Column, Microdata, Role
@@ -71,7 +71,7 @@ def test_tally_fields_counts_codes_of_every_field():
 def test_any_walk_through_the_lattice_gives_the_classes_of_its_nodes(held, table, seed):
     nodes = all_nodes(table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rollup, "HELD", held)
+        patch.setattr(rollup, "MOST_HELD_ENTRIES", held)
         tables_held = RollUp(table, ["s0"])
     for levels in seed.choices(nodes, k=8):
         cuts = {c.name: Cut.level(c.taxonomy, i) for c, i in zip(table.keys, levels, strict=True)}

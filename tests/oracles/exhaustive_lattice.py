@@ -10,7 +10,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.promise import Answer
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.protection.loss import measure
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.lattices import all_nodes, exhaustive, judged, recode
+from oracles.exhaustive_lattice import all_nodes, exhaustive, judged, recode
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Answer, ClassPromise, Promises, TablePromise, Watch
@@ -263,7 +263,7 @@ def test_rows_left_out_for_missing_cells_count_as_suppressed():
 
 def test_a_search_for_the_nearest_change_that_ends_early_says_so(monkeypatch):
     table = small([0] * 4 + [1] * 8, [0, 0, 1, 1] + [0] * 8)
-    monkeypatch.setattr("sfumato.protection.searches.lattice.TRIED", 1)
+    monkeypatch.setattr("sfumato.protection.searches.lattice.MOST_TRIED", 1)
     with pytest.raises(Infeasible, match="at any tried combination"):
         lattice(table, Promises((EntropyLDiversity("s0", Fraction(2)),)), Aim())
 

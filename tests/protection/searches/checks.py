@@ -19,7 +19,7 @@ from sfumato.promises import (
     RecursiveLDiversity,
     TCloseness,
 )
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 
 
 @st.composite

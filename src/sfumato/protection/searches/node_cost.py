@@ -1,4 +1,4 @@
-"""What a node of the full-domain lattice costs: the losses again, from a few counts per node.
+"""Costs of nodes of the full-domain lattice: the losses again, from a few counts per node.
 
 `sfumato.protection.loss` defines the measures on any recoding. A lattice search needs them for thousands of
 nodes, and needs to know early what a node costs at least. Losses that add up columns follow from each
@@ -26,26 +26,26 @@ from sfumato.protection.loss import (
 )
 from sfumato.protection.searches.search import Aim
 
-Gone = Sequence[Counts]
+SuppressedCounts = Sequence[Counts]
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
-    """What a search knows of a node it has judged.
+class JudgedNode:
+    """A node of the lattice that a search has judged.
 
     `sizes` are the rows of its classes, `kept` says which are published, `suppressed` counts the rows of the
-    others; `gone()` counts these once more, for every key column, per node of its taxonomy.
+    others; `suppressed_counts()` counts these once more, for every key column, per node of its taxonomy.
     """
 
     levels: tuple[int, ...]
     sizes: Counts
     kept: NDArray[np.bool_]
     suppressed: int
-    gone: Callable[[], Gone]
+    suppressed_counts: Callable[[], SuppressedCounts]
 
 
-class Price:
-    """A loss as the lattice sees it; each subclass says what a column adds.
+class NodeCost:
+    """A loss of lattice nodes; each subclass says what a column adds.
 
     `steps[j][level]` is what column j adds at a level as long as no coded row is suppressed.
     """
@@ -60,66 +60,70 @@ class Price:
         self.total_weight = float(weights.sum())
         self.frequencies = [_frequencies(table, c.name) for c in self.keys]
         self.base = [
-            [self.amount(j, level) for level in range(c.taxonomy.height + 1)] for j, c in enumerate(self.keys)
+            [self.base_cost(j, level) for level in range(c.taxonomy.height + 1)]
+            for j, c in enumerate(self.keys)
         ]
         self.steps = [
-            np.array([self.part(j, level, None, table.dropped) for level in range(len(amounts))])
+            np.array([self.column_cost(j, level, None, table.dropped) for level in range(len(amounts))])
             for j, amounts in enumerate(self.base)
         ]
 
-    def amount(self, j: int, level: int) -> float:
-        """What of column j at a level does not depend on suppression."""
+    def base_cost(self, j: int, level: int) -> float:
+        """Returns what of column j at a level does not depend on suppression."""
         del j
         return level
 
-    def part(self, j: int, level: int, gone: Counts | None, s: int) -> float:
-        """What column j adds at a level when s rows are suppressed, the coded ones among them `gone`."""
+    def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
+        """Returns what column j adds at a level when s rows are suppressed, the coded ones `suppressed`."""
         raise NotImplementedError
 
-    def least(self, total: Reals) -> Reals:
-        """The least that nodes cost, given the sums of their steps; never falls towards the general."""
+    def least_cost(self, total: Reals) -> Reals:
+        """Returns the least that nodes cost, by the sums of their steps; never falls towards the general."""
         return total
 
-    def score(self, facts: Facts) -> float:
-        """What a node costs."""
-        gone = facts.gone() if facts.suppressed and self.looks_at_rows else None
-        s = facts.suppressed + self.dropped
+    def score(self, node: JudgedNode) -> float:
+        """Returns what a node costs."""
+        counts = node.suppressed_counts() if node.suppressed and self.looks_at_rows else None
+        s = node.suppressed + self.dropped
         return self.finish(
-            sum(self.part(j, i, None if gone is None else gone[j], s) for j, i in enumerate(facts.levels))
+            sum(
+                self.column_cost(j, level, None if counts is None else counts[j], s)
+                for j, level in enumerate(node.levels)
+            )
         )
 
     def finish(self, total: float) -> float:
-        """The score, given the sum of what the columns add."""
+        """Returns the score, given the sum of what the columns add."""
         return total
 
-    def floor(self, facts: Facts) -> float:
-        """What this node and all more general ones cost at least, by the look of its classes."""
-        del facts
+    def lower_bound(self, node: JudgedNode) -> float:
+        """Returns what this node and all more general ones cost at least, by its classes."""
+        del node
         return -np.inf
 
-    def settles(self, facts: Facts, score: float) -> bool:
+    def is_final(self, node: JudgedNode, score: float) -> bool:
         """Whether nothing more general can be preferred to this node."""
         del score
-        return facts.suppressed == 0
+        return node.suppressed == 0
 
 
-class MeanLoss(Price):
+class MeanLoss(NodeCost):
     """`loss`: the leaves that published values cover, plus the whole domain for suppressed rows."""
 
-    def amount(self, j: int, level: int) -> int:
+    def base_cost(self, j: int, level: int) -> int:
         taxonomy = self.keys[j].taxonomy
         return int(self.frequencies[j] @ taxonomy.leaf_count[taxonomy.levels[level]].astype(np.int64))
 
-    def part(self, j: int, level: int, gone: Counts | None, s: int) -> float:
+    def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
         taxonomy = self.keys[j].taxonomy
         domain = leaves_of(taxonomy)
         covered = self.base[j][level] + s * domain
-        if gone is not None:
-            covered -= int(gone @ taxonomy.leaf_count)
+        if suppressed is not None:
+            covered -= int(suppressed @ taxonomy.leaf_count)
         return self.weights[j] * self.scale(share_loss(int(covered), self.n, s, domain)) / self.total_weight
 
     def scale(self, x: float) -> float:
-        """How a column's loss enters the sum."""
+        """Returns how a column's loss enters the sum."""
         return x
 
 
@@ -129,52 +133,54 @@ class GeometricLoss(MeanLoss):
     def scale(self, x: float) -> float:
         return log1p(x)
 
-    def least(self, total: Reals) -> Reals:
+    def least_cost(self, total: Reals) -> Reals:
         return np.expm1(total)
 
     def finish(self, total: float) -> float:
         return expm1(total)
 
 
-class Entropy(Price):
+class EntropyCost(NodeCost):
     """`entropy`: the bits lost by generalization, plus those lost among the suppressed rows."""
 
-    def amount(self, j: int, level: int) -> float:
+    def base_cost(self, j: int, level: int) -> float:
         node, frequency = self.keys[j].taxonomy.levels[level], self.frequencies[j]
         together = np.zeros(len(self.keys[j].taxonomy.labels), dtype=np.int64)
         np.add.at(together, node, frequency)
         here = frequency > 0
         return float(frequency[here] @ (np.log2(together[node[here]]) - np.log2(frequency[here])))
 
-    def part(self, j: int, level: int, gone: Counts | None, s: int) -> float:
+    def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
         del s
-        return self.weights[j] * (self.base[j][level] + (0.0 if gone is None else shuffled_bits(gone)))
+        return self.weights[j] * (
+            self.base[j][level] + (0.0 if suppressed is None else shuffled_bits(suppressed))
+        )
 
 
-class Precision(Price):
+class Precision(NodeCost):
     """`precision`: the level, as a share of the height."""
 
     looks_at_rows = False
 
-    def part(self, j: int, level: int, gone: Counts | None, s: int) -> float:
-        del gone
+    def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
+        del suppressed
         if self.n == 0:
             return 0.0
         share = (level * (self.n - s) / max(1, self.keys[j].taxonomy.height) + s) / self.n
         return self.weights[j] * share / self.total_weight
 
 
-class Height(Price):
+class Height(NodeCost):
     """`height`: the level."""
 
     looks_at_rows = False
 
-    def part(self, j: int, level: int, gone: Counts | None, s: int) -> float:
-        del gone, s
+    def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
+        del suppressed, s
         return self.weights[j] * level
 
 
-class OfSizes(MeanLoss):
+class SizeCost(MeanLoss):
     """A loss of class sizes. No column bounds it; nodes are ordered by mean loss.
 
     Merging classes raises it where nothing is suppressed, and suppression never brings it below that. So
@@ -182,50 +188,50 @@ class OfSizes(MeanLoss):
     the levels decide for the node.
     """
 
-    def least(self, total: Reals) -> Reals:
+    def least_cost(self, total: Reals) -> Reals:
         return np.zeros_like(total)
 
-    def settles(self, facts: Facts, score: float) -> bool:
-        return self.floor(facts) >= score
+    def is_final(self, node: JudgedNode, score: float) -> bool:
+        return self.lower_bound(node) >= score
 
 
-class Discernibility(OfSizes):
+class Discernibility(SizeCost):
     """`discernibility`."""
 
-    def score(self, facts: Facts) -> float:
-        published = facts.sizes[facts.kept]
-        return float(int(published @ published) + (facts.suppressed + self.dropped) * self.n)
+    def score(self, node: JudgedNode) -> float:
+        published = node.sizes[node.kept]
+        return float(int(published @ published) + (node.suppressed + self.dropped) * self.n)
 
-    def floor(self, facts: Facts) -> float:
-        return float(int(facts.sizes @ facts.sizes) + self.dropped * self.n)
+    def lower_bound(self, node: JudgedNode) -> float:
+        return float(int(node.sizes @ node.sizes) + self.dropped * self.n)
 
 
-class DiscernibilityStar(OfSizes):
+class DiscernibilityStar(SizeCost):
     """`discernibility-star`."""
 
-    def score(self, facts: Facts) -> float:
-        return float(int(facts.sizes @ facts.sizes) + self.dropped**2)
+    def score(self, node: JudgedNode) -> float:
+        return float(int(node.sizes @ node.sizes) + self.dropped**2)
 
-    def floor(self, facts: Facts) -> float:
-        return self.score(facts)
+    def lower_bound(self, node: JudgedNode) -> float:
+        return self.score(node)
 
 
-class ClassSize(OfSizes):
+class ClassSize(SizeCost):
     """`class-size`."""
 
-    def score(self, facts: Facts) -> float:
-        classes = int(facts.kept.sum()) + (facts.suppressed + self.dropped > 0)
+    def score(self, node: JudgedNode) -> float:
+        classes = int(node.kept.sum()) + (node.suppressed + self.dropped > 0)
         return self.n / classes if classes else 0.0
 
-    def floor(self, facts: Facts) -> float:
-        classes = len(facts.sizes) + (self.dropped > 0)
+    def lower_bound(self, node: JudgedNode) -> float:
+        classes = len(node.sizes) + (self.dropped > 0)
         return self.n / classes if classes else 0.0
 
 
-PRICES: dict[str, type[Price]] = {
+NODE_COSTS: dict[str, type[NodeCost]] = {
     "loss": MeanLoss,
     "geometric": GeometricLoss,
-    "entropy": Entropy,
+    "entropy": EntropyCost,
     "precision": Precision,
     "discernibility": Discernibility,
     "discernibility-star": DiscernibilityStar,
@@ -234,14 +240,14 @@ PRICES: dict[str, type[Price]] = {
 }
 
 
-def price(table: Microdata, aim: Aim) -> Price:
-    """The loss that the aim names, for this table."""
+def node_cost(table: Microdata, aim: Aim) -> NodeCost:
+    """Returns the loss that the aim names, for this table."""
     find_measure(aim.loss)
-    return PRICES[aim.loss](table, column_weights(table.keys, aim.weights))
+    return NODE_COSTS[aim.loss](table, column_weights(table.keys, aim.weights))
 
 
 def _frequencies(table: Microdata, name: str) -> Counts:
-    """How many rows hold each leaf of a column."""
+    """Counts the rows that hold each leaf of a column."""
     sums = np.zeros(leaves_of(table.column(name).taxonomy), dtype=np.int64)
     np.add.at(sums, table.codes(name), table.counts)
     return sums

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protection.lattices import all_nodes, recode
+from oracles.exhaustive_lattice import all_nodes, recode
 from sfumato.core.classes import Classes
 from sfumato.core.errors import BrokenPromise, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searching import class_promises, crowded, shuffled
-from protection.test_top_down import Guarded
+from protection.searches.checks import class_promises, crowded, shuffled
+from protection.searches.test_top_down import Guarded
 from sfumato.core.classes import Classes
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protection.searching import class_promises, crowded, fields, is_valid, kept_under, shuffled
+from protection.searches.checks import class_promises, crowded, fields, is_valid, kept_under, shuffled
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
@@ -29,7 +29,7 @@ from sfumato.protection.loss import measure
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim
-from sfumato.protection.searches.step_check import Judge, replaced
+from sfumato.protection.searches.step_check import StepJudge, replaced
 from sfumato.protection.searches.top_down import top_down
 from strategies import tables
 
@@ -279,12 +279,12 @@ def test_without_key_columns_the_table_is_one_class():
 def test_what_lasts_depends_on_suppression_and_on_people():
     table = pairs([(0, 0)] * 4)
     promises = KAnonymity(1) & Promises(())
-    assert Judge(Refinement(table), promises, Aim()).lasting == promises
+    assert StepJudge(Refinement(table), promises, Aim()).lasting == promises
     columns = [*table.columns, Column("s", Role.SENSITIVE, Taxonomy.flat(["x", "y"]))]
     codes = [np.array([0, 1, 0, 1], np.int32)] * 3
     mixed = KAnonymity(1) & EntropyLDiversity("s", Fraction(1)) & TCloseness("s", Fraction(1))
     rows = Microdata.of_codes(columns, codes)
     people = Microdata.of_codes(columns, codes, person=np.array([0, 0, 1, 1]))
-    assert Judge(Refinement(rows), mixed, Aim()).lasting == mixed
-    assert Judge(Refinement(rows), mixed, Aim(suppress=Fraction(1, 2))).lasting == promises
-    assert Judge(Refinement(people), mixed, Aim()).lasting == promises
+    assert StepJudge(Refinement(rows), mixed, Aim()).lasting == mixed
+    assert StepJudge(Refinement(rows), mixed, Aim(suppress=Fraction(1, 2))).lasting == promises
+    assert StepJudge(Refinement(people), mixed, Aim()).lasting == promises

@@ -11,7 +11,7 @@ from sfumato.core.recoding import Recoding, classes_under
 
 
 def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
-    """One truth per class: whether it is published.
+    """Returns one truth per class: whether it is published.
 
     Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise;
     judge the rest again as the table they would be, since a promise may compare with the published
@@ -27,22 +27,22 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
     >>> keep(Classes(sizes, sizes), pair).tolist()
     [True, False, True]
     """
-    left, standing = classes, np.arange(len(classes))
-    while len(standing):
+    left, numbers = classes, np.arange(len(classes))
+    while len(numbers):
         truth = promises.holds_on(left)
         if truth.all():
             break
-        standing = standing[truth]
-        if most is not None and int(classes.rows.sum()) - int(classes.rows[standing].sum()) > most:
+        numbers = numbers[truth]
+        if most is not None and int(classes.rows.sum()) - int(classes.rows[numbers].sum()) > most:
             break
-        left = classes.pick(standing)
+        left = classes.pick(numbers)
     kept = np.zeros(len(classes), dtype=bool)
-    kept[standing] = True
+    kept[numbers] = True
     return kept
 
 
 def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
-    """What cuts publish: classes that break a promise are suppressed."""
+    """Returns the recoding of some cuts; classes that break a promise are suppressed."""
     class_of, _ = classes_under(table, cuts)
     classes = Classes.of(table, class_of, sensitive=promises.sensitive)
     return Recoding.of_cuts(table, cuts, keep=keep(classes, promises))

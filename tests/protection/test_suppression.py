@@ -13,7 +13,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.t_closeness.definition import TCloseness
-from sfumato.protection.suppress import keep
+from sfumato.protection.suppression import keep
 from strategies import all_recodings, tables
 
 
