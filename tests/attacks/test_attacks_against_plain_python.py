@@ -8,14 +8,18 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.table.homogeneity import Homogeneity
 from sfumato.attacks.table.linkage import Linkage
 from sfumato.attacks.table.skewness import Skewness
+from sfumato.core.limits import CERTAINTY, RECOGNITION, SHIFT, VALUES, AttackLimits, Bound
 from sfumato.testing.attacks import published
 
 CELL = st.sampled_from(["a", "b", "c", "Ä'\"", "", None])
 ROWS = st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=25)
+
+
+def at_most(measure, value, column=None):
+    return AttackLimits((Bound(measure, value, column),))
 
 
 def grouped(rows):
@@ -29,7 +33,7 @@ def grouped(rows):
 def test_prosecutor_and_marketer(rows, k):
     sizes = [len(g) for g in grouped(rows).values()]
     prosecutor, journalist, marketer = Linkage().strike(
-        published(rows, ("q0", "q1"), ("s",)), Tolerance(linkage=Fraction(1, k))
+        published(rows, ("q0", "q1"), ("s",)), at_most(RECOGNITION, Fraction(1, k))
     )
     over = sum(n for n in sizes if n < k)
     assert prosecutor.confidence == Fraction(1, min(sizes))
@@ -50,7 +54,7 @@ def test_journalist_and_marketer_with_a_population(rows, population):
     groups = grouped(rows)
     around = {key: max(population.get(key, 0), len(g)) for key, g in groups.items()}
     _, journalist, marketer = Linkage(population=population).strike(
-        published(rows, ("q0", "q1"), ("s",)), Tolerance(linkage=Fraction(1, 5))
+        published(rows, ("q0", "q1"), ("s",)), at_most(RECOGNITION, Fraction(1, 5))
     )
     matched = sum(Fraction(len(g), around[key]) for key, g in groups.items())
     assert journalist.confidence == Fraction(1, min(around.values()))
@@ -66,7 +70,8 @@ def test_journalist_and_marketer_with_a_population(rows, population):
 def test_homogeneity(rows, values, chance):
     groups = grouped(rows)
     [finding] = Homogeneity().strike(
-        published(rows, ("q0", "q1"), ("s",)), Tolerance(values={"s": values}, certainty={"s": chance})
+        published(rows, ("q0", "q1"), ("s",)),
+        AttackLimits((Bound(VALUES, Fraction(values), "s"), Bound(CERTAINTY, chance, "s"))),
     )
     share = {key: Fraction(max(Counter(g).values()), len(g)) for key, g in groups.items()}
     certain = sum(len(g) for g in groups.values() if len(set(g)) == 1)
@@ -89,7 +94,7 @@ def test_skewness(rows, limit):
     after = {key: {s: Fraction(g.count(s), len(g)) for s in before} for key, g in groups.items()}
     distance = {key: sum(abs(p[s] - before[s]) for s in before) / 2 for key, p in after.items()}
     gain = {key: max(p[s] / before[s] for s in before) for key, p in after.items()}
-    [finding] = Skewness().strike(published(rows, ("q0", "q1"), ("s",)), Tolerance(shift={"s": limit}))
+    [finding] = Skewness().strike(published(rows, ("q0", "q1"), ("s",)), at_most(SHIFT, limit, "s"))
     most = max(gain.values())
     assert finding.details["largest distance"] == max(distance.values())
     assert finding.details["largest gain"] == most
@@ -110,10 +115,10 @@ def test_someone_with_several_rows_counts_once(rows):
         people[q].add(who)
         values[q][s].add(who)
     seen = published([(q, s) for q, s, _ in rows], ("q",), ("s",), person=[who for *_, who in rows])
-    prosecutor, *_ = Linkage().strike(seen, Tolerance(linkage=Fraction(1, 3)))
+    prosecutor, *_ = Linkage().strike(seen, at_most(RECOGNITION, Fraction(1, 3)))
     assert prosecutor.confidence == Fraction(1, min(len(p) for p in people.values()))
     assert prosecutor.people == len(set().union(*(p for p in people.values() if len(p) < 3)))
-    [finding] = Homogeneity().strike(seen, Tolerance())
+    [finding] = Homogeneity().strike(seen, AttackLimits())
     assert finding.confidence == max(
         Fraction(len(holders), len(people[q])) for q, of in values.items() for holders in of.values()
     )

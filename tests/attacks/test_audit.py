@@ -12,9 +12,9 @@ import pytest
 from judge.published_tables import KEYS, policy
 from judge.test_file import MADE, TABLE
 from sfumato.attacks.audit import audit
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.table.linkage import Linkage
 from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.limits import CERTAINTY, RECOGNITION, SHIFT, VALUES
 from sfumato.policy.policy import Policy
 
 COLUMNS = (*KEYS, "disease", "visits")
@@ -200,13 +200,14 @@ def test_a_file_without_a_header_shows_no_cell():
 
 
 def test_what_the_promises_tolerate():
-    assert Tolerance.of(()) == Tolerance()
-    found = Tolerance.of(policy([*MADE, {"k-anonymity": {"k": 4}}]).promises)
-    assert found.linkage == Fraction(1, 4)
-    assert (found.values, found.certainty) == ({"disease": 2}, {"disease": Fraction(2, 3)})
-    assert found.shift == {"disease": Fraction(1, 5)}
+    found = policy([*MADE, {"k-anonymity": {"k": 4}}]).promises.limits
+    assert found.limit(RECOGNITION) == (Fraction(1, 4), "promised")
+    assert found.limit(VALUES, "disease") == (2, "promised")
+    assert found.limit(CERTAINTY, "disease") == (Fraction(2, 3), "promised")
+    assert found.limit(SHIFT, "disease") == (Fraction(1, 5), "promised")
+    assert found.limit(SHIFT, "zip") == (Fraction(1, 2), "default")
     elsewhere = [
         {"t-closeness": {"of": "disease", "t": "1/9", "distance": "ordered"}},
         {"t-closeness": {"of": "disease", "t": "1/9", "reference": {"Flu": 1}}},
     ]
-    assert Tolerance.of(policy(elsewhere).promises).shift_limit("disease") == (Fraction(1, 2), "default")
+    assert policy(elsewhere).promises.limits.limit(SHIFT, "disease") == (Fraction(1, 2), "default")

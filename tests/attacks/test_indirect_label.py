@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sfumato.attacks.table.quasi_sensitive import IndirectLabel
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.limits import AttackLimits
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.testing.attacks import CANARY, check_attack
 
@@ -20,4 +21,4 @@ def test_it_conforms_with_knowledge():
         QuasiSensitiveCloseness("s0", KNOWN, t=Fraction(1, 2)),
         QuasiSensitiveDiversity("s", KNOWN, l=1, c=Fraction(1)),
     ):
-        check_attack(IndirectLabel((promise,)))
+        check_attack(IndirectLabel(), limits=AttackLimits(promise.limits()))

@@ -11,8 +11,8 @@ from sfumato.attacks.chain.adversaries import Corresponding, strike_across
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
-from sfumato.attacks.limits import Tolerance
 from sfumato.core.cut import Cut
+from sfumato.core.limits import AttackLimits
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.policy import Policy
 
@@ -48,7 +48,7 @@ def components(trees, chain):
 @given(chains(count=2, rows=8))
 def test_differencing_finds_the_newcomers(chain):
     trees, people, _ = chain
-    [found] = Differencing(tuple(releases(*chain)), 2).strike(None, Tolerance())
+    [found] = Differencing(tuple(releases(*chain)), 2).strike(None, AttackLimits())
     published = shown(*chain)
     broken, people_in = False, 0
     for ones, others in components(trees, published):
@@ -66,7 +66,7 @@ def test_differencing_finds_the_newcomers(chain):
 @given(chains(count=2, rows=8, values=3))
 def test_composition_intersects_supports(chain):
     trees, _, _ = chain
-    [found] = Composition(tuple(releases(*chain)), 2).strike(None, Tolerance())
+    [found] = Composition(tuple(releases(*chain)), 2).strike(None, AttackLimits())
     one, other = shown(*chain)
     common = [
         len({s for q, s in one if q == a} & {s for q, s in other if q == b})
@@ -81,7 +81,7 @@ def test_composition_intersects_supports(chain):
 
 @given(chains(count=2, rows=8))
 def test_the_finding_says_what_the_attack_found(chain):
-    found = Corresponding(tuple(releases(*chain)), 2).strike(None, Tolerance())
+    found = Corresponding(tuple(releases(*chain)), 2).strike(None, AttackLimits())
     values = exact(*chain)
     for t, finding in enumerate(found):
         least = min((n for (time, _), n in values.items() if time == t), default=None)
@@ -93,7 +93,7 @@ def test_minimality_tells_a_hidden_majority():
     """Eight people below one node with two children and k = 3: one child hides at least six."""
     tree = two("a", "b")
     people = [("a", i % 2, 1) for i in range(7)] + [("b", 0, 1)]
-    [found] = Minimality((imprint([tree], people, [Cut.root(tree)], 1),), 3).strike(None, Tolerance())
+    [found] = Minimality((imprint([tree], people, [Cut.root(tree)], 1),), 3).strike(None, AttackLimits())
     assert found.confidence == Fraction(6, 8) and found.people == 8
 
 
@@ -101,7 +101,7 @@ def test_minimality_is_silent_where_nothing_follows():
     tree = Taxonomy.flat(["a", "b", "c"])
     people = [("a", 0, 1)] * 4
     for cut in (Cut.root(tree), Cut.leaves(tree)):
-        [found] = Minimality((imprint([tree], people, [cut], 1),), 3).strike(None, Tolerance())
+        [found] = Minimality((imprint([tree], people, [cut], 1),), 3).strike(None, AttackLimits())
         assert found.confidence == 0 and not found.breach
 
 

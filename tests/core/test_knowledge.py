@@ -17,6 +17,7 @@ from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.term_sets import text_of
 from sfumato.journey.declare import knowledge
+from sfumato.kernels.term_sets.knowledge import links_of_texts
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.promises.quasi_sensitive.knowledge_file import load, save
 
@@ -30,7 +31,7 @@ KNOWN = Knowledge.of(ROWS)
 )
 def test_links_as_defined(rows, sets):
     known = Knowledge.of(rows)
-    links = known.links([text_of(sorted(terms)) for terms in sets])
+    links = links_of_texts(known, [text_of(sorted(terms)) for terms in sets])
     matrix = links.matrix(np.arange(len(sets)))
     for terms, line, number in zip(sets, matrix, links.number, strict=True):
         expected = plain.linked(rows, terms)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import plain_beliefs as plain
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.prior import Prior
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.term_sets import text_of
 from sfumato.judge import file  # noqa: F401  # registers all judges
 from sfumato.judge.reader import Tally, ValueCounts
 from sfumato.judge.registry import judge_of
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior
 
 TERMS = "abcde"
 KNOWN = st.lists(

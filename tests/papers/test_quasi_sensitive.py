@@ -10,10 +10,10 @@ import pytest
 import plain_beliefs as plain
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.prior import Prior
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.term_sets import text_of
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior
 from sfumato.protection.term_removal.cost import Tariff
 from sfumato.protection.term_removal.one_class import Effort, TermLimit, solve_class
 
@@ -88,14 +88,14 @@ def test_five_of_four_labels_cannot_be():
 def test_priors(rule, shares):
     assert plain.prior(E, TABLE, rule) == shares
     promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior=rule)
-    assert promise.given_original(classes(TABLE)).prior == Prior.of(shares)
+    assert promise.bound(classes(TABLE)).prior == Prior.of(shares)
 
 
 def test_distances():
-    promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1)).given_original(classes(TABLE))
+    promise = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1)).bound(classes(TABLE))
     assert plain.squared_distance(E, GROUP, MEAN) == promise.verdict(classes(GROUP)).measured == F(7, 32)
     assert promise.verdict(classes(TABLE)).measured == 0
-    counted = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior="count").given_original(classes(TABLE))
+    counted = QuasiSensitiveCloseness("symptoms", KNOWN, t=F(1), prior="count").bound(classes(TABLE))
     assert counted.verdict(classes(TABLE)).measured > 0
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import SfumatoError
+from sfumato.core.limits import AttackLimits
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding
 
@@ -29,7 +29,7 @@ class Attack(Protocol):
     succeeds: ClassVar[str]
     threatens: ClassVar[tuple[str, ...]]
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         """What the adversary achieves, from the published table alone; `breach` where it is not tolerated."""
         ...
 
@@ -37,22 +37,21 @@ class Attack(Protocol):
 def strike_all(
     published: PublishedTable,
     attacks: Sequence[Attack],
-    tolerance: Tolerance,
+    limits: AttackLimits,
     *,
-    informed: Callable[[Attack], Attack] = lambda attack: attack,
     progress: Progress = silent,
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """The findings of several attacks, breaches first, then by how sure the adversary is; and what failed.
 
-    `informed` tells an attack what its adversary knows. An attack that fails keeps no other from being tried.
-    What it says may quote cells, so only the kind of its error and the place in its code are told.
+    An attack that fails keeps no other from being tried. What it says may quote cells, so only the kind of
+    its error and the place in its code are told.
     """
     findings: list[Finding] = []
     failed = []
     for number, attack in enumerate(attacks):
         progress("attack", number, len(attacks))
         try:
-            struck = informed(attack).strike(published, tolerance)
+            struck = attack.strike(published, limits)
             if not all(isinstance(finding, Finding) for finding in struck):
                 raise TypeError
             findings += struck

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from sfumato.attacks.attack import Attack, strike_all
 from sfumato.attacks.findings_card import attack_card
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.objections import Objection, column_objections, label_objections
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.attacks.registry import make, make_all
@@ -138,10 +137,7 @@ def audit(
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)
-    tolerance = Tolerance.of(policy.promises)
-    findings, failed = strike_all(
-        published, adversaries, tolerance, informed=lambda a: _informed(a, policy), progress=progress
-    )
+    findings, failed = strike_all(published, adversaries, policy.promises.limits, progress=progress)
     forbidden = [o for o in objections if o.holds is False]
     return Audit(
         (*_columns_verdict(forbidden), *verdicts),
@@ -151,12 +147,6 @@ def audit(
         published.columns,
         failed,
     )
-
-
-def _informed(attack: Attack, policy: Policy) -> Attack:
-    """The attack with what the policy says its adversary knows, if it asks for that."""
-    ask: Callable[[Policy], Attack] | None = getattr(attack, "informed", None)
-    return ask(policy) if ask else attack
 
 
 def _named(attacks: Sequence[str | Attack]) -> tuple[Attack, ...]:

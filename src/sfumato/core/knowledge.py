@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadPolicy
-from sfumato.core.taxonomy import Label
-from sfumato.core.term_sets import terms_of
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -93,14 +91,6 @@ class Knowledge:
         """The labels that a term set links to."""
         wanted = frozenset(terms)
         return tuple(dict.fromkeys(label for label, held in self.rows if wanted <= held))
-
-    def links(self, texts: Sequence[Label]) -> Links:
-        """The same for many sets at once, given as the texts of a coded column."""
-        from sfumato.kernels.term_sets.links import link  # noqa: PLC0415  # compiled
-
-        start, term = self.coded([terms_of(text) for text in texts])
-        first, rows = self.holders
-        return Links(*link(start, term, first, rows, self.label_of_row, len(self.labels)), len(self.labels))
 
     def __repr__(self) -> str:
         return f"Knowledge({len(self.labels)} labels, {len(self.rows)} rows, {len(self.terms)} terms)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import TypeVar
 
 DEFAULT = "default"
@@ -33,8 +34,12 @@ RECOGNITION = AttackMeasure("the chance of recognizing a person", Fraction(1, 5)
 VALUES = AttackMeasure("the different sensitive values of a class", Fraction(2), at_least=True)
 """Where no promise limits it: no class gives a sensitive value away with certainty."""
 CERTAINTY = AttackMeasure("the chance of guessing a sensitive value", Fraction(1))
+CANDIDATES = AttackMeasure("the records that may be a person's, by all releases", Fraction(5), at_least=True)
 SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))
 """Half the sum of absolute differences. Where no promise limits it: at most halfway."""
+
+UNASKED = 5
+"""The number of people that everybody should stay among where no promise says how many."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,20 @@ class AttackLimits:
         if not stated:
             return measure.default, DEFAULT
         return (max(stated) if measure.at_least else min(stated)), PROMISED
+
+    def over_columns(self, measure: AttackMeasure) -> Fraction:
+        """Returns the strictest limit of a measure, whatever the column."""
+        stated = [b.value for b in self.of_kind(Bound) if b.measure == measure] or [measure.default]
+        return max(stated) if measure.at_least else min(stated)
+
+    @property
+    def asked_k(self) -> int | None:
+        """How many people everybody must stay among: across releases, else within one; `None`: not said."""
+        candidates, across = self.limit(CANDIDATES)
+        if across == PROMISED:
+            return ceil(candidates)
+        chance, within = self.limit(RECOGNITION)
+        return ceil(1 / chance) if within == PROMISED else None
 
     def of_kind(self, kind: type[L]) -> tuple[L, ...]:
         """Returns the limits of one class, in the order of the policy."""

@@ -27,6 +27,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
+from sfumato.core.prior import KeptPrior
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.weights import WeightedClass
@@ -162,9 +163,19 @@ class Promise(ABC):
         """Whether it has to be given the original table before it can be judged."""
         return False
 
-    def given_original(self, everything: Classes) -> Self:
-        """Returns the same promise with what it needs of the original table, given as one class."""
-        del everything
+    def given_original(self, table: Microdata) -> Self:
+        """Returns the same promise with what it needs of the original table."""
+        del table
+        return self
+
+    @property
+    def kept_of_original(self) -> tuple[KeptPrior, ...]:
+        """What it took from the original table, for the owner to keep, so that others can judge it later."""
+        return ()
+
+    def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
+        """Returns the same promise with what an owner kept of the original table, where it fits."""
+        del kept
         return self
 
     @property

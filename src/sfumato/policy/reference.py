@@ -9,34 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.errors import BadData
+from sfumato.core.prior import KeptPrior, Prior, share_of, share_text
 from sfumato.core.promise import Promises
 from sfumato.policy.policy import Policy
-from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness
-from sfumato.promises.quasi_sensitive.prior import Prior, share_of, share_text
 from sfumato.system.address import Address, is_address
 
 SUFFIX = ".reference.json"
-MADE = ("mean", "count")
-"""Rules that make a prior from the original table."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A prior, and what it is the prior of: a column, by which rule, under which knowledge."""
-
-    of: str
-    rule: str
-    knowledge: str
-    prior: Prior
-
-    @property
-    def names(self) -> dict[str, str]:
-        """All but the shares, with the digest of these."""
-        return {"of": self.of, "rule": self.rule, "knowledge": self.knowledge, "digest": self.prior.digest}
-
-    def fits(self, promise: QuasiSensitiveCloseness) -> bool:
-        asked = (promise.of, promise.prior, promise.knowledge.digest)
-        return asked == (self.of, self.rule, self.knowledge)
 
 
 @dataclass(frozen=True)
@@ -46,27 +24,17 @@ class Reference:
     They are not published: exact shares of a small table tell about its rows.
     """
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptPrior, ...]
 
     @classmethod
     def of(cls, policy: Policy) -> Reference | None:
         """What a plan's policy holds of the original table, if anything."""
-        found = [
-            Kept(p.of, p.prior.rule, p.knowledge.digest, p.prior)
-            for p in policy.promises
-            if isinstance(p, QuasiSensitiveCloseness) and isinstance(p.prior, Prior) and p.prior.rule in MADE
-        ]
+        found = [kept for p in policy.promises for kept in p.kept_of_original]
         return cls(tuple(dict.fromkeys(found))) if found else None
 
     def bind(self, policy: Policy) -> Policy:
         """The policy with these priors in place of the rules that would make them."""
-        made = []
-        for promise in policy.promises:
-            fitting = [
-                k for k in self.kept if isinstance(promise, QuasiSensitiveCloseness) and k.fits(promise)
-            ]
-            made.append(replace(promise, prior=fitting[0].prior) if fitting else promise)  # type: ignore[type-var]
-        return replace(policy, promises=Promises(tuple(made)))
+        return replace(policy, promises=Promises(tuple(p.given_kept(self.kept) for p in policy.promises)))
 
     @property
     def names(self) -> list[dict[str, str]]:
@@ -105,10 +73,10 @@ class Reference:
         return cls(tuple(found))
 
 
-def _kept(entry: Mapping[str, Any]) -> Kept:
+def _kept(entry: Mapping[str, Any]) -> KeptPrior:
     shares = {str(label): share_of(str(share)) for label, share in entry["shares"].items()}
     of, rule, knowledge = (str(entry[key]) for key in ("of", "rule", "knowledge"))
-    return Kept(of, rule, knowledge, Prior.of(shares, rule=rule))
+    return KeptPrior(of, rule, knowledge, Prior.of(shares, rule=rule))
 
 
 def places(data: object) -> Sequence[Path]:

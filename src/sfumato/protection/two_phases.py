@@ -4,49 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from sfumato.core.classes import Classes
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, Role
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promise, Promises
+from sfumato.core.promise import ClassPromise, Promise, Promises
 from sfumato.policy.policy import Policy
-from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.search import Aim, Outcome, Search
-from sfumato.protection.term_removal.one_class import QuasiSensitive, TermLimit
+from sfumato.protection.term_removal.one_class import TermLimit
 from sfumato.protection.term_removal.phase import suppress_terms
 from sfumato.protection.term_removal.report import TermReport
 
-__all__ = ["TermReport", "bound", "find_in_two_phases", "of_keys", "removes_terms"]
-
-QUASI_SENSITIVE = "quasi-sensitive"
+__all__ = ["TermReport", "bound", "find_in_two_phases", "is_kept_by_terms", "of_keys", "removes_terms"]
 
 
 def bound(policy: Policy, table: Microdata) -> Policy:
-    """The policy with the priors that this table, the original one, gives."""
-    made: list[Promise] = []
-    for promise in policy.promises:
-        if isinstance(promise, QuasiSensitiveCloseness):
-            everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=promise.sensitive)
-            made.append(promise.given_original(everything))
-        else:
-            made.append(promise)
+    """The policy with what its promises take from this table, the original one."""
+    made = tuple(promise.given_original(table) for promise in policy.promises)
     same = all(new is old for new, old in zip(made, policy.promises, strict=True))
-    return policy if same else replace(policy, promises=Promises(tuple(made)))
+    return policy if same else replace(policy, promises=Promises(made))
 
 
 def of_keys(promises: Promises) -> Promises:
     """The promises that phase one keeps."""
-    return Promises(tuple(p for p in promises if p.name != QUASI_SENSITIVE))
+    return Promises(tuple(p for p in promises if not is_kept_by_terms(p)))
+
+
+def is_kept_by_terms(promise: Promise) -> bool:
+    """Whether a promise is about term sets, from which phase two removes terms."""
+    return promise.column_role is Role.QUASI_SENSITIVE
 
 
 def limits_of(promises: Promises) -> list[TermLimit]:
     """What has to be kept in phase two, column by column."""
-    found: dict[str, list[QuasiSensitive]] = {}
-    for promise in promises:
-        if isinstance(promise, QuasiSensitiveDiversity | QuasiSensitiveCloseness):
-            found.setdefault(promise.of, []).append(promise)
+    found: dict[str, list[ClassPromise]] = {}
+    for promise in promises.of_class:
+        if is_kept_by_terms(promise):
+            found.setdefault(promise.sensitive[0], []).append(promise)
     return [TermLimit.of(*some) for some in found.values()]
 
 

@@ -8,14 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.attacks.attack import Attack
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, flat
+from sfumato.core.limits import AttackLimits
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
 
 CANARY = "canary-"
 """Begins every cell of the suite's tables; no sentence may hold it."""
+
+NOTHING_PROMISED = AttackLimits()
 
 Rows = list[tuple[Label, ...]]
 
@@ -40,8 +42,10 @@ def published(
     return PublishedTable(Microdata.of_codes(columns, codes, person=people), names)
 
 
-def check_attack(attack: Attack, *, seed: int = 0) -> None:
+def check_attack(attack: Attack, *, limits: AttackLimits = NOTHING_PROMISED, seed: int = 0) -> None:
     """Raise `AssertionError` where an attack breaks the rules of the seam.
+
+    `limits` is what promises say of it, `Promises.limits`; without them it goes by its defaults.
 
     It names its adversary; it judges only what is published, so the order of rows is no evidence; its
     numbers are possible; it says nothing of a cell in words; it copes with an empty table, one row, empty
@@ -53,13 +57,13 @@ def check_attack(attack: Attack, *, seed: int = 0) -> None:
     _names_its_adversary(attack)
     for rows, keys, sensitive in _tables(np.random.default_rng(seed)):
         seen = published(rows, keys, sensitive)
-        findings = attack.strike(seen, Tolerance())
+        findings = attack.strike(seen, limits)
         for finding in findings:
             _is_possible(attack, finding, seen)
             _keeps_cells_to_itself(finding)
-        backwards = attack.strike(published(rows[::-1], keys, sensitive), Tolerance())
+        backwards = attack.strike(published(rows[::-1], keys, sensitive), limits)
         _require(findings == backwards, f"{attack.name}: the order of the rows changes the findings")
-        again = attack.strike(replace(seen), Tolerance())
+        again = attack.strike(replace(seen), limits)
         _require(findings == again, f"{attack.name}: the same table gives other findings")
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import plain_beliefs as plain
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.prior import Prior
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior
 from sfumato.protection.term_removal.cost import Tariff
 from sfumato.protection.term_removal.one_class import METHODS, Effort, TermLimit, solve_class
 

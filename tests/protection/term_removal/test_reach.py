@@ -13,9 +13,9 @@ import plain_beliefs as plain
 import sfumato as sf
 from sfumato.core.errors import BadPolicy, Infeasible, WrongCall
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.prior import Prior
 from sfumato.journey.release import protect_file
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior
 from sfumato.protection.term_removal import phase
 from sfumato.protection.term_removal.cost import Tariff
 from sfumato.protection.term_removal.one_class import METHODS, Effort, TermLimit, out_of_reach, solve_class

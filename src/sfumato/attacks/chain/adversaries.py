@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.attack import Attack, worst_first
-from sfumato.attacks.chain.correspondence import Correspondence, Method, asked_k, correspondence
-from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
 
@@ -38,12 +38,12 @@ class Corresponding:
     succeeds: ClassVar[str] = "fewer records than promised remain possible"
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
         if len(self.releases) < 2:
             return []
         found = correspondence(self.releases, method=self.method)
-        return self.told(found, self.k or int(1 / tolerance.linkage_limit[0]))
+        return self.told(found, self.k or limits.asked_k or UNASKED)
 
     def told(self, found: Correspondence, k: int) -> list[Finding]:
         """One finding per release that somebody may have come with."""
@@ -80,8 +80,8 @@ def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ..
     from sfumato.attacks.chain.differencing import Differencing  # noqa: PLC0415
     from sfumato.attacks.chain.minimality import Minimality  # noqa: PLC0415
 
-    given, k = tuple(releases), asked_k(policy)
-    stopped = all(p.name in ("k-anonymity", "continuous") for p in policy.promises)
+    given, k = tuple(releases), policy.promises.limits.asked_k
+    stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search
     return (Corresponding(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
 
@@ -89,5 +89,5 @@ def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ..
 def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
     """What every adversary finds who holds these releases."""
     nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
-    tolerance = Tolerance.of(policy.promises)
-    return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, tolerance))
+    limits = policy.promises.limits
+    return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, limits))

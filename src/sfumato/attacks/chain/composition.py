@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import VALUES, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.kernels.chains.overlaps import NO_OVERLAP, least_overlaps
 from sfumato.show.card import several
@@ -37,9 +38,9 @@ class Composition:
     succeeds: ClassVar[str] = "few values, or one, are possible in both"
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "continuous")
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
-        asked = self.values or max(tolerance.values.values(), default=2)
+        asked = self.values or ceil(limits.over_columns(VALUES))
         chain = Chain.of(self.releases) if len(self.releases) > 1 else None
         if chain is None:
             return []

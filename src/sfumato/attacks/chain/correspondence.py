@@ -185,7 +185,7 @@ def correspondence(
             "unknown scope or method",
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
-    k = asked_k(policy)
+    k = policy.promises.limits.asked_k if policy else None
     known = _known(releases, policy)
     chain = Chain.of(known)
     settled = settle(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
@@ -217,15 +217,6 @@ def _known(releases: Sequence[Any], policy: Policy | None) -> list[Imprint]:
     from sfumato.attacks.chain.tables import read_chain  # noqa: PLC0415  # engines load when needed
 
     return read_chain(releases, policy)
-
-
-def asked_k(policy: Policy | None) -> int | None:
-    """The k that a policy asks for across releases, else within one."""
-    for name in ("continuous", "k-anonymity"):
-        for promise in policy.promises if policy else ():
-            if promise.name == name:
-                return int(getattr(promise, "k", 1))
-    return None
 
 
 def _exact(settled: Settled, scope: Scope, k: int | None) -> TargetCandidates:

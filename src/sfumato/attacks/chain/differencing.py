@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.chain import Chain, ClassTable, match_blocks
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.microdata import Counts
 from sfumato.core.verdict import Finding
 from sfumato.show.card import several
@@ -36,12 +36,12 @@ class Differencing:
     succeeds: ClassVar[str] = "too few newcomers are left, or all of them share one value"
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "l-diversity")
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
         if len(self.releases) < 2:
             return []
         chain = Chain.of(self.releases)
-        k = self.k or int(1 / tolerance.linkage_limit[0])
+        k = self.k or limits.asked_k or UNASKED
         pairs = enumerate(pairwise(chain.releases))
         return [self._between(chain, i, one, other, k) for i, (one, other) in pairs]
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from sfumato.attacks.attack import Attack, strike_all, worst_first
 from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import Corresponding, adversaries
-from sfumato.attacks.chain.correspondence import Correspondence, asked_k, correspondence
+from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.table_imprint import counted, imprint_of, is_release
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.objections import Objection
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import SfumatoError
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import UNASKED
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine.source import Source
@@ -71,14 +71,14 @@ def not_compared(found: Audit, why: SfumatoError) -> Audit:
 def _strike(
     joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None
 ) -> tuple[list[Finding], tuple[str, ...]]:
-    tolerance = Tolerance.of(policy.promises)
+    limits = policy.promises.limits
     chosen = [a for a in adversaries(releases, policy) if only in (None, a.name)]
     matched = [a for a in chosen if isinstance(a, Corresponding) and len(releases) > 1]
     others: list[Attack] = [a for a in chosen if not isinstance(a, Corresponding)]
-    asked = asked_k(policy) or int(1 / tolerance.linkage_limit[0])
+    asked = limits.asked_k or UNASKED
     told = [finding for a in matched for finding in a.told(joint, asked)]
     nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
-    findings, failed = strike_all(nothing, others, tolerance)
+    findings, failed = strike_all(nothing, others, limits)
     return [*told, *findings], failed
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.show.card import several
 
@@ -38,11 +38,11 @@ class Minimality:
     succeeds: ClassVar[str] = "most of a class must share one of two hidden values"
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity", "continuous")
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         del published
         if not self.releases:
             return []
-        k = self.k or int(1 / tolerance.linkage_limit[0])
+        k = self.k or limits.asked_k or UNASKED
         newest = self.releases[-1]
         return [self._column(newest, j, k) for j in range(len(newest.keys))]
 

@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.freeform.inference import Inference, NodeTable
+from sfumato.core.freeform.limit import FreeformLimit
 from sfumato.core.freeform.published_nodes import node_table_of_labels
+from sfumato.core.limits import AttackLimits
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
 from sfumato.engine.source import open_source
 from sfumato.kernels.freeform.breaches import breaches, worst
 from sfumato.policy.policy import Policy
-from sfumato.promises.freeform.definition import Freeform
 from sfumato.show.card import several
 
 LIMIT = 100_000
@@ -77,23 +77,22 @@ class FreeformAttack:
     )
     threatens: ClassVar[tuple[str, ...]] = ("freeform",)
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         """The worst attack on every free column."""
-        promise = tolerance.freeform
-        if promise is None:
-            return []
-        try:
-            node_table, names = _node_table(published, promise)
-        except BadData:
-            return []
-        found: list[Finding] = []
-        attacks = worst(node_table)
-        for j in dict.fromkeys(one.target for one in attacks):
-            here = [one for one in attacks if one.target == j]
-            hardest = max(here, key=lambda one: (one.threat, one.support))
-            over = [one for one in here if one.threat > promise.threat]
-            found.append(_finding(node_table, names, hardest, promise, exposed=_exposed(node_table, over)))
-        return found
+        return [finding for limit in limits.of_kind(FreeformLimit) for finding in _strike(published, limit)]
+
+
+def _strike(published: PublishedTable, limit: FreeformLimit) -> Iterator[Finding]:
+    try:
+        node_table, names = _node_table(published, limit)
+    except BadData:
+        return
+    attacks = worst(node_table)
+    for j in dict.fromkeys(one.target for one in attacks):
+        here = [one for one in attacks if one.target == j]
+        hardest = max(here, key=lambda one: (one.threat, one.support))
+        over = [one for one in here if one.threat > limit.threat]
+        yield _finding(node_table, names, hardest, limit, exposed=_exposed(node_table, over))
 
 
 def freeform(
@@ -114,9 +113,9 @@ def freeform(
     """
     if every:
         return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
-    promise, node_table, names = _opened(frame, policy, progress)
+    allowed, node_table, names = _opened(frame, policy, progress)
     attacks = sorted(worst(node_table, extended=extended), key=lambda one: (-one.threat, -one.support, one))
-    return [_finding(node_table, names, one, promise) for one in attacks]
+    return [_finding(node_table, names, one, allowed) for one in attacks]
 
 
 def streamed(
@@ -131,22 +130,24 @@ def streamed(
 
     Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
     """
-    promise, node_table, names = _opened(frame, policy, progress)
-    for one in breaches(node_table, promise.threat, extended=extended, limit=limit):
-        yield _finding(node_table, names, one, promise)
+    allowed, node_table, names = _opened(frame, policy, progress)
+    for one in breaches(node_table, allowed.threat, extended=extended, limit=limit):
+        yield _finding(node_table, names, one, allowed)
 
 
-def _opened(frame: Any, policy: Policy, progress: Progress) -> tuple[Freeform, NodeTable, tuple[str, ...]]:
-    promise = next((p for p in policy.promises if isinstance(p, Freeform)), None)
-    if promise is None:
+def _opened(
+    frame: Any, policy: Policy, progress: Progress
+) -> tuple[FreeformLimit, NodeTable, tuple[str, ...]]:
+    limit = next(iter(policy.promises.limits.of_kind(FreeformLimit)), None)
+    if limit is None:
         raise WrongCall("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
     roles = {name: rule.role for name, rule in policy.columns.items() if rule.role.is_key}
     published = PublishedTable.read(open_source(frame), roles, progress=progress)
-    return promise, *_node_table(published, promise)
+    return limit, *_node_table(published, limit)
 
 
-def _node_table(published: PublishedTable, promise: Freeform) -> tuple[NodeTable, tuple[str, ...]]:
-    node_table = node_table_of_labels(promise.columns, promise.observability, *published.texts)
+def _node_table(published: PublishedTable, limit: FreeformLimit) -> tuple[NodeTable, tuple[str, ...]]:
+    node_table = node_table_of_labels(limit.columns, limit.observability, *published.texts)
     return node_table, published.keys
 
 
@@ -166,7 +167,7 @@ def _finding(
     node_table: NodeTable,
     names: tuple[str, ...],
     one: Inference,
-    promise: Freeform,
+    limit: FreeformLimit,
     *,
     exposed: int | None = None,
 ) -> FreeformFinding:
@@ -184,9 +185,9 @@ def _finding(
         ),
         confidence=one.confidence,
         people=people,
-        breach=one.threat > promise.threat,
+        breach=one.threat > limit.threat,
         columns=(*given, target),
-        details={"threat": one.threat, "threat allowed": promise.threat, "people who match": one.support},
+        details={"threat": one.threat, "threat allowed": limit.threat, "people who match": one.support},
         values={**given, target: trees[one.target].labels[one.node]},
         given=given,
         infers=(target, trees[one.target].labels[one.node]),

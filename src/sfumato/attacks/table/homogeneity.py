@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, exceeding, largest
 from sfumato.core.classes import Classes
+from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
 from sfumato.core.verdict import Finding
 
 
@@ -38,14 +39,14 @@ class Homogeneity:
         "alpha-k-anonymity",
     )
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
-        return [self._seek(published, column, tolerance) for column in published.sensitive]
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        return [self._seek(published, column, limits) for column in published.sensitive]
 
-    def _seek(self, published: PublishedTable, column: str, tolerance: Tolerance) -> Finding:
+    def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
         classes = published.classes
         most, rank, values = commonest(classes, column)
         worst, confidence = largest(most, classes.people)
-        needed, allowed = tolerance.values_limit(column), tolerance.certainty_limit(column)
+        needed, allowed = ceil(limits.limit(VALUES, column)[0]), limits.limit(CERTAINTY, column)[0]
         certain = most == classes.people
         broken = (values < needed) | certain | exceeding(most, classes.people, allowed)
         exposed, people = published.people_in(certain), published.people_in(broken)

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, exceeding
+from sfumato.core.limits import RECOGNITION, AttackLimits
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
 
@@ -42,13 +42,13 @@ class Linkage:
     succeeds: ClassVar[str] = "a record is matched to its person with more than the allowed chance"
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         inside = published.classes.people
         around, absent = self._around(published)
         return [
-            _best_guess(published, inside, tolerance, "prosecutor", _PROSECUTOR, {}),
-            _best_guess(published, around, tolerance, "journalist", _JOURNALIST, absent),
-            _matches(published, around, tolerance, absent),
+            _best_guess(published, inside, limits, "prosecutor", _PROSECUTOR, {}),
+            _best_guess(published, around, limits, "journalist", _JOURNALIST, absent),
+            _matches(published, around, limits, absent),
         ]
 
     def _around(self, published: PublishedTable) -> tuple[Integers, dict[str, int | str]]:
@@ -75,13 +75,13 @@ _MARKETER = "someone who matches the whole table with a register of the key colu
 def _best_guess(
     published: PublishedTable,
     sizes: Integers,
-    tolerance: Tolerance,
+    limits: AttackLimits,
     who: str,
     adversary: str,
     known: Mapping[str, int | str],
 ) -> Finding:
     """The highest risk, how many carry more than is allowed, and the average."""
-    limit, source = tolerance.linkage_limit
+    limit, source = limits.limit(RECOGNITION)
     inside = published.classes.people
     risky = exceeding(np.ones_like(sizes), sizes, limit)
     people, everyone = published.people_in(risky), published.people_in(np.ones_like(risky))
@@ -117,10 +117,10 @@ def _best_guess(
 
 
 def _matches(
-    published: PublishedTable, sizes: Integers, tolerance: Tolerance, known: Mapping[str, int | str]
+    published: PublishedTable, sizes: Integers, limits: AttackLimits, known: Mapping[str, int | str]
 ) -> Finding:
     """The share of the table that a register would match rightly."""
-    limit, source = tolerance.linkage_limit
+    limit, source = limits.limit(RECOGNITION)
     rate = _mean_risk(published.classes.people, sizes)
     hits = rate * int(published.classes.people.sum())
     everyone = published.people_in(np.ones(len(sizes), dtype=bool))

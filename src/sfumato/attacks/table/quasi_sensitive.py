@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.limits import Tolerance
+from sfumato.attacks.audit import audit
 from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.core.classes import Classes, Histogram
+from sfumato.core.beliefs import BeliefLimit, LabelCloseness, posterior
+from sfumato.core.classes import Histogram
 from sfumato.core.knowledge import Links
+from sfumato.core.limits import AttackLimits
+from sfumato.core.prior import Prior
 from sfumato.core.verdict import Finding
+from sfumato.kernels.term_sets.knowledge import links_of, prior_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import referred
-from sfumato.promises.quasi_sensitive.beliefs import links_of, posterior
-from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior, prior_of
 
 AT_ONCE = 1 << 22
 MOST = 10
 """Labels that are told one by one; the rest is in the summary."""
-
-QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class IndirectLabel:
     Silent on: better knowledge than the policy's, and labels that are likelier than others to begin with.
     """
 
-    promises: tuple[QuasiSensitive, ...] = ()
     most: int | None = MOST
 
     name: ClassVar[str] = "quasi-sensitive"
@@ -51,34 +49,28 @@ class IndirectLabel:
     succeeds: ClassVar[str] = "the belief in a label is more than the promise allows"
     threatens: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
 
-    def informed(self, policy: Policy) -> IndirectLabel:
-        """The same adversary with the knowledge that the policy names."""
-        kinds = (QuasiSensitiveDiversity, QuasiSensitiveCloseness)
-        return replace(self, promises=tuple(p for p in policy.promises if isinstance(p, kinds)))
-
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
-        del tolerance
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        """What is found under every knowledge that a promise names."""
         found: list[Finding] = []
-        for promise in self.promises:
-            held = published.classes.histograms.get(promise.of)
+        for limit in limits.of_kind(BeliefLimit):
+            held = published.classes.histograms.get(limit.column)
             if held is not None:
-                found += self._seek(published, promise, held)
+                found += self._seek(published, limit, held)
         return found
 
-    def _seek(self, published: PublishedTable, promise: QuasiSensitive, held: Histogram) -> list[Finding]:
-        links = links_of(promise.knowledge, held.taxonomy)
-        classes = Classes(published.classes.people, published.classes.rows, {promise.of: held})
-        broken = ~promise.holds_on(classes)
-        best = Beliefs.of(links, held, broken)
-        prior = _prior(promise, links, held)
+    def _seek(self, published: PublishedTable, limit: BeliefLimit, held: Histogram) -> list[Finding]:
+        links = links_of(limit.knowledge, held.taxonomy)
+        prior = _prior(limit, links, held)
+        best = Beliefs.of(limit, links, held, prior)
+        broken = best.broken
         order = np.lexsort((np.arange(len(best.most)), -best.most, ~best.breach))
         worst = [int(j) for j in order[: self.most].tolist() if best.most[j] > 0]
-        told = [self._label(published, promise, held, links, prior, best, j) for j in worst]
+        told = [self._label(published, limit, held, links, prior, best, j) for j in worst]
         told.sort(key=lambda f: (not f.breach, -f.confidence))
         return [
-            self._summary(published, promise, broken, told),
+            self._summary(published, limit, broken, told),
             *told,
-            *self._unlinked(published, promise, links, held),
+            *self._unlinked(published, limit, links, held),
         ]
 
     def _finding(self, sentence: str, **told: Any) -> Finding:
@@ -89,14 +81,14 @@ class IndirectLabel:
     def _summary(
         self,
         published: PublishedTable,
-        promise: QuasiSensitive,
+        limit: BeliefLimit,
         broken: NDArray[np.bool_],
         told: list[Finding],
     ) -> Finding:
         people = published.people_in(broken)
         sure = max((f.confidence for f in told), default=Fraction(0))
         return self._finding(
-            f"terms of {promise.of} lead to a label with a belief of up to {float(sure):.3g}; "
+            f"terms of {limit.column} lead to a label with a belief of up to {float(sure):.3g}; "
             f"{crowd(people)} in {int(broken.sum())} of {len(broken)} classes beyond what is promised",
             confidence=sure,
             people=people,
@@ -108,14 +100,14 @@ class IndirectLabel:
     def _label(
         self,
         published: PublishedTable,
-        promise: QuasiSensitive,
+        limit: BeliefLimit,
         held: Histogram,
         links: Links,
         prior: Prior,
         best: Beliefs,
         label: int,
     ) -> Finding:
-        worst, name = int(best.where[label]), promise.knowledge.labels[label]
+        worst, name = int(best.where[label]), limit.knowledge.labels[label]
         shares, kind, whole = posterior(links, held, worst)
         after = Fraction(shares[int(kind[label])], whole)
         before = dict(prior.shares).get(name, Fraction(0))
@@ -132,12 +124,13 @@ class IndirectLabel:
         )
 
     def _unlinked(
-        self, published: PublishedTable, promise: QuasiSensitive, links: Links, held: Histogram
+        self, published: PublishedTable, limit: BeliefLimit, links: Links, held: Histogram
     ) -> Iterator[Finding]:
         count = int(held.counts[links.number[held.values] == 0].sum())
         if count:
             yield self._finding(
-                f"{crowd(count)} with terms of {promise.of} that no label has together: they link to nothing",
+                f"{crowd(count)} with terms of {limit.column} that no label has together:"
+                " they link to nothing",
                 confidence=Fraction(0),
                 people=count,
                 breach=False,
@@ -149,31 +142,25 @@ class IndirectLabel:
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """Per label: the largest belief that any class gives, to how many people, in which class first, and
-    whether it is the most believed one of a class that breaks the promise."""
+    whether it is the most believed one of a class that breaks the limit. Per class: whether it does."""
 
     most: NDArray[np.float64]
     people: NDArray[np.int64]
     where: NDArray[np.int64]
     breach: NDArray[np.bool_]
+    broken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, links: Links, held: Histogram, broken: NDArray[np.bool_]) -> Beliefs:
+    def of(cls, limit: BeliefLimit, links: Links, held: Histogram, prior: Prior) -> Beliefs:
+        before = prior.on(limit.knowledge.labels)
         most, where = np.zeros(links.labels), np.zeros(links.labels, np.int64)
         people = np.zeros(links.labels, np.int64)
         breach = np.zeros(links.labels, bool)
         sizes, classes = held.totals, len(held.start) - 1
-        step = max(1, AT_ONCE // max(1, links.labels))
-        low = 0
-        while low < classes:
-            high = low + 1
-            while high < classes and held.start[high + 1] - held.start[low] <= step:
-                high += 1
-            span = slice(int(held.start[low]), int(held.start[high]))
-            number = links.number[held.values[span]]
-            weight = np.divide(held.counts[span], number, out=np.zeros(len(number)), where=number > 0)
-            shares = links.matrix(held.values[span]) * weight[:, None]
-            belief = np.add.reduceat(shares, held.start[low:high] - held.start[low], axis=0)
-            belief /= sizes[low:high, None]
+        broken = np.zeros(classes, bool)
+        for low, high in _blocks(held, max(1, AT_ONCE // max(1, links.labels))):
+            belief = _beliefs(links, held, low, high)
+            broken[low:high] = limit.broken(belief, before, links, held, low)
             top = belief.argmax(axis=0)
             value = belief[top, np.arange(links.labels)]
             better = value > most * (1 + 1e-12)
@@ -183,15 +170,33 @@ class Beliefs:
             people += (alike * sizes[low:high, None]).sum(axis=0)
             leads = belief >= belief.max(axis=1)[:, None] * (1 - 1e-12)
             breach |= (leads & broken[low:high, None] & (belief > 0)).any(axis=0)
-            low = high
-        return cls(most, people, where, breach)
+        return cls(most, people, where, breach, broken)
 
 
-def _prior(promise: QuasiSensitive, links: Links, held: Histogram) -> Prior:
-    given = getattr(promise, "prior", "mean")
-    if isinstance(given, Prior):
-        return given
-    return prior_of(given, promise.knowledge.labels, links, held)
+def _blocks(held: Histogram, step: int) -> Iterator[tuple[int, int]]:
+    """Some classes at a time, with at most `step` entries together, or one class."""
+    low, classes = 0, len(held.start) - 1
+    while low < classes:
+        high = low + 1
+        while high < classes and held.start[high + 1] - held.start[low] <= step:
+            high += 1
+        yield low, high
+        low = high
+
+
+def _beliefs(links: Links, held: Histogram, low: int, high: int) -> NDArray[np.float64]:
+    """The beliefs in all labels of the classes from `low` to below `high`, rounded."""
+    span = slice(int(held.start[low]), int(held.start[high]))
+    number = links.number[held.values[span]]
+    weight = np.divide(held.counts[span], number, out=np.zeros(len(number)), where=number > 0)
+    shares = links.matrix(held.values[span]) * weight[:, None]
+    belief: NDArray[np.float64] = np.add.reduceat(shares, held.start[low:high] - held.start[low], axis=0)
+    return belief / held.totals[low:high, None]
+
+
+def _prior(limit: BeliefLimit, links: Links, held: Histogram) -> Prior:
+    given = limit.prior if isinstance(limit, LabelCloseness) else "mean"
+    return given if isinstance(given, Prior) else prior_of(given, limit.knowledge.labels, links, held)
 
 
 def quasi_sensitive(frame: Any, policy: Policy) -> list[Finding]:
@@ -200,7 +205,5 @@ def quasi_sensitive(frame: Any, policy: Policy) -> list[Finding]:
     One summary per promise, then every label that somebody can be linked to: with which belief at most, how
     many people, the belief before and the change; rows that link to nothing come last.
     """
-    from sfumato.attacks.audit import audit  # noqa: PLC0415  # it knows all attacks
-
     meant = referred(policy, frame)
     return list(audit(frame, meant, attacks=(IndirectLabel(most=None),)).findings)

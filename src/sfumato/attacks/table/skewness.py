@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.limits import Tolerance
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, equal_to, exceeding, largest
 from sfumato.core.classes import Histogram
+from sfumato.core.limits import SHIFT, AttackLimits
 from sfumato.core.verdict import Finding
 
 
@@ -33,12 +33,12 @@ class Skewness:
     succeeds: ClassVar[str] = "the belief about the person moves further from the table than allowed"
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "t-closeness")
 
-    def strike(self, published: PublishedTable, tolerance: Tolerance) -> list[Finding]:
-        return [self._seek(published, column, tolerance) for column in published.sensitive]
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        return [self._seek(published, column, limits) for column in published.sensitive]
 
-    def _seek(self, published: PublishedTable, column: str, tolerance: Tolerance) -> Finding:
+    def _seek(self, published: PublishedTable, column: str, limits: AttackLimits) -> Finding:
         h = published.classes.histograms[column]
-        limit, source = tolerance.shift_limit(column)
+        limit, source = limits.limit(SHIFT, column)
         above, below = shifts(h)
         _, distance = largest(above, below)
         far = exceeding(above, below, limit)

@@ -97,7 +97,9 @@ def examine_sets(column: str, knowledge: Knowledge, held: HeldTermSets) -> Itera
         yield Diagnosis("no-terms", Severity.NOTE, where, what, bare, "They link to every label alike.")
     if not rows:
         return
-    number = knowledge.links(held.texts).number
+    from sfumato.kernels.term_sets.knowledge import links_of_texts  # noqa: PLC0415  # compiled
+
+    number = links_of_texts(knowledge, held.texts).number
     lost = int(held.counts[number == 0].sum())
     if lost:
         what = f"{several(lost, 'row links', 'rows link')} to no label, of {rows:,}"

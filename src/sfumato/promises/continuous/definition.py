@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sfumato.core.chain import Chain
 from sfumato.core.classes import Classes
 from sfumato.core.errors import HeldBack, RefusedByHistory
 from sfumato.core.imprint import Imprint
+from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.policy_view import ColumnView, PolicyView
 from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise, Watch
@@ -90,6 +92,9 @@ class Continuous(Declared, TablePromise):
 
     def with_least_people(self, k: int) -> Self:
         return replace(self, k=k)
+
+    def limits(self) -> tuple[Bound, ...]:
+        return (Bound(CANDIDATES, Fraction(self.k)),)
 
     def about(self, columns: Mapping[str, ColumnView]) -> Self:
         """The same promise, told which columns are published unchanged besides sensitive ones."""

@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.core.errors import BadPolicy
 from sfumato.core.freeform.guard import FreeColumn, Guard
 from sfumato.core.freeform.inference import Inference, NodeTable
+from sfumato.core.freeform.limit import FreeformLimit
 from sfumato.core.freeform.published_nodes import node_table_of_labels, written_down
 from sfumato.core.microdata import Codes, Column, Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
@@ -106,6 +107,9 @@ class Freeform(Declared, TablePromise):
             if column != FreeColumn() and not written_down(column.rule)
         ]
         return said
+
+    def limits(self) -> tuple[FreeformLimit, ...]:
+        return (FreeformLimit(self.threat, self.observability, self.columns),)
 
     def judge_data(self) -> dict[str, object]:
         """With `free_columns`: what is declared of each, as `plain_column` says."""

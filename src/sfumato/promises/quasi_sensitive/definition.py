@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import nextafter
@@ -10,17 +11,18 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.beliefs import LabelCloseness, LabelDiversity, head_and_tail, squared_distance
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.knowledge import Knowledge, Links
-from sfumato.core.microdata import Counts, Role
+from sfumato.core.microdata import Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, PolicyView
+from sfumato.core.prior import KeptPrior, Prior
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Evidence, Measure, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
-from sfumato.promises.quasi_sensitive.beliefs import head_and_tail, links_of, squared_distance
 from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
-from sfumato.promises.quasi_sensitive.prior import Prior, PriorRule, prior_of
+from sfumato.promises.quasi_sensitive.prior import MADE, PriorRule
 from sfumato.promises.quasi_sensitive.set_options import SetOptions, options_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, verdict
@@ -79,7 +81,12 @@ class _QuasiSensitive(Declared, ClassPromise):
 
     def _links(self, classes: Classes) -> tuple[Links, Histogram]:
         held = histogram_of(classes, self.of)
-        return links_of(self.knowledge, held.taxonomy), held
+        return self._links_in(held), held
+
+    def _links_in(self, held: Histogram) -> Links:
+        from sfumato.kernels.term_sets.knowledge import links_of  # noqa: PLC0415  # compiled
+
+        return links_of(self.knowledge, held.taxonomy)
 
     def _unlinked(self, links: Links, held: Histogram) -> str:
         """A sentence about rows that link to nothing."""
@@ -129,7 +136,14 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
     @property
     def reachable(self) -> bool:
         """Whether a class with linked rows can keep it at all: if not with every term gone, then never."""
-        return self.c * (len(self.knowledge.labels) - self.l + 1) >= 1
+        return self._limit.reachable
+
+    @property
+    def _limit(self) -> LabelDiversity:
+        return LabelDiversity(self.of, self.knowledge, self.l, self.c)
+
+    def limits(self) -> tuple[LabelDiversity, ...]:
+        return (self._limit,)
 
     def objections(self, policy: PolicyView) -> list[str]:
         found = super().objections(policy)
@@ -208,8 +222,7 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
-        head, tail = head_and_tail(links_of(self.knowledge, whole.taxonomy), whole, 0, self.l)
-        return head == 0 or (tail > 0 and head * self.c.denominator <= tail * self.c.numerator)
+        return self._limit.keeps(self._links_in(whole), whole, 0)
 
     def __str__(self) -> str:
         return f"quasi-sensitive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"
@@ -247,11 +260,14 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
     @property
     def needs_original(self) -> bool:
         """Whether the prior has yet to be made from the original table."""
-        return self.prior in ("mean", "count")
+        return self.prior in MADE
 
     @property
     def relative(self) -> bool:
         return self.needs_original
+
+    def limits(self) -> tuple[LabelCloseness, ...]:
+        return (LabelCloseness(self.of, self.knowledge, self.t, self.prior),)
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -260,12 +276,29 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
             return super().files
         return (*super().files, (self.prior.file, self.prior.digest))
 
-    def given_original(self, everything: Classes) -> Self:
-        """The same promise with the prior that these classes, those of the original table, give."""
+    def given_original(self, table: Microdata) -> Self:
+        """Returns the same promise with the prior that the original table gives."""
         if isinstance(self.prior, Prior):
             return self
-        links, held = self._links(everything)
-        return replace(self, prior=prior_of(self.prior, self.knowledge.labels, links, held))
+        return self.bound(Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=self.sensitive))
+
+    @property
+    def kept_of_original(self) -> tuple[KeptPrior, ...]:
+        if not isinstance(self.prior, Prior) or self.prior.rule not in MADE:
+            return ()
+        return (KeptPrior(self.of, self.prior.rule, self.knowledge.digest, self.prior),)
+
+    def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
+        asked = (self.of, self.prior, self.knowledge.digest)
+        fitting = [k.prior for k in kept if (k.of, k.rule, k.knowledge) == asked]
+        return replace(self, prior=fitting[0]) if fitting else self
+
+    def bound(self, classes: Classes) -> Self:
+        """Returns the same promise with the prior that these classes, those of the original table, give."""
+        if isinstance(self.prior, Prior):
+            return self
+        links, held = self._links(classes)
+        return replace(self, prior=self._prior(links, held))
 
     def holds_on(self, classes: Classes) -> Truth:
         links, held = self._links(classes)
@@ -309,13 +342,15 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
-        links = links_of(self.knowledge, whole.taxonomy)
+        links = self._links_in(whole)
         target = self._prior(links, whole).on(self.knowledge.labels)
         return squared_distance(links, whole, 0, target) <= self.t * self.t
 
     def _prior(self, links: Links, held: Histogram) -> Prior:
         if isinstance(self.prior, Prior):
             return self.prior
+        from sfumato.kernels.term_sets.knowledge import prior_of  # noqa: PLC0415  # compiled
+
         return prior_of(self.prior, self.knowledge.labels, links, held)
 
     def __str__(self) -> str:

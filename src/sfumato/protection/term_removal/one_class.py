@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.beliefs import BeliefLimit, LabelCloseness, LabelDiversity
 from sfumato.core.classes import Classes
 from sfumato.core.errors import WrongCall
 from sfumato.core.knowledge import Knowledge
-from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.promises.quasi_sensitive.prior import Prior
+from sfumato.core.prior import Prior
+from sfumato.core.promise import ClassPromise, Promises
 from sfumato.protection.term_removal.cost import Tariff
 
 Terms = tuple[str, ...]
-QuasiSensitive = QuasiSensitiveDiversity | QuasiSensitiveCloseness
 
 METHODS = ("plain", "adaptive", "exact")
 """plain: depth-first over removed cells; adaptive: the same, most promising cells first; exact: branch and
@@ -38,32 +38,35 @@ LARGEST = 1 << 26
 class TermLimit:
     """Promises about one column and one knowledge, in the form that the search works with."""
 
-    promises: tuple[QuasiSensitive, ...]
+    promises: Promises
+    limits: tuple[BeliefLimit, ...]
 
     @classmethod
-    def of(cls, *promises: QuasiSensitive) -> TermLimit:
-        """A closeness must know its prior."""
-        if any(isinstance(p, QuasiSensitiveCloseness) and not isinstance(p.prior, Prior) for p in promises):
+    def of(cls, *promises: ClassPromise) -> TermLimit:
+        """Returns what promises say of beliefs in labels; a closeness must know its prior."""
+        together = Promises(promises)
+        limits = together.limits.of_kind(BeliefLimit)
+        if any(isinstance(one, LabelCloseness) and not isinstance(one.prior, Prior) for one in limits):
             raise WrongCall("the prior is not known yet", remedy="Bind the promise to the original table.")
-        if len({(p.of, p.knowledge.digest) for p in promises}) != 1:
+        if len({(one.column, one.knowledge.digest) for one in limits}) != 1:
             raise WrongCall("terms are removed for one column and one knowledge at a time")
-        return cls(promises)
+        return cls(together, limits)
 
     @property
     def knowledge(self) -> Knowledge:
-        return self.promises[0].knowledge
+        return self.limits[0].knowledge
 
     @property
     def column(self) -> str:
-        return self.promises[0].of
+        return self.limits[0].column
 
     @property
-    def ratios(self) -> tuple[QuasiSensitiveDiversity, ...]:
-        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveDiversity))
+    def ratios(self) -> tuple[LabelDiversity, ...]:
+        return tuple(one for one in self.limits if isinstance(one, LabelDiversity))
 
     @property
-    def distances(self) -> tuple[QuasiSensitiveCloseness, ...]:
-        return tuple(p for p in self.promises if isinstance(p, QuasiSensitiveCloseness))
+    def distances(self) -> tuple[LabelCloseness, ...]:
+        return tuple(one for one in self.limits if isinstance(one, LabelCloseness))
 
     @cached_property
     def reached_by_nothing(self) -> bool:
@@ -78,10 +81,7 @@ class TermLimit:
 
     def holds_on(self, classes: Classes) -> NDArray[np.bool_]:
         """Which classes keep every promise, exactly."""
-        truth = np.ones(len(classes), bool)
-        for promise in self.promises:
-            truth &= promise.holds_on(classes)
-        return truth
+        return self.promises.holds_on(classes)
 
     def compiled(self, *, strict: bool) -> Any:
         """The same as arrays and numbers; `strict` gives ties that rounding may have made no benefit."""
@@ -101,9 +101,9 @@ class TermLimit:
         return " and ".join(str(p) for p in self.promises)
 
 
-def _prior(promise: QuasiSensitiveCloseness) -> Prior:
-    assert isinstance(promise.prior, Prior)  # noqa: S101  # TermLimit.of saw to it
-    return promise.prior
+def _prior(limit: LabelCloseness) -> Prior:
+    assert isinstance(limit.prior, Prior)  # noqa: S101  # TermLimit.of saw to it
+    return limit.prior
 
 
 @dataclass(frozen=True)
