@@ -10,7 +10,8 @@ from discovery.people import cells
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Origin
-from sfumato.policy import reader, yaml
+from sfumato.policy import yaml
+from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS
 
 KINDS = cells()
@@ -45,7 +46,7 @@ def frames(draw):
 def test_a_proposed_policy_loads_and_protects(frame, words, k):
     policy = sf.discover(frame, k=k, max_size=2, **words).suggest()
     document = yaml.read(policy.to_yaml())
-    again = reader.policy(document.data, Origin(lines=document.lines))
+    again = Policy.from_dict(document.data, origin=Origin(lines=document.lines))
     assert again.digest == policy.digest
     plan = sf.protect(frame, again)
     assert all(verdict.holds for verdict in plan.verdicts)

@@ -16,7 +16,8 @@ from sfumato.system import plugins
 def install(tmp_path, monkeypatch):
     """install(distribution, source, {group: {name: "module:attribute"}}); everything is gone afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(promises, "_loaded", set())
+    promises.known()  # what is built in registers itself when it is first imported
+    monkeypatch.setattr(promises, "_loaded", {promises.BUILT_IN})
     monkeypatch.setattr(promises, "_makers", {name: dict(kinds) for name, kinds in promises._makers.items()})
     monkeypatch.setattr(promises, "_refused", {})
     monkeypatch.setattr(judges, "_judges", dict(judges._judges))

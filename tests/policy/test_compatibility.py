@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pytest
 
-from sfumato import promises
 from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.promise import ClassPromise, Promises, TablePromise
@@ -15,7 +14,7 @@ from sfumato.policy.compatibility import refusals, roles
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.searches import BUILT_IN, LOSSES
 from sfumato.policy.taxonomies import Flat
-from sfumato.promises import DistinctLDiversity, Freeform, KAnonymity, TCloseness
+from sfumato.promises import DistinctLDiversity, Freeform, KAnonymity, TCloseness, registry
 
 K = KAnonymity(5)
 
@@ -44,7 +43,7 @@ def test_what_is_allowed_has_no_refusals():
 
 def test_a_role_becomes_available_with_its_promise(monkeypatch):
     assert set(roles()) == set(Role)
-    monkeypatch.setattr(promises, "known", lambda: ("freeform", "k-anonymity"))
+    monkeypatch.setattr(registry, "known", lambda: ("freeform", "k-anonymity"))
     assert Role.FREE in roles() and Role.QUASI_SENSITIVE not in roles()
     assert "quasi-sensitive is not available in this version" in refused(columns={"x": Role.QUASI_SENSITIVE})
 
@@ -244,6 +243,7 @@ class OfOne(Whole):
     """A promise that speaks of one free column."""
 
     name: ClassVar[str] = "freeform"
+    column_role: ClassVar[Role | None] = Role.FREE
     reads: ClassVar[tuple[str, ...]] = ("f",)
 
 

@@ -11,10 +11,11 @@ from policy.fake_survey import FakeSurvey, column, survey
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Origin
-from sfumato.policy import reader, yaml
+from sfumato.policy import yaml
 from sfumato.policy.doctor.policy import examine
 from sfumato.policy.doctor.safe_harbor import safe_harbor
 from sfumato.policy.draft import draft
+from sfumato.policy.policy import Policy
 from sfumato.policy.presets import PRESETS, preset
 from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
 
@@ -104,7 +105,7 @@ def test_safe_harbor_looks_at_columns():
     mended = draft(survey(age=["34", "90"] * 30, sex=["m", "f"] * 30))
     spec = {**mended.to_dict(), "columns": {**mended.to_dict()["columns"]}}
     spec["columns"]["age"] = {"role": "quasi", "taxonomy": {"intervals": [5], "from": 0, "top": 90}}
-    assert safe_harbor(reader.policy(spec, Origin())) == []
+    assert safe_harbor(Policy.from_dict(spec)) == []
 
 
 def test_no_columns():
@@ -154,7 +155,7 @@ def test_any_data_gives_a_policy_that_loads_and_fits(data):
     policy = draft(data)
     policy.check_columns(list(data.columns))
     document = yaml.read(policy.to_yaml())
-    assert reader.policy(document.data, Origin(lines=document.lines)).digest == policy.digest
+    assert Policy.from_dict(document.data, origin=Origin(lines=document.lines)).digest == policy.digest
     for coding in policy.codings:
         values = data.columns[coding.name].values
         tree = coding.build(values)

@@ -17,7 +17,7 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import Origin
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.journey.release import protect_file
-from sfumato.policy import reader, yaml
+from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 from sfumato.promises import DistinctLDiversity, KAnonymity
 
@@ -31,7 +31,7 @@ def folder(tmp_path):
 
 def load(text):
     document = yaml.read(text)
-    return reader.policy(document.data, Origin(lines=document.lines))
+    return Policy.from_dict(document.data, origin=Origin(lines=document.lines))
 
 
 def complaint(text):

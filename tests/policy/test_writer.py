@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.problem import Origin
-from sfumato.policy import reader, yaml
+from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 
 words = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -98,7 +98,7 @@ def test_it_comes_back(asked):
     policy = Policy.from_dict(asked)
     assert Policy.from_dict(policy.to_dict()).digest == policy.digest
     document = yaml.read(policy.to_yaml())
-    again = reader.policy(document.data, Origin(lines=document.lines))
+    again = Policy.from_dict(document.data, origin=Origin(lines=document.lines))
     assert again.digest == policy.digest and again.to_yaml() == policy.to_yaml()
     assert again == policy
 

@@ -33,6 +33,11 @@ class Role(StrEnum):
         """Whether the column is part of the class key and is generalized."""
         return self in (Role.QUASI, Role.FREE)
 
+    @property
+    def needs_promise(self) -> bool:
+        """Whether it means nothing in a policy without a promise that it belongs to."""
+        return self in (Role.FREE, Role.QUASI_SENSITIVE)
+
 
 class Missing(StrEnum):
     """What an empty cell of a key column means."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
+from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
@@ -34,7 +35,6 @@ from sfumato.core.weights import WeightedClass
 
 Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
-Nodes = NDArray[np.int64]
 
 
 class Promise(ABC):
@@ -306,18 +306,6 @@ class Deliberate(Protocol):
 
     def deliberate(self, most: int | None = None) -> None:
         """Answer exactly from now on; after `most` such answers, LATER where a bound does not say NEVER."""
-        ...
-
-
-class Conflicts(Protocol):
-    """Where the conflicts of a promise come from: nodes, one per key column, that cannot all stay.
-
-    Wherever all of them are published, or lie above what is published, the promise is broken. The root stands
-    where a column does not matter.
-    """
-
-    def of(self, cuts: Cuts) -> list[Nodes] | None:
-        """Conflicts that these cuts hold; `[]` if they hold none, `None` if they do but cannot be told."""
         ...
 
 

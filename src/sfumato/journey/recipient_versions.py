@@ -26,7 +26,7 @@ from sfumato.protection.plan import Plan, aim_of, check_people, plan_of_cuts
 from sfumato.protection.recipients.assignment import Held, PlannedVersion, Versions
 from sfumato.protection.recipients.capacity import ENOUGH, Capacity, capacity_of, enough_for
 from sfumato.protection.suppression import recoded
-from sfumato.protection.two_phases import bound
+from sfumato.protection.two_phases import bound, is_kept_by_terms
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def lowered(policy: Policy, k: int) -> Policy:
     """The policy with a smaller k."""
     made, found = [], False
     for promise in policy.promises:
-        asked = getattr(promise, "k", 0) if promise.name in ("k-anonymity", "continuous") else 0
-        found = found or asked > k
-        made.append(replace(promise, k=k) if asked > k else promise)  # type: ignore[type-var]  # both have a k
+        smaller = promise.with_least_people(k) if promise.least_people > k else promise
+        found = found or smaller != promise
+        made.append(smaller)
     if not found:
         raise WrongCall(
             f"the policy promises no k above {k}: there is nothing to override",
@@ -261,7 +261,7 @@ def _told_apart(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
 
 
 def _has_terms(policy: Policy) -> bool:
-    return any(p.name == "quasi-sensitive" for p in policy.promises)
+    return any(is_kept_by_terms(p) for p in policy.promises)
 
 
 def _way_out(enough: Fraction | None) -> str:

@@ -1,59 +1,55 @@
 """What goes together: the table role x promise x search, with the reason for every no.
 
-Rows of the table are data (`TOLD_BY`, the abilities of the searches) or small functions (`ROWS`). A promise
-adds its own: `roles` (what its `of` may be, default sensitive), `searches` (which can keep it, default all)
-and `objections(policy)`, sentences about whatever else it cannot go with.
+Rows of the table are data (the abilities of the searches) or small functions (`ROWS`). A promise adds its
+own: `roles` (what its columns may be), `column_role` (a role that belongs to it), `searches` (which can keep
+it) and `objections(policy)`, sentences about whatever else it cannot go with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from sfumato import promises
+from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import Promise, TablePromise
+from sfumato.core.promise import Promise, Promises, TablePromise
 from sfumato.policy import searches
-from sfumato.policy.recipients import recipient_objections
+from sfumato.policy.content import PolicyContent, ProtectRule
+from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
-from sfumato.policy.set_columns import set_objections
-
-if TYPE_CHECKING:
-    from sfumato.policy.policy import Policy, ProtectRule
-
-TOLD_BY: Mapping[Role, str] = {Role.FREE: "freeform", Role.QUASI_SENSITIVE: "quasi-sensitive"}
-"""Roles that mean nothing without their promise."""
+from sfumato.policy.set_columns import forms_of
+from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
 
 
 def roles() -> tuple[Role, ...]:
     """The roles that this version knows what to do with."""
-    return tuple(role for role in Role if TOLD_BY.get(role) is None or TOLD_BY[role] in promises.known())
+    return tuple(role for role in Role if not role.needs_promise or promises.owner_of(role))
 
 
 def options_of(role: Role) -> type[ColumnOptions] | None:
     """What may be said of a column of this role beyond its taxonomy."""
-    return promises.column_options(TOLD_BY[role]) if role in TOLD_BY else None
+    return promises.column_options(role)
 
 
-def refusals(policy: Policy) -> list[str]:
+def refusals(policy: PolicyContent) -> list[str]:
     """Every reason why this policy cannot be followed, in words."""
     return [problem.located({}) for problem in objections(policy)]
 
 
-def objections(policy: Policy) -> list[Problem]:
+def objections(policy: PolicyContent) -> list[Problem]:
     """The same with places, for messages that name the line."""
     return [problem for row in ROWS for problem in row(policy)]
 
 
-def _some_promise(policy: Policy) -> Iterator[Problem]:
+def _some_promise(policy: PolicyContent) -> Iterator[Problem]:
     if not policy.promises.members:
         yield Problem(("promises",), "no promise is made, so nothing would be protected")
 
 
-def _some_key(policy: Policy) -> Iterator[Problem]:
+def _some_key(policy: PolicyContent) -> Iterator[Problem]:
     if policy.promises.members and not any(rule.role.is_key for rule in policy.columns.values()):
         yield Problem(
             ("columns",),
@@ -62,7 +58,7 @@ def _some_key(policy: Policy) -> Iterator[Problem]:
         )
 
 
-def _protected_columns(policy: Policy) -> Iterator[Problem]:
+def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         fit = promise.roles
         for name in promise.sensitive:
@@ -88,7 +84,7 @@ def _fitting(fit: tuple[Role, ...]) -> str:
     return f"The column of this promise must be {' or '.join(fit)}."
 
 
-def _order(policy: Policy) -> Iterator[Problem]:
+def _order(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         for name in promise.ordered_columns:
             rule = policy.columns.get(name)
@@ -100,7 +96,7 @@ def _order(policy: Policy) -> Iterator[Problem]:
                 )
 
 
-def _idle_taxonomies(policy: Policy) -> Iterator[Problem]:
+def _idle_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
     for name, rule in policy.columns.items():
         if rule.start and (rule.role is not Role.QUASI or rule.taxonomy is None):
             yield Problem(
@@ -117,7 +113,7 @@ def _idle_taxonomies(policy: Policy) -> Iterator[Problem]:
             )
 
 
-def _search(policy: Policy) -> Iterator[Problem]:
+def _search(policy: PolicyContent) -> Iterator[Problem]:
     return of_search(policy.protect, policy.missing)
 
 
@@ -150,7 +146,7 @@ def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
         )
 
 
-def _searchable(policy: Policy) -> Iterator[Problem]:
+def _searchable(policy: PolicyContent) -> Iterator[Problem]:
     search = policy.protect.search
     try:
         ability = searches.ability_of(search)
@@ -188,7 +184,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"Use search: {' or '.join(names)}."
 
 
-def _limits(policy: Policy) -> Iterator[Problem]:
+def _limits(policy: PolicyContent) -> Iterator[Problem]:
     protect = policy.protect
     if not 0 <= protect.suppress <= 1:
         yield Problem(("protect", "suppress"), "must be a share from 0 to 1 (0% to 100%)")
@@ -209,7 +205,7 @@ def _limits(policy: Policy) -> Iterator[Problem]:
             yield Problem(place, "a weight must be greater than 0")
 
 
-def _person(policy: Policy) -> Iterator[Problem]:
+def _person(policy: PolicyContent) -> Iterator[Problem]:
     if policy.person is None:
         return
     rule = policy.columns.get(policy.person)
@@ -224,20 +220,20 @@ def _person(policy: Policy) -> Iterator[Problem]:
         )
 
 
-def _present_roles(policy: Policy) -> Iterator[Problem]:
+def _present_roles(policy: PolicyContent) -> Iterator[Problem]:
     known = roles()
     for name, rule in policy.columns.items():
         if rule.role not in known:
             yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
 
 
-def _told_roles(policy: Policy) -> Iterator[Problem]:
+def _told_roles(policy: PolicyContent) -> Iterator[Problem]:
     """A column whose role belongs to a promise is one that such a promise speaks of."""
-    spoken = {(promise.name, column) for promise in policy.promises for column in promise.reads}
-    known = roles()
+    spoken = {(promise.column_role, column) for promise in policy.promises for column in promise.reads}
+    sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
     for name, rule in policy.columns.items():
-        needed, whole = TOLD_BY.get(rule.role), getattr(rule.options, "set", None) or name
-        if needed is None or rule.role not in known or (needed, whole) in spoken:
+        needed = promises.owner_of(rule.role)
+        if needed is None or (rule.role, sets.get(name, name)) in spoken:
             continue
         yield Problem(
             ("columns", name, "role"),
@@ -246,18 +242,78 @@ def _told_roles(policy: Policy) -> Iterator[Problem]:
         )
 
 
-def _own_rows(policy: Policy) -> Iterator[Problem]:
+def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
+    """What is wrong about set-valued columns."""
+    for name, rule in policy.columns.items():
+        if rule.role is not Role.QUASI_SENSITIVE:
+            continue
+        said = set_options_of(rule)
+        if said.separator is not None and said.set is not None:
+            yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
+        if said.set is not None and said.set in policy.columns:
+            yield Problem(("columns", name, "set"), f"{short(said.set)} is the name of a column")
+        if rule.taxonomy is not None:
+            yield Problem(
+                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
+            )
+    if not 0 <= policy.protect.terms.margin < 1:
+        yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
+
+
+def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
+    """Terms of a column are removed for the sake of one knowledge."""
+    if policy.protect.terms.method == "keep":
+        return
+    known: dict[str, str] = {}
+    for i, promise in enumerate(policy.promises):
+        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
+            digest = limit.knowledge.digest
+            if known.setdefault(limit.column, digest) != digest:
+                yield Problem(
+                    ("promises", str(i)),
+                    f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
+                    " several.",
+                    "Join them into one knowledge table, or set protect.terms.method to keep.",
+                )
+
+
+def _recipients(policy: PolicyContent) -> Iterator[Problem]:
+    """What versions for several recipients cannot go with."""
+    rule = policy.recipients
+    if rule is None:
+        return
+    if policy.protect.search not in GLOBAL_SEARCHES:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
+            " apart by.",
+            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
+        )
+    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
+        yield Problem(
+            ("recipients", "coalition"),
+            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
+            " is not judged.",
+            "Leave protect.suppress out.",
+        )
+    if not rule.tolerance <= 10:
+        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
+    if len(set(rule.overriders)) < len(rule.overriders):
+        yield Problem(("recipients", "overriders"), "a key is named twice")
+
+
+def _own_rows(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in _placed(policy):
         for sentence in promise.objections(policy):
             yield Problem(place, sentence)
 
 
-def _placed(policy: Policy) -> Iterator[tuple[Place, Promise]]:
+def _placed(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
     for i, promise in enumerate(policy.promises):
         yield ("promises", i, promise.name), promise
 
 
-ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
+ROWS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _present_roles,
     _told_roles,
     _some_promise,
@@ -269,7 +325,8 @@ ROWS: list[Callable[[Policy], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
-    set_objections,
-    recipient_objections,
+    _set_columns,
+    _one_knowledge,
+    _recipients,
     _own_rows,
 ]

@@ -1,61 +1,26 @@
-"""The policy: what each column is, what is promised, and how to get there."""
+"""The policy: what each column is, what is promised, and how to get there, checked as a whole."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.core.errors import BadPolicy, BadTaxonomy
-from sfumato.core.exact_numbers import written
-from sfumato.core.microdata import Coding, Missing, Role
-from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.problem import Origin, did_you_mean, refuse, short
+from sfumato.core.errors import BadPolicy
+from sfumato.core.problem import Origin, refuse
 from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.core.term_sets import SetForm
-from sfumato.policy.recipients import RecipientRule
-from sfumato.policy.recipients import also_coded as coded_for_recipients
-from sfumato.policy.set_columns import TermRule, forms_of
-from sfumato.policy.taxonomies import Flat, TaxonomyRule
+from sfumato.core.taxonomy_rule import TaxonomyRule
+from sfumato.policy import reader, writer, yaml
+from sfumato.policy.compatibility import objections
+from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
-
-@dataclass(frozen=True)
-class ColumnRule:
-    """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
-
-    `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
-    `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
-    level, so that fewer of them differ, and losses are measured from there.
-    """
-
-    role: Role
-    taxonomy: TaxonomyRule | None = None
-    reason: str = field(default="", compare=False)
-    options: ColumnOptions | None = None
-    start: int = 0
+NOWHERE = Origin()
 
 
 @dataclass(frozen=True)
-class ProtectRule:
-    """How to look for a recoding."""
-
-    search: str = "top-down"
-    suppress: Fraction = Fraction(0)
-    loss: str = "loss"
-    weights: Mapping[str, Fraction] = field(default_factory=dict)
-    relaxed: bool = False
-    terms: TermRule = field(default_factory=TermRule)
-
-
-@dataclass(frozen=True)
-class Policy:
+class Policy(PolicyContent):
     """Roles, taxonomies, promises: everything a release is held to.
 
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
@@ -77,29 +42,14 @@ class Policy:
     (('zip',), ('name',), ['k-anonymity, k = 5'])
     """
 
-    columns: Mapping[str, ColumnRule]
-    promises: Promises
-    protect: ProtectRule = ProtectRule()
-    missing: Missing = Missing.OWN_VALUE
-    person: str | None = None
-    recipients: RecipientRule | None = None
-    folder: Path | None = field(default=None, compare=False)
-    origin: Origin = field(default=Origin(), compare=False, repr=False)
-    note: str = field(default="", compare=False, repr=False)
-    """What a policy that was proposed says of itself, first in its file."""
-
     def __post_init__(self) -> None:
-        told = tuple(p.about(self.columns) for p in self.promises)
-        object.__setattr__(self, "promises", Promises(told))
-        from sfumato.policy.compatibility import objections  # noqa: PLC0415  # it reads policies
-
+        told = Promises(tuple(promise.about(self.columns) for promise in self.promises))
+        object.__setattr__(self, "promises", told)
         refuse(objections(self), self.origin)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy file; every message names the key and the line."""
-        from sfumato.policy import reader, yaml  # noqa: PLC0415
-
         place = Path(path)
         try:
             with place.open("rb") as file:
@@ -108,126 +58,33 @@ class Policy:
             reason = (wrong.strerror or "unknown reason").lower()
             raise BadPolicy(f"the policy cannot be read: {reason}", where=place.name) from None
         document = yaml.read(content, name=place.name)
-        return reader.policy(document.data, Origin(place.name, document.lines), folder=place.parent)
+        return cls._checked(document.data, Origin(place.name, document.lines), place.parent)
 
     @classmethod
-    def from_dict(cls, words: Mapping[str, object], folder: str | Path | None = None) -> Policy:
-        """The same shape in Python; takes `Fraction`, `Role`, `Taxonomy` and promise objects too."""
-        from sfumato.policy import reader  # noqa: PLC0415
+    def from_dict(
+        cls, words: Mapping[str, object], folder: str | Path | None = None, *, origin: Origin = NOWHERE
+    ) -> Policy:
+        """The same shape in Python; takes `Fraction`, `Role`, `Taxonomy` and promise objects too.
 
-        return reader.policy(words, Origin(), folder=None if folder is None else Path(folder))
+        Files are looked for in `folder`; `origin` says which lines the words stand in.
+        """
+        return cls._checked(words, origin, None if folder is None else Path(folder))
 
-    @property
-    def codings(self) -> tuple[Coding, ...]:
-        """How the columns that promises look at are to be coded, in the order of the policy."""
-        read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
-        read.update(coded_for_recipients(self))
-        plain = tuple(
-            Coding(name, rule.role, self._build(name, rule))
-            for name, rule in self.columns.items()
-            if rule.role is not Role.QUASI_SENSITIVE
-            and (rule.role.is_key or rule.role is Role.SENSITIVE or name in read)
+    @classmethod
+    def _checked(cls, words: object, origin: Origin, folder: Path | None) -> Policy:
+        parts = reader.content(words, origin, folder=folder)
+        return cls(
+            parts.columns,
+            parts.promises,
+            parts.protect,
+            parts.missing,
+            parts.person,
+            parts.recipients,
+            parts.folder,
+            parts.origin,
+            parts.note,
         )
-        sets = tuple(
-            Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
-        )
-        return plain + sets
-
-    def rule_of(self, name: str) -> ColumnRule | None:
-        """What the policy says of a column, or of a set of 0/1 columns."""
-        parts = (self.columns[p] for p in forms_of(self).get(name, SetForm()).parts)
-        return self.columns.get(name) or next(parts, None)
-
-    @property
-    def published(self) -> tuple[str, ...]:
-        """The columns that are published, in the order of the policy."""
-        return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """The columns that are not."""
-        return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
-
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Raise `BadPolicy` unless the data has exactly the declared columns."""
-        extra = [name for name in names if name not in self.columns]
-        absent = [name for name in self.columns if name not in set(names)]
-        if extra:
-            hint = did_you_mean(
-                extra[0], absent, otherwise="Declare every column; insensitive if it is harmless."
-            )
-            raise BadPolicy(f"not declared: {_listed(extra)}.", where="columns", remedy=hint)
-        if absent:
-            hint = "Drop it from the policy, or look whether the data lost it."
-            raise BadPolicy(
-                f"declared, but not in the data: {_listed(absent)}.", where="columns", remedy=hint
-            )
-
-    def to_dict(self) -> dict[str, object]:
-        """The policy in the shape of its file, plain data only."""
-        found: dict[str, object] = {
-            "sfumato": 1,
-            "columns": {name: _column(rule) for name, rule in self.columns.items()},
-            "promises": [{p.name: p.parameters()} for p in self.promises],
-            "protect": _protect(self.protect),
-            "missing": self.missing.value,
-        }
-        if self.person is not None:
-            found["person"] = self.person
-        return found if self.recipients is None else {**found, "recipients": self.recipients.words}
 
     def to_yaml(self) -> str:
         """The policy as a file, with the reasons of guesses as comments."""
-        from sfumato.policy.writer import as_yaml  # noqa: PLC0415
-
-        return as_yaml(self)
-
-    @cached_property
-    def digest(self) -> str:
-        """A fingerprint of the policy and of every file it refers to; comments do not count."""
-        files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
-        whole = {
-            "policy": self.to_dict(),
-            "order": list(self.columns),
-            "files": files,
-            "promises": [[list(pair) for pair in p.files] for p in self.promises],
-        }
-        text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
-        ordered = any(name in p.ordered_columns for p in self.promises)
-        taxonomy = rule.taxonomy or Flat(ordered=ordered)
-
-        def build(values: Sequence[Label]) -> Taxonomy:
-            try:
-                return taxonomy.build(values).from_level(rule.start)
-            except BadTaxonomy as wrong:
-                where = f"column {short(name)}"
-                spot = f"{where}, {wrong.where}" if wrong.where else where
-                raise BadTaxonomy(
-                    wrong.message, remedy=wrong.remedy, where=spot, values=wrong.values
-                ) from None
-
-        return build
-
-
-def _column(rule: ColumnRule) -> dict[str, object]:
-    spec: dict[str, object] = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
-    if rule.start:
-        spec["start"] = rule.start
-    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
-
-
-def _protect(rule: ProtectRule) -> dict[str, object]:
-    found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
-    if rule.weights:
-        found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
-    if words := rule.terms.words:
-        found["terms"] = words
-    return {**found, "relaxed": True} if rule.relaxed else found
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(short(name) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+        return writer.as_yaml(self)

@@ -16,15 +16,18 @@ from sfumato.core.promise import Promise, Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
 from sfumato.policy.compatibility import of_search, options_of, roles
-from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
+from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
 
 Words = Mapping[str, object]
 
 
-def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Policy:
-    """The policy that these words describe; raises one `BadPolicy` with every problem and its line."""
+def content(words: object, origin: Origin, *, folder: Path | None = None) -> PolicyContent:
+    """What these words say, part by part; raises one `BadPolicy` with every problem and its line.
+
+    Whether the parts go together is not asked here.
+    """
     problems = schema_check.problems(words, schema.top(), defs=schema.DEFS)
     if not isinstance(words, Mapping):
         refuse(problems, origin)
@@ -33,7 +36,7 @@ def policy(words: object, origin: Origin, *, folder: Path | None = None) -> Poli
     given_to = reader.recipients()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
-    return Policy(
+    return PolicyContent(
         columns,
         promises,
         protect,

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.core.microdata import Role
-from sfumato.core.problem import Problem
 from sfumato.policy.searches import LOSSES
-
-if TYPE_CHECKING:
-    from sfumato.policy.policy import Policy
 
 QUALITIES: Mapping[str, str] = {
     **LOSSES,
@@ -112,35 +106,3 @@ def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
         coalition=Coalition(words.get("coalition", Coalition.NONE)),
         overriders=tuple(words.get("overriders", ())),
     )
-
-
-def also_coded(policy: Policy) -> tuple[str, ...]:
-    """Returns the columns that are counted because colluders match rows by them: all published unchanged."""
-    if policy.recipients is None:
-        return ()
-    return tuple(n for n, rule in policy.columns.items() if rule.role is Role.INSENSITIVE)
-
-
-def recipient_objections(policy: Policy) -> Iterator[Problem]:
-    """Yields what in a policy versions for several recipients cannot go with."""
-    rule = policy.recipients
-    if rule is None:
-        return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
-    if len(set(rule.overriders)) < len(rule.overriders):
-        yield Problem(("recipients", "overriders"), "a key is named twice")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sfumato.policy.policy import Policy
+from sfumato.policy.content import PolicyContent
 
 
-def as_yaml(policy: Policy) -> str:
+def as_yaml(policy: PolicyContent) -> str:
     """The policy as a file: one line per column, reasons as comments."""
     from ruamel.yaml import YAML  # noqa: PLC0415
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415

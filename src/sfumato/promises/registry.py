@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TypeVar
 
 from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.microdata import Role
 from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.promise import Promise
-from sfumato.promises.parameters import Schema
+from sfumato.core.promise import ClassPromise, Promise, TablePromise
+from sfumato.promises.parameters import Declared, Schema
 from sfumato.system.plugins import offers
 
 ENTRY_POINTS = "sfumato.promises"
 """Other packages add promises here: policy key = module:Class."""
 
 
-class Maker(Protocol):
-    """What a promise class offers to the registry; `parameters.Declared` gives both."""
+PACKAGE = "sfumato.promises"
+"""Where the built-in definitions are: one module each, or one folder with a module `definition`."""
 
-    def from_parameters(self, given: Mapping[str, object], folder: Path | None = None) -> Any: ...
+BUILT_IN = "built in"
 
-    def schema(self) -> Schema: ...
-
-
-_makers: dict[str, dict[str | None, Maker]] = {}
+_makers: dict[str, dict[str | None, type[Declared]]] = {}
 _loaded: set[str] = set()
 _refused: dict[str, WrongCall] = {}
 
-M = TypeVar("M")
+M = TypeVar("M", bound=Declared)
 
 
 def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[M]]:
@@ -41,7 +42,7 @@ def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[
     def offer(maker: type[M]) -> type[M]:
         if _taken(name, kind, maker):
             raise WrongCall(f"there is a promise {name} already", where=".".join(_home(maker)))
-        _makers.setdefault(name, {})[kind] = maker  # type: ignore[assignment]  # a class whose class methods are Maker's
+        _makers.setdefault(name, {})[kind] = maker
         return maker
 
     return offer
@@ -49,8 +50,13 @@ def register(name: str, *, kind: str | None = None) -> Callable[[type[M]], type[
 
 def known() -> tuple[str, ...]:
     """The policy keys of all promises, in alphabetical order."""
-    _load_plugins()
+    _load_all()
     return tuple(sorted(_makers))
+
+
+def definitions() -> tuple[type[Declared], ...]:
+    """The classes of all promises, by policy key."""
+    return tuple(maker for name in known() for maker in _makers[name].values())
 
 
 def make(name: str, parameters: Mapping[str, object], folder: Path | None = None) -> Promise:
@@ -68,22 +74,24 @@ def make(name: str, parameters: Mapping[str, object], folder: Path | None = None
     chosen = next(iter(kinds)) if kind is None else kind
     if not isinstance(chosen, str | None) or chosen not in kinds:
         raise BadPolicy(f"kind must be one of {', '.join(str(k) for k in kinds)}", where="kind")
-    promise: Promise = kinds[chosen].from_parameters(parameters, folder)
-    return promise
+    return kinds[chosen].from_parameters(parameters, folder)
 
 
 def refused(name: str) -> WrongCall | None:
     """Why what another package offers under this policy key is not used, if so."""
-    _load_plugins()
+    _load_all()
     return _refused.get(name)
 
 
-def column_options(name: str) -> type[ColumnOptions] | None:
-    """The keys that columns get for the sake of a promise, if it asks for any."""
-    if name not in known():
-        return None
-    makers = _makers[name].values()
-    return next((found for m in makers if (found := getattr(m, "column_options", None))), None)
+def owner_of(role: Role) -> str | None:
+    """The policy key of the promise that a column role belongs to, if there is one."""
+    return next((maker.name for maker in definitions() if maker.column_role is role), None)
+
+
+def column_options(role: Role) -> type[ColumnOptions] | None:
+    """The keys that columns of this role get for the sake of the promise that it belongs to, if any."""
+    owners = (maker for maker in definitions() if maker.column_role is role)
+    return next((maker.column_options for maker in owners if maker.column_options), None)
 
 
 def schema() -> Schema:
@@ -124,8 +132,8 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
     }
 
 
-def _kinds(name: str) -> dict[str | None, Maker]:
-    _load_plugins()
+def _kinds(name: str) -> dict[str | None, type[Declared]]:
+    _load_all()
     if name not in _makers:
         if trouble := _refused.get(name):
             raise BadPolicy(trouble.message, where=str(name), remedy=trouble.remedy)
@@ -135,30 +143,49 @@ def _kinds(name: str) -> dict[str | None, Maker]:
     return _makers[name]
 
 
+def _load_all() -> None:
+    """Load the built-in definitions, then those of other packages, once, and only when somebody asks."""
+    if BUILT_IN not in _loaded:
+        _loaded.add(BUILT_IN)
+        load_definitions(import_module(PACKAGE))
+    if ENTRY_POINTS not in _loaded:
+        _loaded.add(ENTRY_POINTS)
+        _load_plugins()
+
+
+def load_definitions(package: ModuleType) -> None:
+    """Import every module of a package, and of its folders the module `definition`: each registers itself."""
+    for module in sorted(iter_modules(package.__path__), key=lambda found: found.name):
+        ending = ".definition" if module.ispkg else ""
+        import_module(f"{package.__name__}.{module.name}{ending}")
+
+
 def _load_plugins() -> None:
-    """Load the promises of other packages, once, and only when somebody asks; what fails is left aside."""
-    if ENTRY_POINTS in _loaded:
-        return
-    _loaded.add(ENTRY_POINTS)
+    """Load the promises of other packages; what fails is left aside."""
     for offer in offers(ENTRY_POINTS):
         try:
             maker = offer.load()
-            kind = getattr(maker, "kind", None)
-            if _taken(offer.name, kind, maker):
+            if not (isinstance(maker, type) and issubclass(maker, Declared)):
+                raise offer.refusal("is no promise: it does not derive from sfumato.extend.Declared")
+            if not issubclass(maker, ClassPromise | TablePromise):
+                raise offer.refusal(
+                    "is no promise: it derives neither from sfumato.extend.ClassPromise nor TablePromise"
+                )
+            if _taken(offer.name, maker.kind, maker):
                 raise offer.refusal("would replace another promise of this name")
         except WrongCall as trouble:
             _refused[offer.name] = trouble
         else:
-            _makers.setdefault(offer.name, {})[kind] = maker
+            _makers.setdefault(offer.name, {})[maker.kind] = maker
 
 
-def _taken(name: str, kind: str | None, maker: object) -> bool:
+def _taken(name: str, kind: str | None, maker: type[Declared]) -> bool:
     """Whether another class has this key and kind; a key has one class without a kind, or only kinds."""
     there = _makers.get(name, {})
     mixed = bool(there) and (kind is None) != (None in there)
     return mixed or (kind in there and _home(there[kind]) != _home(maker))
 
 
-def _home(maker: object) -> tuple[str, str]:
+def _home(maker: type[Declared]) -> tuple[str, str]:
     """Where a class is defined: a module that is loaded twice defines the same one again."""
-    return getattr(maker, "__module__", ""), getattr(maker, "__qualname__", repr(maker))
+    return maker.__module__, maker.__qualname__

@@ -10,7 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.attack import Attack, worst_first
+from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
+from sfumato.attacks.chain.differencing import Differencing
+from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
@@ -76,10 +79,6 @@ class Corresponding:
 
 def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ...]:
     """Everybody who holds these releases, oldest first; the newest is the one audited."""
-    from sfumato.attacks.chain.composition import Composition  # noqa: PLC0415
-    from sfumato.attacks.chain.differencing import Differencing  # noqa: PLC0415
-    from sfumato.attacks.chain.minimality import Minimality  # noqa: PLC0415
-
     given, k = tuple(releases), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search

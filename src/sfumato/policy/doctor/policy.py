@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
@@ -66,10 +67,8 @@ def examine_held(policy: Policy, sets: Mapping[str, HeldTermSets]) -> list[Diagn
 
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
     """Yields the columns of term sets, and the knowledge that a promise brings for each."""
-    for promise in policy.promises:
-        knowledge = getattr(promise, "knowledge", None)
-        if isinstance(knowledge, Knowledge):
-            yield promise.sensitive[0], knowledge
+    for limit in policy.promises.limits.of_kind(BeliefLimit):
+        yield limit.column, limit.knowledge
 
 
 def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[Diagnosis]:

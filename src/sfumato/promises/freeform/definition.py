@@ -20,8 +20,9 @@ from sfumato.core.promise import Cuts, TablePromise
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
 from sfumato.kernels.freeform.breaches import worst
+from sfumato.promises.freeform.conflicts import FreeformConflicts
 from sfumato.promises.freeform.options import FreeOptions, plain_column
-from sfumato.promises.freeform.watch import FreeformWatch, PublishedNodes
+from sfumato.promises.freeform.watch import FreeformWatch, node_table_under
 from sfumato.promises.parameters import Declared, Exact, Parameter
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import NOTHING
@@ -109,7 +110,11 @@ class Freeform(Declared, TablePromise):
         return said
 
     def limits(self) -> tuple[FreeformLimit, ...]:
-        return (FreeformLimit(self.threat, self.observability, self.columns),)
+        return (self._limit,)
+
+    @property
+    def _limit(self) -> FreeformLimit:
+        return FreeformLimit(self.threat, self.observability, self.columns)
 
     def judge_data(self) -> dict[str, object]:
         """With `free_columns`: what is declared of each, as `plain_column` says."""
@@ -127,11 +132,13 @@ class Freeform(Declared, TablePromise):
 
     def node_table(self, table: Microdata, cuts: Cuts, guards: tuple[Guard, ...] | None = None) -> NodeTable:
         """What is published under these cuts."""
-        shown = PublishedNodes.under(table, cuts)
-        return NodeTable(shown.nodes, shown.counts, guards or self.guards(table.keys))
+        return node_table_under(table, cuts, guards or self.guards(table.keys))
 
     def watch(self, table: Microdata) -> FreeformWatch:
-        return FreeformWatch(self, table, self.guards(table.keys))
+        return FreeformWatch(self._limit, table, self.guards(table.keys))
+
+    def conflicts(self, table: Microdata) -> FreeformConflicts:
+        return FreeformConflicts(table, self.guards(table.keys), self.threat)
 
     def verdict_on(self, table: Microdata, cuts: Cuts) -> Verdict:
         return self.verdict_of(self.node_table(table, cuts))

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.freeform.guard import Guard
 from sfumato.core.freeform.inference import Inference, Ints, NodeTable, Small
+from sfumato.core.freeform.limit import FreeformLimit
 from sfumato.core.freeform.published_nodes import leaves_come_from_data
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Answer, Cuts, Watch
 from sfumato.core.recoding import classes_under
 from sfumato.kernels.freeform.breaches import breach, breach_of_step
-
-if TYPE_CHECKING:
-    from sfumato.promises.freeform.definition import Freeform
 
 ENOUGH = 5
 """People who must share a combination before its values are named in an explanation."""
@@ -68,6 +65,12 @@ class PublishedNodes:
         )
 
 
+def node_table_under(table: Microdata, cuts: Cuts, guards: tuple[Guard, ...]) -> NodeTable:
+    """What is published under some cuts, with what is declared of the columns."""
+    shown = PublishedNodes.under(table, cuts)
+    return NodeTable(shown.nodes, shown.counts, guards)
+
+
 def _numbered(pairs: Ints, space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct numbers among those below `space`, ascending, and where each stands."""
     if space > 4 * len(pairs) + (1 << 20):
@@ -83,8 +86,8 @@ def _numbered(pairs: Ints, space: int) -> tuple[NDArray[np.int64], NDArray[np.in
 class FreeformWatch(Watch):
     """Asked before every step of a search; a step is judged on what it changes."""
 
-    def __init__(self, promise: Freeform, table: Microdata, guards: tuple[Guard, ...]) -> None:
-        self.promise, self.table, self.guards = promise, table, guards
+    def __init__(self, limit: FreeformLimit, table: Microdata, guards: tuple[Guard, ...]) -> None:
+        self.limit, self.table, self.guards = limit, table, guards
         self._index = {c.name: j for j, c in enumerate(table.keys)}
         self._accepted: PublishedNodes | None = None
         self._proposed: PublishedNodes | None = None
@@ -97,7 +100,7 @@ class FreeformWatch(Watch):
 
     def find(self, cuts: Cuts, step: tuple[str, int] | None = None) -> Inference | None:
         """A breach under these cuts, if there is any."""
-        threat = self.promise.threat
+        threat = self.limit.threat
         if step is None or self._accepted is None:
             self._proposed = PublishedNodes.under(self.table, cuts)
             return breach(self._node_table(self._proposed), threat)
@@ -125,6 +128,6 @@ class FreeformWatch(Watch):
 
     def _told(self, column: int, node: int, shown: bool, values: bool) -> str:
         name, tree = self.table.keys[column].name, self.guards[column].taxonomy
-        free = self.promise.columns.get(name)
+        free = self.limit.columns.get(name)
         written = values or (free is not None and not leaves_come_from_data(free.rule))
         return f"{name} = {tree.labels[node]}" if shown and written else name

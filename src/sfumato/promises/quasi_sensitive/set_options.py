@@ -35,7 +35,8 @@ class SetOptions:
         return cls(words.get("separator"), words.get("set"))
 
     def words(self) -> dict[str, object]:
-        return {k: v for k in ("separator", "set") if (v := getattr(self, k)) is not None}
+        said = {"separator": self.separator, "set": self.set}
+        return {key: word for key, word in said.items() if word is not None}
 
 
 def options_of(rule: ColumnView) -> SetOptions:

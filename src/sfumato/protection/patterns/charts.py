@@ -116,7 +116,7 @@ def quality_map(patterns: Patterns, metric: str, tolerance: Fraction = Fraction(
     tones: list[Tone] = ["accent", "green", "sand"]
     quality = patterns.metric(metric) / patterns.scale(metric)
     size = np.where(patterns.allowed, patterns.smallest, patterns.k)
-    asked = max((int(getattr(p, "k", 0)) for p in patterns.promises), default=0)
+    asked = max((p.least_people for p in patterns.promises), default=0)
     places: Counter[tuple[float, float, int]] = Counter(
         zip(*_places(quality, size.astype(float), max(asked, 1)), kind.tolist(), strict=True)
     )

@@ -14,7 +14,6 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
-from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
@@ -89,9 +88,9 @@ class SplitJudge:
             )
         if table.dropped > aim.allowed(table):
             raise refusal.too_many_missing(table, aim.allowed(table))
-        self.least = max([1, *(p.k for p in promises if isinstance(p, KAnonymity))])
+        self.least = max([1, *(p.least_people for p in promises if p.by_size)])
         self._rows, self._promises, self._counter = rows, promises, GroupCounter(table)
-        self.by_size = not table.has_person and all(isinstance(p, KAnonymity) for p in promises)
+        self.by_size = not table.has_person and all(p.by_size for p in promises)
         self._jointly = table.has_person and not promises.hereditary
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
         self._starts = rows.whole.first

@@ -51,7 +51,7 @@ def no_recoding_found(promise: TablePromise, reason: str, looked: int, *, all_of
 def _shortfall(promise: ClassPromise, everything: Classes) -> str:
     """Which promise, asked and reached, and how many people are concerned."""
     verdict = promise.verdict(everything)
-    if promise.name == "k-anonymity":
+    if promise.by_size:
         short = int(verdict.limit) - int(verdict.measured or 0)
         return f"{promise} is short by {short}: the table is about {verdict.measured or 0} people"
     reached = "" if verdict.measured is None else f" (reached: {verdict.measured}, asked: {verdict.limit})"

@@ -1,0 +1,184 @@
+"""What a policy says: what each column is, what is promised, and how to get there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.core.exact_numbers import written
+from sfumato.core.microdata import Coding, Missing, Role
+from sfumato.core.policy_view import ColumnOptions
+from sfumato.core.problem import Origin, did_you_mean, short
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.taxonomy_rule import TaxonomyRule
+from sfumato.core.term_sets import SetForm
+from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.set_columns import TermRule, forms_of
+from sfumato.policy.taxonomies.flat import Flat
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """What one column is. `reason` says why, where the role was guessed; it becomes a comment.
+
+    `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
+    `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
+    level, so that fewer of them differ, and losses are measured from there.
+    """
+
+    role: Role
+    taxonomy: TaxonomyRule | None = None
+    reason: str = field(default="", compare=False)
+    options: ColumnOptions | None = None
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class ProtectRule:
+    """How to look for a recoding."""
+
+    search: str = "top-down"
+    suppress: Fraction = Fraction(0)
+    loss: str = "loss"
+    weights: Mapping[str, Fraction] = field(default_factory=dict)
+    relaxed: bool = False
+    terms: TermRule = field(default_factory=TermRule)
+
+
+@dataclass(frozen=True)
+class PolicyContent:
+    """The parts of a policy, and what follows from them; nothing here was checked (see `Policy`)."""
+
+    columns: Mapping[str, ColumnRule]
+    promises: Promises
+    protect: ProtectRule = ProtectRule()
+    missing: Missing = Missing.OWN_VALUE
+    person: str | None = None
+    recipients: RecipientRule | None = None
+    folder: Path | None = field(default=None, compare=False)
+    origin: Origin = field(default=Origin(), compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)
+    """What a policy that was proposed says of itself, first in its file."""
+
+    @property
+    def codings(self) -> tuple[Coding, ...]:
+        """How the columns that promises look at are to be coded, in the order of the policy."""
+        read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
+        read.update(self._matched_by_colluders)
+        plain = tuple(
+            Coding(name, rule.role, self._build(name, rule))
+            for name, rule in self.columns.items()
+            if rule.role is not Role.QUASI_SENSITIVE
+            and (rule.role.is_key or rule.role is Role.SENSITIVE or name in read)
+        )
+        sets = tuple(
+            Coding(name, Role.QUASI_SENSITIVE, Flat().build, form) for name, form in forms_of(self).items()
+        )
+        return plain + sets
+
+    @property
+    def _matched_by_colluders(self) -> tuple[str, ...]:
+        """Colluders match rows by every column that is published unchanged: all are counted."""
+        if self.recipients is None:
+            return ()
+        return tuple(name for name, rule in self.columns.items() if rule.role is Role.INSENSITIVE)
+
+    def rule_of(self, name: str) -> ColumnRule | None:
+        """What the policy says of a column, or of a set of 0/1 columns."""
+        parts = (self.columns[p] for p in forms_of(self).get(name, SetForm()).parts)
+        return self.columns.get(name) or next(parts, None)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns that are published, in the order of the policy."""
+        return tuple(name for name, rule in self.columns.items() if rule.role is not Role.IDENTIFIER)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that are not."""
+        return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise `BadPolicy` unless the data has exactly the declared columns."""
+        extra = [name for name in names if name not in self.columns]
+        absent = [name for name in self.columns if name not in set(names)]
+        if extra:
+            hint = did_you_mean(
+                extra[0], absent, otherwise="Declare every column; insensitive if it is harmless."
+            )
+            raise BadPolicy(f"not declared: {_listed(extra)}.", where="columns", remedy=hint)
+        if absent:
+            hint = "Drop it from the policy, or look whether the data lost it."
+            raise BadPolicy(
+                f"declared, but not in the data: {_listed(absent)}.", where="columns", remedy=hint
+            )
+
+    def to_dict(self) -> dict[str, object]:
+        """The policy in the shape of its file, plain data only."""
+        found: dict[str, object] = {
+            "sfumato": 1,
+            "columns": {name: _column(rule) for name, rule in self.columns.items()},
+            "promises": [{p.name: p.parameters()} for p in self.promises],
+            "protect": _protect(self.protect),
+            "missing": self.missing.value,
+        }
+        if self.person is not None:
+            found["person"] = self.person
+        return found if self.recipients is None else {**found, "recipients": self.recipients.words}
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the policy and of every file it refers to; comments do not count."""
+        files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
+        whole = {
+            "policy": self.to_dict(),
+            "order": list(self.columns),
+            "files": files,
+            "promises": [[list(pair) for pair in p.files] for p in self.promises],
+        }
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
+        ordered = any(name in p.ordered_columns for p in self.promises)
+        taxonomy = rule.taxonomy or Flat(ordered=ordered)
+
+        def build(values: Sequence[Label]) -> Taxonomy:
+            try:
+                return taxonomy.build(values).from_level(rule.start)
+            except BadTaxonomy as wrong:
+                where = f"column {short(name)}"
+                spot = f"{where}, {wrong.where}" if wrong.where else where
+                raise BadTaxonomy(
+                    wrong.message, remedy=wrong.remedy, where=spot, values=wrong.values
+                ) from None
+
+        return build
+
+
+def _column(rule: ColumnRule) -> dict[str, object]:
+    spec: dict[str, object] = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
+    if rule.start:
+        spec["start"] = rule.start
+    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
+
+
+def _protect(rule: ProtectRule) -> dict[str, object]:
+    found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
+    if rule.weights:
+        found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    if words := rule.terms.words:
+        found["terms"] = words
+    return {**found, "relaxed": True} if rule.relaxed else found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(short(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
