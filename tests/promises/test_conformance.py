@@ -154,7 +154,81 @@ class ReadsBackDifferently(KAnonymity):
         return {"k": self.k + 1}
 
 
+class SaysCone(Small):
+    cone = True
+
+
+class ConeOfEvenSizes(Small):
+    """Sums and multiples of what is kept are kept, but so is the double of what is not."""
+
+    cone = True
+
+    def holds_on(self, classes):
+        return classes.people % 2 == 0
+
+    def verdict(self, classes):
+        return replace(super().verdict(classes), worst=None)
+
+
+class RoundsWeights(ConfidenceBounding):
+    def keeps_weights(self, held):
+        return super().keeps_weights(held) and held.people > 4
+
+
+class CannotWeigh(ConfidenceBounding):
+    def keeps_weights(self, held):  # noqa: ARG002
+        return None
+
+
+class AsksForMore(KAnonymity):
+    by_size = False
+
+    @property
+    def least_people(self):
+        return self.k + 1
+
+
+class OnlyBySize(AlphaKAnonymity):
+    by_size = True
+
+
+class ManyValues(DistinctLDiversity):
+    @property
+    def least_values(self):
+        return self.l + 1
+
+
+class FearsNobody(KAnonymity):
+    threats = ("moriarty",)
+
+
+class LimitsByWords(KAnonymity):
+    def limits(self):
+        return ("at most a little",)
+
+
+class HandsItselfOver(KAnonymity):
+    def judge_data(self):
+        return {**super().judge_data(), "me": self}
+
+
+class JudgedUnderAnotherName(KAnonymity):
+    def judge_data(self):
+        return {**super().judge_data(), "promise": "another"}
+
+
 LIARS = [
+    (SaysCone(9), "cone"),
+    (ConeOfEvenSizes(9), "judged differently"),
+    (RoundsWeights("s", Fraction(2, 3)), "keeps_weights"),
+    (CannotWeigh("s", Fraction(2, 3)), "cannot judge rational counts"),
+    (AsksForMore(3), "fewer than least_people"),
+    (OnlyBySize("s", Fraction(1, 2), 3), "by_size"),
+    (ManyValues("s", 2), "least_values"),
+    (FearsNobody(3), "no attack: moriarty"),
+    (LimitsByWords(3), "limits"),
+    (HandsItselfOver(3), "plain data"),
+    (JudgedUnderAnotherName(3), "judge_data says"),
     (SaysMonotone(9), "monotone"),
     (SaysHereditary(9), "hereditary"),
     (EntropySaysHereditary("s", Fraction(2)), "hereditary"),

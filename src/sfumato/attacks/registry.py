@@ -1,8 +1,12 @@
-"""Which attacks there are."""
+"""Which attacks there are: built-in ones, found by being in their folders, and those of other packages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import TypeVar
 
 from sfumato.attacks.attack import Attack
 from sfumato.core.errors import WrongCall
@@ -11,26 +15,43 @@ from sfumato.system import plugins
 GROUP = "sfumato.attacks"
 """The entry-point group through which other packages add attacks: name = "module:Class"."""
 
-BUILT_IN = {
-    "composition": "sfumato.attacks.chain.composition:Composition",
-    "correspondence": "sfumato.attacks.chain.adversaries:Corresponding",
-    "differencing": "sfumato.attacks.chain.differencing:Differencing",
-    "minimality": "sfumato.attacks.chain.minimality:Minimality",
-    "freeform": "sfumato.attacks.table.freeform:FreeformAttack",
-    "homogeneity": "sfumato.attacks.table.homogeneity:Homogeneity",
-    "linkage": "sfumato.attacks.table.linkage:Linkage",
-    "quasi-sensitive": "sfumato.attacks.table.quasi_sensitive:IndirectLabel",
-    "skewness": "sfumato.attacks.table.skewness:Skewness",
-}
+PACKAGES = ("sfumato.attacks.table", "sfumato.attacks.chain")
+"""Where the built-in attacks are; each registers itself when its module is imported."""
+
+A = TypeVar("A", bound=Callable[[], Attack])
+
+_built_in: dict[str, Callable[[], Attack]] = {}
+_loaded: set[str] = set()
+
+
+def register(name: str) -> Callable[[A], A]:
+    """Offer a built-in attack: a class that can be made without arguments."""
+
+    def offer(attack: A) -> A:
+        _built_in[name] = attack
+        return attack
+
+    return offer
 
 
 def known() -> tuple[str, ...]:
     """The names of all attacks, in order.
 
-    >>> set(BUILT_IN) <= set(known())
+    >>> {"linkage", "correspondence"} <= set(known())
     True
     """
-    return tuple(sorted((*BUILT_IN, *plugins.names(GROUP, taken=BUILT_IN))))
+    names = built_in()
+    return tuple(sorted((*names, *plugins.names(GROUP, taken=names))))
+
+
+def built_in() -> tuple[str, ...]:
+    """The names of the built-in attacks, all loaded."""
+    for package in PACKAGES:
+        if package not in _loaded:
+            for module in iter_modules(import_module(package).__path__):
+                import_module(f"{package}.{module.name}")
+            _loaded.add(package)
+    return tuple(sorted(_built_in))
 
 
 def make(name: str) -> Attack:
@@ -41,10 +62,11 @@ def make(name: str) -> Attack:
     >>> make("linkage").seeks
     'which record is theirs'
     """
-    offered = plugins.find(GROUP, name, taken=BUILT_IN)
-    if offered is None and name not in BUILT_IN:
+    ours = _find(name)
+    offered = plugins.find(GROUP, name, taken=() if ours is None else (name,))
+    if ours is None and offered is None:
         raise WrongCall(f"there is no attack {name!r}", remedy=f"Known attacks: {', '.join(known())}.")
-    attack: Attack = _built_in(name) if offered is None else offered()
+    attack: Attack = offered() if ours is None else ours()
     return attack
 
 
@@ -53,9 +75,10 @@ def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
 
     What bears the name of a built-in attack does not keep that one from being made.
     """
-    made = [_built_in(name) for name in BUILT_IN]
-    failed = [offer.name for offer in plugins.offers(GROUP) if offer.name in BUILT_IN]
-    for name in plugins.names(GROUP, taken=BUILT_IN):
+    names = built_in()
+    made = [_built_in[name]() for name in names]
+    failed = [offer.name for offer in plugins.offers(GROUP) if offer.name in names]
+    for name in plugins.names(GROUP, taken=names):
         try:
             made.append(make(name))
         except Exception:  # whatever the code of another package raises
@@ -63,7 +86,13 @@ def make_all() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
     return tuple(sorted(made, key=lambda attack: attack.name)), tuple(failed)
 
 
-def _built_in(name: str) -> Attack:
-    module, _, attribute = BUILT_IN[name].partition(":")
-    attack: Attack = getattr(import_module(module), attribute)()
-    return attack
+def _find(name: str) -> Callable[[], Attack] | None:
+    """The built-in attack of this name; a module that bears the name is looked at before all others."""
+    stem = name.replace("-", "_")
+    if name not in _built_in and stem.isidentifier():
+        for place in (f"{package}.{stem}" for package in PACKAGES):
+            if find_spec(place) is not None:
+                import_module(place)
+    if name not in _built_in:
+        built_in()
+    return _built_in.get(name)

@@ -84,7 +84,7 @@ def offered(name: str) -> AbleSearch | None:
         raise WrongCall(
             f"the search {name} does not say what it can do.",
             where=GROUP,
-            remedy="Give it an attribute `ability`, an sfumato.policy.searches.Ability.",
+            remedy="Give it an attribute `ability`, an sfumato.extend.Ability.",
         )
     return search
 

@@ -16,6 +16,8 @@ from sfumato.core.errors import WrongCall
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+PACKAGE = "sfumato"
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -36,14 +38,23 @@ class Offer:
         try:
             return self.point.load()
         except Exception as problem:
+            module = (problem.name or "") if isinstance(problem, ImportError) else ""
+            if module == PACKAGE or module.startswith(f"{PACKAGE}."):
+                raise self._written_for_another_version(module) from problem
             raise self.refusal(f"cannot be loaded: {type(problem).__name__}") from problem
 
-    def refusal(self, reason: str) -> WrongCall:
+    def _written_for_another_version(self, module: str) -> WrongCall:
+        return self.refusal(
+            f"cannot be loaded: what it imports from {module} is not there in this version",
+            remedy="Let it import from sfumato.extend: the names that other packages use now live there.",
+        )
+
+    def refusal(self, reason: str, *, remedy: str = "Mend that distribution, or uninstall it.") -> WrongCall:
         """Why this part is not used."""
         return WrongCall(
             f"{self.name} of the distribution {self.distribution} {reason}.",
             where=self.point.group,
-            remedy="Mend that distribution, or uninstall it.",
+            remedy=remedy,
         )
 
 

@@ -13,6 +13,9 @@ from sfumato.core.classes import Classes, Histogram
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.weights import WeightedClass
+from sfumato.promises.parameters import Declared
+from sfumato.testing.claims import check_words, say
 
 Grid = NDArray[np.int64]
 """Classes x values: how often each value occurs in each class."""
@@ -22,7 +25,8 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
     """Hold a class promise to its word on random tables; raise `AssertionError` with a sentence if it fails.
 
     Choose parameters that some small classes keep and others break: a claim can only be tested where both
-    happen. The same `seed` gives the same tables.
+    happen. The same `seed` gives the same tables. Tested are the claims `monotone`, `hereditary`, `cone`,
+    `by_size`, `least_people` and `least_values`, and `keeps_weights`, `limits`, `threats` and `judge_data`.
 
     >>> from sfumato.promises import KAnonymity
     >>> check_promise(KAnonymity(3), tables=20)
@@ -39,50 +43,45 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
         _check_verdict(promise, classes, truth)
         _check_monotone(promise, taxonomy, grid, truth, rng)
         _check_hereditary(promise, taxonomy, grid, truth, rng)
+        _check_least(promise, classes, truth)
+        _check_cone(promise, taxonomy, grid, truth, rng)
+        _check_weights(promise, classes, truth, rng)
     _check_small(promise)
-    _say(kept > 0, "no random class keeps the promise; choose parameters that small classes can keep")
+    say(kept > 0, "no random class keeps the promise; choose parameters that small classes can keep")
 
 
 def _check_words(promise: ClassPromise) -> None:
-    _say(isinstance(promise, ClassPromise), "it is no class promise: see sfumato.core.promise.ClassPromise")
-    for claim in (promise.monotone, promise.hereditary):
-        _say(isinstance(claim, bool), "monotone and hereditary are claims: True or False")
-    _say(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
-    _say(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
-    named = promise.sensitive
-    _say(
-        isinstance(named, tuple) and all(isinstance(c, str) for c in named), "sensitive is a tuple of columns"
+    say(
+        isinstance(promise, ClassPromise),
+        "it is no class promise: derive it from sfumato.extend.ClassPromise",
     )
-    text = str(promise)
-    _say(bool(text) and "\n" not in text and text == str(promise), "str() gives one line, always the same")
-    read, write = getattr(promise, "from_parameters", None), getattr(promise, "parameters", None)
-    if callable(read) and callable(write):
-        again = read(write())
-        _say(again == promise and str(again) == text, "made again from its own parameters() it differs")
+    check_words(promise)
+    if isinstance(promise, Declared):
+        again = type(promise).from_parameters(promise.parameters())
+        same = again == promise and str(again) == str(promise)
+        say(same, "made again from its own parameters() it differs")
 
 
 def _check_verdict(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
     before = _bytes(classes)
     verdict = promise.verdict(classes)
-    _say(_bytes(classes) == before, "verdict changes the classes it is given")
-    _say(isinstance(verdict, Verdict), "verdict returns no Verdict")
+    say(_bytes(classes) == before, "verdict changes the classes it is given")
+    say(isinstance(verdict, Verdict), "verdict returns no Verdict")
     if verdict.holds is None:
-        _say(promise.evidence is not Evidence.PUBLISHED, "what the published table decides must be decided")
+        say(promise.evidence is not Evidence.PUBLISHED, "what the published table decides must be decided")
         return
     broken = ~truth
-    _say(verdict.holds == bool(truth.all()), "verdict and holds_on disagree on whether the promise holds")
-    _say(verdict.classes == int(broken.sum()), "verdict counts other classes in violation than holds_on")
-    _say(
-        verdict.people == int(classes.people[broken].sum()), "verdict counts the people in violation wrongly"
-    )
-    _say(verdict.evidence is promise.evidence, "verdict names other evidence than the promise")
+    say(verdict.holds == bool(truth.all()), "verdict and holds_on disagree on whether the promise holds")
+    say(verdict.classes == int(broken.sum()), "verdict counts other classes in violation than holds_on")
+    say(verdict.people == int(classes.people[broken].sum()), "verdict counts the people in violation wrongly")
+    say(verdict.evidence is promise.evidence, "verdict names other evidence than the promise")
     for number in (verdict.measured, verdict.limit):
         right = number is None or isinstance(number, int | Fraction | float)
-        _say(right and not isinstance(number, bool), "measured and limit are an int, a Fraction or a float")
-        _say(not isinstance(number, float) or math.isfinite(number), "measured and limit are finite")
+        say(right and not isinstance(number, bool), "measured and limit are an int, a Fraction or a float")
+        say(not isinstance(number, float) or math.isfinite(number), "measured and limit are finite")
     if verdict.worst is not None:
-        _say(0 <= verdict.worst < len(classes), "the worst class does not exist")
-        _say(
+        say(0 <= verdict.worst < len(classes), "the worst class does not exist")
+        say(
             verdict.holds or bool(broken[verdict.worst]),
             "the worst class keeps the promise, another does not",
         )
@@ -93,15 +92,15 @@ def _check_independence(
 ) -> None:
     order = rng.permutation(len(grid))
     shuffled = _classes(promise, taxonomy, grid[order], grid.sum(axis=0))
-    _say(np.array_equal(_judge(promise, shuffled), truth[order]), "the order of the classes matters")
+    say(np.array_equal(_judge(promise, shuffled), truth[order]), "the order of the classes matters")
     first, second = (
         promise.verdict(_classes(promise, taxonomy, grid, grid.sum(axis=0))),
         promise.verdict(shuffled),
     )
-    _say(first.measured == second.measured, "what verdict measures depends on the order of the classes")
+    say(first.measured == second.measured, "what verdict measures depends on the order of the classes")
     some = order[: rng.integers(0, len(grid) + 1)]
     part = _classes(promise, taxonomy, grid[some], grid.sum(axis=0))
-    _say(
+    say(
         np.array_equal(_judge(promise, part), truth[some]),
         "a class is judged by more than itself and `overall`",
     )
@@ -119,7 +118,7 @@ def _check_monotone(
     apart = left != right
     unions = grid[left[apart]] + grid[right[apart]]
     kept = _judge(promise, _classes(promise, taxonomy, unions, grid.sum(axis=0)))
-    _say(bool(kept.all()), "it claims to be monotone, but two classes keep it and their union does not")
+    say(bool(kept.all()), "it claims to be monotone, but two classes keep it and their union does not")
 
 
 def _check_hereditary(
@@ -132,9 +131,53 @@ def _check_hereditary(
     parts = np.where(rng.random(parts.shape) < 0.2, 0, parts)
     parts = parts[parts.sum(axis=1) > 0]
     kept = _judge(promise, _classes(promise, taxonomy, parts, grid.sum(axis=0)))
-    _say(
-        not kept.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it"
-    )
+    say(not kept.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it")
+
+
+def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
+    """`least_people` and `least_values` are needed; `by_size` says that the former is enough, too."""
+    large: Truth = classes.people >= promise.least_people
+    say(not (truth & ~large).any(), "a class of fewer than least_people keeps it")
+    say(not promise.by_size or bool((truth == large).all()), "by_size: least_people alone decides, or not")
+    for name in promise.sensitive:
+        rich: Truth = np.diff(classes.histograms[name].start) >= promise.least_values
+        say(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
+
+
+def _check_cone(
+    promise: ClassPromise, taxonomy: Taxonomy, grid: Grid, truth: Truth, rng: np.random.Generator
+) -> None:
+    """Sums of kept histograms are kept; multiples are kept or broken like what they are multiples of."""
+    if not promise.cone:
+        return
+    factor = int(rng.integers(2, 12))
+    times = _judge(promise, _classes(promise, taxonomy, grid * factor, grid.sum(axis=0)))
+    large = grid.sum(axis=1) >= promise.least_people
+    say(bool((times == truth)[large].all()), "it claims to be a cone, but a multiple is judged differently")
+    say(bool(times[truth].all()), "it claims to be a cone, but a multiple of what is kept is not")
+    good = np.flatnonzero(truth)
+    if len(good):
+        left, right = grid[rng.choice(good, 8)], grid[rng.choice(good, 8)]
+        sums = left * rng.integers(1, 9, (8, 1)) + right * rng.integers(1, 9, (8, 1))
+        kept = _judge(promise, _classes(promise, taxonomy, sums, grid.sum(axis=0)))
+        say(bool(kept.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
+
+
+def _check_weights(promise: ClassPromise, classes: Classes, truth: Truth, rng: np.random.Generator) -> None:
+    """Rational counts are judged as whole ones are, and of a cone by their shares alone."""
+    for i in rng.permutation(len(classes))[:3].tolist():
+        held = WeightedClass.of(classes, i)
+        found = promise.keeps_weights(held)
+        say(found in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
+        if not promise.cone:
+            continue
+        say(found is not None, "it claims to be a cone, and cannot judge rational counts")
+        share = held.scaled(Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 40))))
+        judged = promise.keeps_weights(share)
+        if share.people < promise.least_people:
+            say(judged is False, "keeps_weights keeps fewer than least_people")
+        elif held.people >= promise.least_people:
+            say(judged == truth[i], "it claims to be a cone, but keeps_weights judges a multiple differently")
 
 
 def _check_small(promise: ClassPromise) -> None:
@@ -143,15 +186,15 @@ def _check_small(promise: ClassPromise) -> None:
         classes = _classes(promise, taxonomy, grid, grid.sum(axis=0))
         _check_verdict(promise, classes, _judge(promise, classes))
     empty = promise.verdict(_classes(promise, taxonomy, np.zeros((0, 2), np.int64), np.zeros(2, np.int64)))
-    _say(empty.holds is not False, "a table without classes breaks no promise")
+    say(empty.holds is not False, "a table without classes breaks no promise")
 
 
 def _judge(promise: ClassPromise, classes: Classes) -> Truth:
     before = _bytes(classes)
     truth = promise.holds_on(classes)
-    _say(_bytes(classes) == before, "holds_on changes the classes it is given")
+    say(_bytes(classes) == before, "holds_on changes the classes it is given")
     right = isinstance(truth, np.ndarray) and truth.dtype == np.bool_ and truth.shape == (len(classes),)
-    _say(right, "holds_on returns one bool per class, as a numpy array")
+    say(right, "holds_on returns one bool per class, as a numpy array")
     return truth
 
 
@@ -193,8 +236,3 @@ def _bytes(classes: Classes) -> bytes:
     for h in classes.histograms.values():
         parts += [h.start, h.values, h.counts, h.overall]
     return b"".join(part.tobytes() for part in parts)
-
-
-def _say(truth: bool, sentence: str) -> None:
-    if not truth:
-        raise AssertionError(sentence)

@@ -11,7 +11,8 @@ from sfumato.core.cut import Cut
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Answer, TablePromise
 from sfumato.core.taxonomy import ROOT, Taxonomy
-from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.verdict import Verdict
+from sfumato.testing.claims import check_words, say
 from sfumato.testing.exhaustive import every_cut
 
 Chosen = tuple[Cut, ...]
@@ -48,27 +49,25 @@ def check_table_promise(
         _check_answers(promise, table, names, every, holds)
         for _ in range(steps):
             _check_walk(promise, table, names, dict(zip(every, holds, strict=True)), rng)
-        _say(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
+        say(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
         kept, broken = kept + sum(holds), broken + len(holds) - sum(holds)
-    _say(kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep")
-    _say(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
+    say(kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep")
+    say(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
 
 
 def _check_words(promise: TablePromise) -> None:
-    _say(isinstance(promise, TablePromise), "it is no table promise: see sfumato.core.promise.TablePromise")
-    for claim in (promise.monotone, promise.hereditary):
-        _say(isinstance(claim, bool), "monotone and hereditary are claims: True or False")
-    _say(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
-    _say(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
-    text = str(promise)
-    _say(bool(text) and "\n" not in text and text == str(promise), "str() gives one line, always the same")
+    say(
+        isinstance(promise, TablePromise),
+        "it is no table promise: derive it from sfumato.extend.TablePromise",
+    )
+    check_words(promise)
 
 
 def _verdict(promise: TablePromise, table: Microdata, cuts: dict[str, Cut]) -> bool:
     verdict = promise.verdict_on(table, cuts)
-    _say(isinstance(verdict, Verdict), "verdict_on returns no Verdict")
-    _say(verdict.holds is not None, "with the table at hand a verdict must be decided")
-    _say(verdict == promise.verdict_on(table, cuts), "asked again, verdict_on answers differently")
+    say(isinstance(verdict, Verdict), "verdict_on returns no Verdict")
+    say(verdict.holds is not None, "with the table at hand a verdict must be decided")
+    say(verdict == promise.verdict_on(table, cuts), "asked again, verdict_on answers differently")
     return bool(verdict.holds)
 
 
@@ -79,7 +78,7 @@ def _check_claims(promise: TablePromise, every: list[Chosen], holds: list[bool])
     for fine, keeps in zip(every, holds, strict=True):
         if keeps:
             coarser = (truth for cuts, truth in zip(every, holds, strict=True) if _finer(fine, cuts))
-            _say(all(coarser), "it claims to be monotone, but a recoding keeps it and a coarser one does not")
+            say(all(coarser), "it claims to be monotone, but a recoding keeps it and a coarser one does not")
 
 
 def _check_answers(
@@ -90,7 +89,7 @@ def _check_answers(
         _check_answer(answer, reason, keeps)
         if answer is Answer.NEVER:
             finer = (truth for other, truth in zip(every, holds, strict=True) if _finer(other, cuts))
-            _say(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
+            say(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
 
 
 def _check_walk(
@@ -114,15 +113,15 @@ def _check_walk(
         _check_answer(answer, reason, truth[there])
         if answer is Answer.NEVER:
             finer = (keeps for other, keeps in truth.items() if _finer(other, there))
-            _say(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
+            say(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
         if answer is Answer.YES and rng.random() < 0.8:
             watch.accept(dict(zip(names, there, strict=True)))
             here = there
 
 
 def _check_answer(answer: Answer, reason: str, keeps: bool) -> None:
-    _say(isinstance(answer, Answer) and isinstance(reason, str), "ask returns an Answer and why")
-    _say((answer is Answer.YES) == keeps, "ask and verdict_on disagree on whether the promise holds")
+    say(isinstance(answer, Answer) and isinstance(reason, str), "ask returns an Answer and why")
+    say((answer is Answer.YES) == keeps, "ask and verdict_on disagree on whether the promise holds")
 
 
 def _steps(start: Chosen, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
@@ -155,8 +154,3 @@ def _tree(rng: np.random.Generator) -> Taxonomy:
     size = int(rng.integers(2, 9))
     parent = [-1, *(int(rng.integers(ROOT, v)) for v in range(1, size))]
     return Taxonomy.grow(["*", *(f"v{i}" for i in range(1, size))], parent)
-
-
-def _say(truth: bool, sentence: str) -> None:
-    if not truth:
-        raise AssertionError(sentence)

@@ -15,12 +15,14 @@ from sfumato.attacks.chain.correspondence import Correspondence, Method, corresp
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.registry import register
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
 
 
+@register("correspondence")
 @dataclass(frozen=True)
 class Corresponding:
     """Forward, cross and backward: records that cannot be a person's are ruled out release by release.

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.registry import register
 from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import VALUES, AttackLimits
@@ -18,6 +19,7 @@ from sfumato.kernels.chains.overlaps import NO_OVERLAP, least_overlaps
 from sfumato.show.card import several
 
 
+@register("composition")
 @dataclass(frozen=True)
 class Composition:
     """Somebody who is in two releases has a value that both of their classes hold.

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.registry import register
 from sfumato.core.chain import Chain, ClassTable, match_blocks
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
@@ -18,6 +19,7 @@ from sfumato.core.verdict import Finding
 from sfumato.show.card import several
 
 
+@register("differencing")
 @dataclass(frozen=True)
 class Differencing:
     """Wherever two releases cut the world the same way, subtracting one from the other leaves the newcomers.

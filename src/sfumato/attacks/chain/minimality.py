@@ -9,12 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.registry import register
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.verdict import Finding
 from sfumato.show.card import several
 
 
+@register("minimality")
 @dataclass(frozen=True)
 class Minimality:
     """The search specializes while it can, so a value that stayed general could not be specialized.

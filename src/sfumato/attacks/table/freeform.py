@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable
+from sfumato.attacks.registry import register
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.freeform.inference import Inference, NodeTable
 from sfumato.core.freeform.limit import FreeformLimit
@@ -57,6 +58,7 @@ class FreeformFinding(Finding):
         )
 
 
+@register("freeform")
 @dataclass(frozen=True)
 class FreeformAttack:
     """Every column may be known and every column may be sought, value by value.

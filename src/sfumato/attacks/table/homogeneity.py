@@ -11,11 +11,13 @@ import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, exceeding, largest
+from sfumato.attacks.registry import register
 from sfumato.core.classes import Classes
 from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
 from sfumato.core.verdict import Finding
 
 
+@register("homogeneity")
 @dataclass(frozen=True)
 class Homogeneity:
     """Whoever finds a person's class learns the value that most of the class shares.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, exceeding
+from sfumato.attacks.registry import register
 from sfumato.core.limits import RECOGNITION, AttackLimits
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
@@ -20,6 +21,7 @@ Population = Mapping[tuple[Label, ...], int]
 """How many people of the population share each combination of published key values, in their order."""
 
 
+@register("linkage")
 @dataclass(frozen=True)
 class Linkage:
     """Prosecutor, journalist and marketer, the three adversaries of re-identification.

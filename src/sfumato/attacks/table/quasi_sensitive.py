@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.audit import audit
 from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.registry import register
 from sfumato.core.beliefs import BeliefLimit, LabelCloseness, posterior
 from sfumato.core.classes import Histogram
 from sfumato.core.knowledge import Links
@@ -27,6 +28,7 @@ MOST = 10
 """Labels that are told one by one; the rest is in the summary."""
 
 
+@register("quasi-sensitive")
 @dataclass(frozen=True)
 class IndirectLabel:
     """Whoever finds the class of a person believes in a label as its rows link to it.

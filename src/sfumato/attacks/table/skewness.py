@@ -10,11 +10,13 @@ import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.ratios import Integers, equal_to, exceeding, largest
+from sfumato.attacks.registry import register
 from sfumato.core.classes import Histogram
 from sfumato.core.limits import SHIFT, AttackLimits
 from sfumato.core.verdict import Finding
 
 
+@register("skewness")
 @dataclass(frozen=True)
 class Skewness:
     """Before: the value's share in the whole table. After finding the class: its share there.
