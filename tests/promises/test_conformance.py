@@ -219,7 +219,7 @@ class JudgedUnderAnotherName(KAnonymity):
 
 LIARS = [
     (SaysCone(9), "cone"),
-    (ConeOfEvenSizes(9), "judged differently"),
+    (ConeOfEvenSizes(9), "a multiple"),
     (RoundsWeights("s", Fraction(2, 3)), "keeps_weights"),
     (CannotWeigh("s", Fraction(2, 3)), "cannot judge rational counts"),
     (AsksForMore(3), "fewer than least_people"),

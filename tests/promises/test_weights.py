@@ -33,6 +33,7 @@ KNOWN = {"A": ["a", "b"], "B": ["b", "c"], "C": ["c"]}
 HUGE = 10**30
 
 weight = st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=60)
+counted = st.dictionaries(st.integers(0, 2), st.integers(1, 9), min_size=1)
 held = st.dictionaries(st.integers(0, 2), weight, min_size=1)
 OVERALL = np.array([5, 3, 4])
 
@@ -57,9 +58,7 @@ def test_sizes_and_values(weights, share, least):
     assert recursive == (falling[0] < share * sum(falling[least - 1 :]))
 
 
-@given(
-    st.dictionaries(st.integers(0, 2), st.integers(1, 9), min_size=1), st.integers(1, 3), st.integers(1, 99)
-)
+@given(counted, st.integers(1, 3), st.integers(1, 99))
 def test_entropy_goes_by_shares(counts, least, below):
     weights = {v: Fraction(n, below) for v, n in counts.items()}
     found = EntropyLDiversity("s", least).keeps_weights(weighted(weights))
@@ -68,7 +67,7 @@ def test_entropy_goes_by_shares(counts, least, below):
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
 @given(
-    counts=st.dictionaries(st.integers(0, 2), st.integers(1, 9), min_size=1),
+    counts=counted,
     t=st.fractions(0, 1, max_denominator=12),
     below=st.integers(1, 99),
 )
@@ -86,7 +85,7 @@ def test_closeness_goes_by_shares(distance, counts, t, below):
     st.integers(1, 99),
 )
 def test_beliefs_go_by_shares(counts, least, limit, below):
-    known = [(label, terms) for label, terms in KNOWN.items()]
+    known = list(KNOWN.items())
     rows = [[TREE.leaf_labels[v]] for v, n in counts.items() for _ in range(n)]
     weights = {v: Fraction(n, below) for v, n in counts.items()}
     diverse = QuasiSensitiveDiversity("s", KNOWN, least, limit).keeps_weights(weighted(weights))
@@ -100,7 +99,7 @@ BORDER = [
     ConfidenceBounding("s", Fraction(1, 2)),
     EntropyLDiversity("s", 2),
     TCloseness("s", Fraction(1, 6)),
-    TCloseness("s", Fraction(1, 6), "hierarchical"),
+    TCloseness("s", Fraction(1, 12), "hierarchical"),
     QuasiSensitiveDiversity("s", {"A": ["a"], "B": ["b"]}, 2, 1),
 ]
 
