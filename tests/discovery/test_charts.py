@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from discovery.quasi_identifiers.plain import exposed
 from sfumato.core.errors import WrongCall
-from sfumato.discovery.pictures import growth
+from sfumato.discovery.charts import growth
 from sfumato.show.chart import Chart
 from sfumato.show.charts import draw
 

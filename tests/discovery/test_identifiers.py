@@ -13,7 +13,6 @@ from policy.fake_survey import survey
 from sfumato.discovery.identifiers import detection as looking
 from sfumato.discovery.identifiers.detection import identifiers
 from sfumato.engine import open_source
-from sfumato.engine.glance import glance
 
 KINDS = cells()
 
@@ -155,7 +154,7 @@ def test_columns_with_too_many_values_are_glanced_at():
     survey = source.survey(limit=1000)
     assert not survey.columns["x"].complete
     assert [r.kind for r in looking.identifiers(survey)] == ["unique"]
-    results = looking.identifiers(survey, distinct={"x": 30_000}, glance=glance(source, ["x"]))
+    results = looking.identifiers(survey, distinct={"x": 30_000}, first_rows=source.survey_first(["x"]))
     assert [r.kind for r in results] == ["e-mail", "unique"]
     assert "in the first 10,000 rows" in results[0].reason
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.kinds import MAKERS, make_source, read
 from sfumato.core.microdata import Missing
 from sfumato.engine.arrow_arrays import text_array, to_arrow, to_numpy
-from sfumato.engine.files import readers
+from sfumato.engine.files import parquet
 from sfumato.engine.frames import arrow, duckdb, polars
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
@@ -46,7 +46,7 @@ CELLS = {
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("missing", [Missing.OWN_VALUE, Missing.SUPPRESS])
 def test_small_batches(kind, size, missing, monkeypatch):
-    for module in (arrow, duckdb, readers, polars):
+    for module in (arrow, duckdb, parquet, polars):
         monkeypatch.setattr(module, "ROWS_AT_A_TIME", size)
     source = make_source(kind)(CELLS)
     given_ = codings(["a", "b"], ["s"])

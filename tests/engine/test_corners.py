@@ -62,7 +62,7 @@ def test_keys_wider_than_a_word(seed, wide):
 
 
 def test_values_that_are_no_longer_looked_up(monkeypatch):
-    monkeypatch.setattr(dictionary, "LOOKED_UP", 4)
+    monkeypatch.setattr(dictionary, "MOST_LOOKED_UP", 4)
     table = pa.concat_tables(
         [pa.table({"a": [str(i % 9) for i in range(n)], "s": ["s"] * n}) for n in (3, 9, 20, 7)]
     )

@@ -17,11 +17,11 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, NotEnoughMemory, WrongCall
 from sfumato.core.recoding import Recoding, Rewriting
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.engine import publish
+from sfumato.engine import publication
 from sfumato.engine.files import writer
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import open_source
-from sfumato.engine.spill import pile, runs
+from sfumato.engine.spill import row_buffer, runs
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.runs import Runs
 from sfumato.system import memory
@@ -34,8 +34,8 @@ from sfumato.testing.engines import check_engine, codings, recodings
 def tight(monkeypatch):
     """Buffers of a few rows."""
     monkeypatch.setattr(Memory, "room", 256)
-    monkeypatch.setattr(runs, "AT_A_TIME", 8)
-    monkeypatch.setattr(publish, "LEAST_ROWS", 4)
+    monkeypatch.setattr(runs, "KEYS_AT_A_TIME", 8)
+    monkeypatch.setattr(publication, "LEAST_ROWS", 4)
 
 
 def keys(words, sizes):
@@ -52,7 +52,7 @@ def test_runs_sort_like_python(words, data):
     at_a_time = data.draw(st.integers(1, 12))
     with pytest.MonkeyPatch.context() as patch, Spill(Memory()) as spill:
         patch.setattr(Memory, "room", room)
-        patch.setattr(runs, "AT_A_TIME", at_a_time)
+        patch.setattr(runs, "KEYS_AT_A_TIME", at_a_time)
         made, expected = Runs(spill), Counter()
         for some in added:
             packed = np.array([row for row, _ in some], np.int64).reshape(len(some), words).T.copy()
@@ -105,7 +105,7 @@ def test_same_bytes_with_little_memory(ending, numbered, monkeypatch, tmp_path):
         for i, r in enumerate(recodings(table))
     ]
     monkeypatch.setattr(Memory, "room", 4096)
-    monkeypatch.setattr(publish, "LEAST_ROWS", 50)
+    monkeypatch.setattr(publication, "LEAST_ROWS", 50)
     stored = []
     store = Spill.store
     monkeypatch.setattr(Spill, "store", lambda spill, lines: stored.append(1) or store(spill, lines))
@@ -207,7 +207,7 @@ def test_the_memory_of_a_container_counts(tmp_path):
 def test_joint_tables_look_up_what_single_ones_do(monkeypatch):
     source = RowSource(open_source(many_rows()).reader)
     joint = source.count(codings(["a", "b", "s", "n"])).digest
-    monkeypatch.setattr(pile, "JOINT", 0)
+    monkeypatch.setattr(row_buffer, "LARGEST_JOINT_TABLE", 0)
     assert source.count(codings(["a", "b", "s", "n"])).digest == joint
 
 
@@ -232,7 +232,7 @@ def test_files_of_one_pattern_are_one_table(tmp_path):
 def test_copies_that_publish_different_things(room, monkeypatch):
     """Terms may be gone from one copy of a row and not from another: the copies in order say which."""
     monkeypatch.setattr(Memory, "room", room)
-    monkeypatch.setattr(publish, "LEAST_ROWS", 50)
+    monkeypatch.setattr(publication, "LEAST_ROWS", 50)
     data = many_rows().select(["a", "b", "s", "n"])
     source = RowSource(open_source(data).reader)
     table = source.count(codings(["a", "b"], ["s"]))

@@ -20,7 +20,6 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 from sfumato.show.card import Card, Printable, several, verdict_lines
 from sfumato.show.document import decimals, json_ready, verdict_document
-from sfumato.system.memory import Memory
 
 BESIDE = 210
 """Bytes that judging and attacking take per different row, beside the table; 175 at a million classes."""
@@ -129,11 +128,9 @@ def audit(
         forms=forms_of(policy),
         progress=progress,
     )
-    if isinstance(memory := getattr(opened, "memory", None), Memory):
-        remedy = "have a release with fewer classes audited."
-        memory.check(
-            published.table.distinct * BESIDE, f"auditing {published.table.distinct:,} different rows", remedy
-        )
+    rows = published.table.distinct
+    remedy = "have a release with fewer classes audited."
+    opened.memory.check(rows * BESIDE, f"auditing {rows:,} different rows", remedy)
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
     verdicts = judge(published, policy, placing.unplaced)

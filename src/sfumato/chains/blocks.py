@@ -25,8 +25,8 @@ NO_FILTER = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class Specialization:
-    """The specialization of a node: `order[bounds[b] : bounds[b+1]]` are the rows below its b-th child."""
+class NodeSplit:
+    """A node split into its children: `order[bounds[b] : bounds[b+1]]` are the rows below the b-th child."""
 
     column: int
     node: int
@@ -40,7 +40,7 @@ class Specialization:
 
 
 class RowLabels:
-    """A label per row; a specialization splits the labels, child by child."""
+    """A label per row; the split of a node splits the labels, child by child."""
 
     def __init__(self, labels: Codes, count: int) -> None:
         self.of_row = labels.copy()
@@ -48,13 +48,13 @@ class RowLabels:
         self._slot = np.full(max(1, len(labels)), -1, np.int64)
         self._stamp = 0
         self._part = np.empty(len(labels), np.int32)
-        self._found = (
+        self._scratch = (
             np.empty(len(labels), np.int32),
             np.empty(len(labels), np.int32),
             np.empty(len(labels), np.int64),
         )
 
-    def parts(self, step: Specialization) -> tuple[Codes, Codes, Codes]:
+    def parts(self, step: NodeSplit) -> tuple[Codes, Codes, Codes]:
         """The part of every row below the node; the label and the branch of every part."""
         first, end = int(step.bounds[0]), int(step.bounds[-1])
         part = self._part[: end - first]
@@ -67,12 +67,12 @@ class RowLabels:
             self._slot,
             self._stamp,
             part,
-            *self._found,
+            *self._scratch,
         )
         self._stamp += len(step.children)
-        return part, self._found[0][:count].copy(), self._found[1][:count].copy()
+        return part, self._scratch[0][:count].copy(), self._scratch[1][:count].copy()
 
-    def split(self, step: Specialization) -> tuple[Codes, Codes, Codes]:
+    def split(self, step: NodeSplit) -> tuple[Codes, Codes, Codes]:
         """Make parts labels of their own: the label each was, its branch, the label it is now."""
         part, parent, branch = self.parts(step)
         _, first = np.unique(parent, return_index=True)
@@ -99,14 +99,14 @@ class RefinedBlocks:
     def of_row(self) -> Codes:
         return self.labels.of_row
 
-    def branch_of_cells(self, step: Specialization) -> Codes:
+    def branch_of_cells(self, step: NodeSplit) -> Codes:
         """The child of the node that each earlier class is below, if it is below the node at all."""
         if not _splits(self._trees, self._cuts, step):
             return NO_FILTER
         nodes = self.earlier.nodes[:, step.column]
         return (np.searchsorted(step.children, nodes, side="right") - 1).astype(np.int32)
 
-    def accept(self, step: Specialization) -> None:
+    def accept(self, step: NodeSplit) -> None:
         if not _splits(self._trees, self._cuts, step):
             return
         inside = self.branch_of_cells(step)
@@ -148,7 +148,7 @@ class NewerRows:
         self._lacking = np.searchsorted(self.releases, history.time).astype(np.int32)
         self._count()
 
-    def of(self, example: Codes, branch: Codes, step: Specialization | None) -> NDArray[np.int64]:
+    def of(self, example: Codes, branch: Codes, step: NodeSplit | None) -> NDArray[np.int64]:
         """Release by release, the newer rows in the block of each example, within its branch."""
         block = self._labels.of_row
         if step is None or not _splits(self._trees, self._cuts, step):
@@ -157,7 +157,7 @@ class NewerRows:
         rows = (step.order, step.bounds, block, self._weight, self._lacking)
         return _from_last(parts.weight_of_blocks(*rows, example, branch, total)).T
 
-    def accept(self, step: Specialization) -> None:
+    def accept(self, step: NodeSplit) -> None:
         if _splits(self._trees, self._cuts, step):
             self._labels.split(step)
             self._count()
@@ -174,7 +174,7 @@ def _from_last(lacking: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(lacking[:, :0:-1], axis=1)[:, ::-1]
 
 
-def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], step: Specialization) -> bool:
+def _splits(trees: Sequence[Taxonomy], cuts: Sequence[Nodes], step: NodeSplit) -> bool:
     """Whether the node is strictly above the earlier cut."""
     tree = trees[step.column]
     known = cuts[step.column][tree.low[step.node] : tree.high[step.node]]

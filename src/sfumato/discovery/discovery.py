@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
-from sfumato.core.progress import Progress, silent
-from sfumato.discovery.identifiers.detection import Identifier
-from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
-from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
-from sfumato.discovery.quasi_identifiers.measures import Measures, measure
-from sfumato.discovery.quasi_identifiers.smallest import Smallest
-from sfumato.discovery.record_risk import RecordRisk, record_risk
-from sfumato.policy.column_evidence import TableEvidence
+from sfumato.core.json_document import JsonObject
+from sfumato.discovery.charts import charts
+from sfumato.discovery.evidence import DiscoveryEvidence
+from sfumato.discovery.suggestion import suggest
+from sfumato.discovery.summary import card, document
 from sfumato.policy.policy import Policy
 from sfumato.show.card import Card, Printable
 from sfumato.show.chart import Chart
 
-MEASURED = 1000
-FEWEST = 50
-CELLS = 300_000_000
-"""At most a thousand minimal sets are measured, the smallest first; fewer, but at least fifty, where so many
-cells would have to be grouped."""
 
-
-@dataclass(frozen=True, eq=False)
-class Discovery(Printable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Discovery(DiscoveryEvidence, Printable):
     """What `sf.discover` found. Numbers are exact, names are those of columns, no cell value is shown.
 
     >>> import polars as pl, sfumato as sf
@@ -38,150 +25,20 @@ class Discovery(Printable):
     ([('zip', 'sex')], ('zip', 'sex'), True, 4)
     """
 
-    whole: Measures
-    found: MinimalSets
-    smallest: Smallest
-    identifiers: tuple[Identifier, ...]
-    risk: RecordRisk | None = None
-    table: Coded = field(repr=False, kw_only=True)
-    survey: TableEvidence = field(repr=False, kw_only=True)
-    sample_of: int | None = field(default=None, repr=False, kw_only=True)
-    """How many rows the table has, if only a sample was looked at. All figures are then the sample's: a
-    record that k share there is shared by k in the table, but one that stands out there need not."""
-
-    @property
-    def rows(self) -> int:
-        return self.whole.rows
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that were searched."""
-        return self.table.names
-
-    @property
-    def k(self) -> int:
-        return self.found.terms.k
-
-    @property
-    def t(self) -> int:
-        """So many exposed records make a set of columns a quasi-identifier."""
-        return self.found.terms.t
-
-    @property
-    def reading(self) -> str:
-        return self.found.terms.reading
-
-    @property
-    def null_rule(self) -> str:
-        """How missing cells compare: `equal` to each other, different from all else."""
-        return NULL_RULE
-
-    @property
-    def k_anonymous(self) -> bool:
-        """Whether nobody is exposed under all columns, and hence under any."""
-        return self.whole.k_anonymous
-
-    @property
-    def exposed(self) -> int:
-        """How many records share all their values with fewer than k, themselves included."""
-        return self.whole.exposed
-
-    @property
-    def minimal(self) -> list[tuple[str, ...]]:
-        """The minimal quasi-identifiers, smallest first; all up to `max_size` if `complete`."""
-        return list(self.found.sets)
-
-    @property
-    def complete(self) -> bool:
-        return self.found.complete
-
-    @property
-    def max_size(self) -> int | None:
-        return self.found.max_size
-
-    @property
-    def minimum(self) -> tuple[str, ...] | None:
-        """The smallest quasi-identifier, or the smallest known if not `proved`; `None` if there is none."""
-        return self.smallest.columns
-
-    @property
-    def proved(self) -> bool:
-        return self.smallest.proved
-
-    @property
-    def lower_bound(self) -> int:
-        """No quasi-identifier has fewer columns."""
-        return self.smallest.lower_bound
-
-    @property
-    def reason(self) -> str:
-        """Why there is no quasi-identifier, or why the empty set is one; else empty."""
-        return self.found.reason
-
-    @property
-    def duplicates(self) -> int:
-        """How many rows repeat another one, where that matters to the reading."""
-        return self.found.duplicates
-
-    @cached_property
-    def sets(self) -> tuple[Measures, ...]:
-        """How strong each minimal set is, on all rows; of very many, or in a very long table, the first."""
-        most = min(MEASURED, max(FEWEST, CELLS // max(self.rows, 1)))
-        return self.measured(most)
-
-    def measured(self, most: int) -> tuple[Measures, ...]:
-        """How strong each of the first sets is."""
-        return tuple(measure(self.table, columns, k=self.k) for columns in self.found.sets[:most])
-
-    @cached_property
-    def within(self) -> Counter[str]:
-        """In how many minimal sets each column is."""
-        return Counter(name for columns in self.found.sets for name in columns)
-
-    @cached_property
-    def alone(self) -> dict[str, int]:
-        """How many records each column exposes by itself."""
-        return {name: measure(self.table, [name], k=self.k).exposed for name in self.columns}
-
-    @property
-    def contribution(self) -> dict[str, Fraction]:
-        """How much each column has to do with it, largest first.
-
-        With record risk: its share of the total score. Else the share of the minimal sets it is in.
-        """
-        if self.risk is not None:
-            shares = self.risk.contribution
-        else:
-            total = len(self.found.sets) or 1
-            shares = {name: Fraction(self.within[name], total) for name in self.columns}
-        return dict(sorted(shares.items(), key=lambda item: -item[1]))
-
-    def record_risk(self, max_size: int, *, progress: Progress = silent) -> RecordRisk:
-        """Which records stand out by how few of their values, up to so many."""
-        return record_risk(self.table, max_size=max_size, progress=progress)
-
     def suggest(self, preset: str | None = None) -> Policy:
         """A policy from all this evidence, each role with its reason; to be read before it is used."""
-        from sfumato.discovery.suggestion import suggest  # noqa: PLC0415
-
         return suggest(self, preset=preset)
 
     def charts(self) -> tuple[Chart, ...]:
         """What can be drawn: the exposed share by the size of the set, the contribution of each column."""
-        from sfumato.discovery.pictures import charts  # noqa: PLC0415
-
         return charts(self)
 
     def card(self) -> Card:
         """The discovery in a few lines."""
-        from sfumato.discovery.summary import card  # noqa: PLC0415
-
         return card(self)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The discovery as JSON: the same names, fractions exact as text, no cell values."""
-        from sfumato.discovery.summary import document  # noqa: PLC0415
-
         return document(self)
 
     def __repr__(self) -> str:

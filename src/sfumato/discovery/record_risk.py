@@ -1,4 +1,4 @@
-"""Which records stand out, by how few of their values: minimal sample uniques and SUDA scores."""
+"""The risk of records: minimal sample uniques, and the SUDA scores made of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
+from sfumato.kernels.sets.sample_uniques import count_minimal_uniques
 from sfumato.system.memory import Memory
 
-ROOM = 1 << 32
+MOST_BYTES = 1 << 32
 """Bytes that the sets of unique rows may take."""
 
 
@@ -60,8 +61,8 @@ class RecordRisk:
     @property
     def smallest(self) -> NDArray[np.int32]:
         """The size of each record's smallest unique combination, 0 if it has none."""
-        found = self.uniques > 0
-        return np.where(found.any(axis=1), found.argmax(axis=1) + 1, 0).astype(np.int32)
+        has = self.uniques > 0
+        return np.where(has.any(axis=1), has.argmax(axis=1) + 1, 0).astype(np.int32)
 
     @property
     def contribution(self) -> dict[str, Fraction]:
@@ -85,8 +86,6 @@ def record_risk(
     >>> risk.uniques.tolist(), risk.scores.tolist()
     ([[0, 0], [0, 0], [2, 0]], [0.0, 0.0, 2.0])
     """
-    from sfumato.kernels.sets.sample_uniques import count_minimal_uniques  # noqa: PLC0415
-
     columns, rows = len(table.names), table.rows
     if max_size < 1:
         raise WrongCall("max_size must be at least 1")
@@ -102,7 +101,7 @@ def record_risk(
     per_column = np.zeros((columns, size), np.int64)
     if size and rows:
         choose, first = _ranks(columns, size)
-        unique = _room(int(first[size]), rows)
+        unique = _bitsets(int(first[size]), rows)
         stack = np.empty((size + 1) * rows, np.int32)
         stack[:rows] = np.arange(rows, dtype=np.int32)
         bounds = np.empty(2 + (size + 1) * (rows // 2 + 2), np.int32)
@@ -141,11 +140,11 @@ def _ranks(columns: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64
     return choose, first
 
 
-def _room(sets: int, rows: int) -> NDArray[np.uint64]:
+def _bitsets(sets: int, rows: int) -> NDArray[np.uint64]:
     words = (rows + 63) // 64
-    if 8 * sets * words > ROOM:
+    if 8 * sets * words > MOST_BYTES:
         raise WrongCall(
-            f"{sets} sets of columns over {rows} rows need more than {ROOM >> 30} GiB",
+            f"{sets} sets of columns over {rows} rows need more than {MOST_BYTES >> 30} GiB",
             remedy="Lower max_size, or choose fewer columns.",
         )
     return np.zeros((max(sets, 1), words), np.uint64)

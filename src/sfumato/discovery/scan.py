@@ -1,4 +1,4 @@
-"""One look at a source for everything a discovery tells."""
+"""The scan of a source: its survey, its codes, and the searches that a discovery is made of."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.measures import k_test
 from sfumato.discovery.quasi_identifiers.smallest import search
 from sfumato.discovery.record_risk import record_risk
-from sfumato.engine.glance import glance
-from sfumato.engine.source import CanSample, Source
-from sfumato.system.memory import Memory
+from sfumato.engine.source import CanSample, Source, SurveysFirstRows
 
 
 def scan(
@@ -29,7 +27,7 @@ def scan(
     without: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Discovery:
-    """Survey the columns, code them, search. Columns in `without` are surveyed but not searched."""
+    """The discovery of a table: surveyed, coded, searched. Columns in `without` are surveyed only."""
     if not source.columns:
         raise BadData("the table has no columns")
     unknown = [name for name in without if name not in source.columns]
@@ -41,8 +39,7 @@ def scan(
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
     sizes = dict(zip(table.names, table.sizes, strict=True))
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
-    memory = getattr(source, "memory", None)
-    allowed = memory if isinstance(memory, Memory) else None
+    first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
     progress("grouping", 0)
     found, smallest = search(
         table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
@@ -51,10 +48,10 @@ def scan(
         k_test(table, k=reading.k),
         found,
         smallest,
-        identifiers(survey, distinct=exact, glance=glance(source, long) if long else None),
+        identifiers(survey, distinct=exact, first_rows=first_rows),
         None
         if risk_size is None
-        else record_risk(table, max_size=risk_size, memory=allowed, progress=progress),
+        else record_risk(table, max_size=risk_size, memory=source.memory, progress=progress),
         table=table,
         survey=survey,
         sample_of=source.sample_of if isinstance(source, CanSample) else None,

@@ -1,19 +1,15 @@
-"""From evidence to a policy: findings about columns, by which the draft decides."""
+"""The policy that a discovery suggests: its evidence per column, handed to the draft."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sfumato.discovery.evidence import DiscoveryEvidence
 from sfumato.policy.column_evidence import ColumnFinding
 from sfumato.policy.draft import draft
 from sfumato.policy.policy import Policy
 from sfumato.show.card import several
 
-if TYPE_CHECKING:
-    from sfumato.discovery.discovery import Discovery
 
-
-def suggest(scan: Discovery, *, preset: str | None = None) -> Policy:
+def suggest(scan: DiscoveryEvidence, *, preset: str | None = None) -> Policy:
     """A policy for the surveyed table. Promises ask for at least the k that was searched with.
 
     Without a preset the policy can always be kept, if the table is about two people or more; a preset is
@@ -28,20 +24,20 @@ def suggest(scan: Discovery, *, preset: str | None = None) -> Policy:
     )
 
 
-def finding_of(scan: Discovery, name: str) -> ColumnFinding:
+def finding_of(scan: DiscoveryEvidence, name: str) -> ColumnFinding:
     """What the search says about one column."""
     evidence = [found for found in scan.identifiers if found.column == name]
     direct = [found for found in evidence if found.direct and found.convincing]
     if direct:
         reason = "; ".join(f"{found.kind}: {found.reason}" for found in direct)
         return ColumnFinding(identifies=reason, person=any(found.person for found in direct))
-    told = [
+    remarks = [
         f"{found.kind} ({found.confidence}): {found.reason}" for found in evidence if found.kind != "unique"
     ]
-    return ColumnFinding(remark="; ".join([*told, *_strength(scan, name)]))
+    return ColumnFinding(remark="; ".join([*remarks, *_strength(scan, name)]))
 
 
-def _strength(scan: Discovery, name: str) -> list[str]:
+def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
     """How a column singles people out: alone, and together with others."""
     if name not in scan.columns:
         return ["left out of the search"]
@@ -55,7 +51,7 @@ def _strength(scan: Discovery, name: str) -> list[str]:
     return said
 
 
-def _note(scan: Discovery) -> str:
+def _note(scan: DiscoveryEvidence) -> str:
     bound = "" if scan.max_size is None else f", sets of at most {several(scan.max_size, 'column')}"
     state = "complete" if scan.complete else "stopped early"
     return (

@@ -1,31 +1,29 @@
-"""A discovery for people and for programs: a card, and a document."""
+"""The evidence of a discovery as a card, for people, and as a JSON document, for programs."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
+from sfumato.core.json_document import JsonObject
+from sfumato.discovery.evidence import DiscoveryEvidence
 from sfumato.discovery.quasi_identifiers.measures import Measures
 from sfumato.discovery.record_risk import RecordRisk
 from sfumato.show.card import Card, figure, several
 from sfumato.show.document import decimals, json_ready
 
-if TYPE_CHECKING:
-    from sfumato.discovery.discovery import Discovery
-
-SHOWN = 12
-"""Sets on a card."""
+MOST_SHOWN = 12
+"""Sets, and columns, that a card lists at most."""
 Lines = list[tuple[str, ...]]
 
 
-def card(scan: Discovery) -> Card:
-    """One line for the whole table, one for the smallest set, then sets, identifiers and record risk."""
+def card(scan: DiscoveryEvidence) -> Card:
+    """The card: the whole table, the smallest set, then sets, identifiers and record risk."""
     lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
     asked = f"at least {figure(scan.t)} of {several(scan.found.terms.rows, 'record')} exposed"
     return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {asked}", lines, _notes(scan))
 
 
-def _answers(scan: Discovery) -> Lines:
+def _answers(scan: DiscoveryEvidence) -> Lines:
     whole = scan.whole
     state = f"{'' if scan.k_anonymous else 'not '}{scan.k}-anonymous"
     group = f"smallest group {figure(whole.smallest)}" if whole.rows else "no rows"
@@ -37,20 +35,20 @@ def _answers(scan: Discovery) -> Lines:
     return [*lines, ("smallest set", _named(scan.minimum), size, proof)]
 
 
-def _sets(scan: Discovery) -> Lines:
+def _sets(scan: DiscoveryEvidence) -> Lines:
     lines: Lines = [("minimal set", "exposed", "share", "groups", "pairs told apart")]
-    for m in scan.measured(SHOWN):
+    for m in scan.measured(MOST_SHOWN):
         apart = "–" if m.separation is None else percent(m.separation)
         lines.append((_named(m.columns), figure(m.exposed), percent(m.share), figure(m.groups), apart))
     return lines if scan.found.sets else []
 
 
-def _identifiers(scan: Discovery) -> Lines:
+def _identifiers(scan: DiscoveryEvidence) -> Lines:
     lines = [(found.column, found.kind, found.confidence, found.reason) for found in scan.identifiers]
     return [("column", "evidence", "confidence", "reason"), *lines] if lines else []
 
 
-def _risk(scan: Discovery) -> Lines:
+def _risk(scan: DiscoveryEvidence) -> Lines:
     risk = scan.risk
     if risk is None:
         return []
@@ -59,21 +57,23 @@ def _risk(scan: Discovery) -> Lines:
     parts = [
         (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
     ]
-    return [head, *parts[:SHOWN]]
+    return [head, *parts[:MOST_SHOWN]]
 
 
-def _notes(scan: Discovery) -> list[str]:
+def _notes(scan: DiscoveryEvidence) -> list[str]:
     count = several(len(scan.found.sets), "minimal set")
     upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
     notes = [f"{count}, {upto if scan.complete else 'stopped before all were found'}"]
-    if len(scan.found.sets) > SHOWN:
-        notes[0] += f"; {SHOWN} are shown"
+    if len(scan.found.sets) > MOST_SHOWN:
+        notes[0] += f"; {MOST_SHOWN} are shown"
     if scan.reason:
         notes.append(scan.reason)
     if any(len(columns) == 1 for columns in scan.found.sets) and len(scan.columns) > 1:
         notes.append("a column that suffices alone hides the sets it is in; leave it out to see the others")
     near = [
-        name for name, size in zip(scan.columns, scan.table.sizes, strict=True) if _flood(scan, name, size)
+        name
+        for name, size in zip(scan.columns, scan.table.sizes, strict=True)
+        if _mostly_distinct(scan, name, size)
     ]
     if near:
         notes.append(f"nearly every number differs in {', '.join(near)}: round them to learn more")
@@ -85,7 +85,7 @@ def _notes(scan: Discovery) -> list[str]:
     return [*notes, "missing cells count as equal to each other"]
 
 
-def _flood(scan: Discovery, name: str, size: int) -> bool:
+def _mostly_distinct(scan: DiscoveryEvidence, name: str, size: int) -> bool:
     return scan.survey.columns[name].kind == "decimal" and scan.rows >= 50 and size * 10 >= scan.rows * 9
 
 
@@ -105,8 +105,8 @@ def percent(share: Fraction) -> str:
     return f"{tenths // 10}.{tenths % 10}%" if tenths else "under 0.1%"
 
 
-def document(scan: Discovery) -> dict[str, Any]:
-    """Every answer under the name that the library gives it."""
+def document(scan: DiscoveryEvidence) -> JsonObject:
+    """The document with every answer under the name that the library gives it."""
     return {
         "rows": scan.rows,
         "sample_of": scan.sample_of,
@@ -132,7 +132,7 @@ def document(scan: Discovery) -> dict[str, Any]:
     }
 
 
-def _measures(m: Measures) -> dict[str, Any]:
+def _measures(m: Measures) -> JsonObject:
     shares = {"share": m.share, "distinct_ratio": m.distinct_ratio, "separation": m.separation}
     return {
         "columns": list(m.columns),
@@ -144,7 +144,7 @@ def _measures(m: Measures) -> dict[str, Any]:
     }
 
 
-def _record_risk(risk: RecordRisk) -> dict[str, Any]:
+def _record_risk(risk: RecordRisk) -> JsonObject:
     sizes = {str(s): int((risk.smallest == s).sum()) for s in range(1, risk.max_size + 1)}
     return {
         "max_size": risk.max_size,

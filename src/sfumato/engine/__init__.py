@@ -1,4 +1,4 @@
-"""How rows become counts, and counts become rows again."""
+"""The engine: tables of many kinds as sources, counted, recoded and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as codes and nothing else: equal cells equal codes, no taxonomy needed."""
+"""Columns as codes: equal cells have equal codes, and no taxonomy is needed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
-from sfumato.engine.dictionary import PUBLISHED, Dictionary, check_values
+from sfumato.engine.dictionary import BYTES_TO_PUBLISH, Dictionary, check_values
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
-from sfumato.engine.spill.pile import on_own_pages
+from sfumato.engine.spill.row_buffer import on_own_pages
 
-CELL, ROW = 16, 80
+BYTES_PER_CELL, BYTES_PER_ROW = 16, 80
 """Bytes per cell and per row that a search for identifying columns takes at its peak, codes included."""
 
 
@@ -33,7 +33,7 @@ class HasCodes(Protocol):
 def column_codes(
     source: Source, names: Sequence[str], *, progress: Progress = silent
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
-    """Read all rows once: the codes of each of these columns, and how many codes each has.
+    """The codes of each of these columns, row by row, and how many codes each has; one pass.
 
     Missing cells share the last code of their column.
     """
@@ -46,7 +46,7 @@ def column_codes(
     chunks: list[NDArray[np.int32]] = []
     rows = 0
     if reader.total is not None:
-        _check(source, reader.total, CELL * len(names) + ROW, len(names))
+        _check(source, reader.total, BYTES_PER_CELL * len(names) + BYTES_PER_ROW, len(names))
     for batch in reader.batches(list(names)):
         chunk = on_own_pages((len(names), len(batch)), np.dtype(np.int32))
         for j, d in enumerate(dictionaries):
@@ -55,17 +55,17 @@ def column_codes(
         rows += len(batch)
         check_values(
             dictionaries,
-            [PUBLISHED] * len(names),
+            [BYTES_TO_PUBLISH] * len(names),
             source.memory,
             rows=rows,
             way_out="leave the column out by --without",
         )
         if reader.total is None:
-            _check(source, rows, (CELL - chunk.itemsize) * len(names) + ROW, len(names))
+            _check(source, rows, (BYTES_PER_CELL - chunk.itemsize) * len(names) + BYTES_PER_ROW, len(names))
         progress("reading", rows, reader.total)
     progress("coding", 0, None)
-    settled = [d.settle() for d in dictionaries]
-    tables = [index.astype(np.int32) for _, index in settled]
+    distinct = [d.distinct_values() for d in dictionaries]
+    tables = [index.astype(np.int32) for _, index in distinct]
     codes = np.empty((len(names), rows), np.int32)
     end = rows
     while chunks:
@@ -74,7 +74,7 @@ def column_codes(
         for j, table in enumerate(tables):
             codes[j, start:end] = table[chunk[j]]
         end = start
-    sizes = [len(v) + (d.missing > 0) for d, (v, _) in zip(dictionaries, settled, strict=True)]
+    sizes = [len(v) + (d.missing > 0) for d, (v, _) in zip(dictionaries, distinct, strict=True)]
     return codes, tuple(sizes)
 
 

@@ -31,6 +31,6 @@ def _is_unicode(name: str) -> bool:
     return True
 
 
-def shown(name: str, width: int = 60) -> str:
+def safe_name(name: str, width: int = 60) -> str:
     """A column name that is safe in a message: quoted, escaped, of bounded length."""
     return ascii(name if len(name) <= width else name[:width] + "...")

@@ -1,4 +1,4 @@
-"""Rows become microdata: distinct rows of leaf ranks, with counts."""
+"""The count of a table: its rows as microdata, distinct rows of leaf ranks with counts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sfumato.core.microdata import Coding, Column, Microdata, Missing
 from sfumato.core.packing import sort_and_count
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.engine.arrow_arrays import to_numpy
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.row_pass import Gathered
-from sfumato.engine.spill.pile import Alike, Table, first_alike
+from sfumato.engine.row_pass import GatheredRows
+from sfumato.engine.spill.row_buffer import Equivalence, NumberTable, first_of_each
 from sfumato.engine.text import canonical
 
 UNKNOWN = -1
@@ -25,9 +25,9 @@ UNKNOWN = -1
 
 
 def microdata(
-    gathered: Gathered, codings: Sequence[Coding], *, missing: Missing, person: str | None = None
+    gathered: GatheredRows, codings: Sequence[Coding], *, missing: Missing, person: str | None = None
 ) -> Microdata:
-    """Build the taxonomies from the values that occur, and count the rows as leaf ranks."""
+    """The rows counted as leaf ranks, of taxonomies that are built from the values that occur."""
     columns: list[Column] = []
     tables: list[NDArray[np.int64]] = []
     for coding, dictionary in zip(codings, gathered.dictionaries, strict=False):
@@ -46,27 +46,27 @@ def microdata(
     return Microdata(tuple(columns), packing, words, counts, person is not None, gathered.dropped, person)
 
 
-def alike_by_leaf(codings: Sequence[Coding]) -> Alike:
-    """Numbers of values that are one leaf, as far as the values so far tell."""
+def equal_by_leaf(codings: Sequence[Coding]) -> Equivalence:
+    """The equivalence of values that are coded as one leaf, as far as the values so far show."""
 
-    def alike(column: int, dictionary: Dictionary) -> Table | None:
-        values, index = dictionary.settle()
+    def equivalence(column: int, dictionary: Dictionary) -> NumberTable | None:
+        values, index = dictionary.distinct_values()
         if column >= len(codings):
-            return first_alike(index)
+            return first_of_each(index)
         texts = dictionary.texts(values)
         try:
             taxonomy = codings[column].build([*sorted(texts), *([None] if dictionary.missing else [])])
         except SfumatoError:  # raised again when all values are known
-            return first_alike(index)
+            return first_of_each(index)
         groups = leaf_ranks(taxonomy, texts)[index]
-        return first_alike(index if (groups[1:] == UNKNOWN).any() else groups)
+        return first_of_each(index if (groups[1:] == UNKNOWN).any() else groups)
 
-    return alike
+    return equivalence
 
 
 def rank_table(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArray[np.int64]]:
     """The taxonomy of a column, and the leaf rank of every number that its dictionary gave."""
-    values, index = dictionary.settle()
+    values, index = dictionary.distinct_values()
     refuse_infinite(values, coding.name)
     texts = dictionary.texts(values)
     occurring: list[Label] = [*sorted(texts), *([None] if dictionary.missing else [])]
@@ -76,7 +76,7 @@ def rank_table(coding: Coding, dictionary: Dictionary) -> tuple[Taxonomy, NDArra
     lacking = [label for label in occurring if taxonomy.rank(label) is None]
     if lacking:
         raise BadTaxonomy(
-            f"the taxonomy of column {shown(coding.name)} "
+            f"the taxonomy of column {safe_name(coding.name)} "
             f"lacks {len(lacking)} of {len(occurring)} values that occur",
             remedy="Add them to the taxonomy, or clean the column.",
             values=["" if label is None else label for label in lacking],
@@ -88,26 +88,26 @@ def refuse_missing(name: str, cells: int) -> None:
     """Refuse a key column with missing cells."""
     if cells:
         raise BadData(
-            f"column {shown(name)} has {cells} missing cells, and the policy refuses them",
+            f"column {safe_name(name)} has {cells} missing cells, and the policy refuses them",
             remedy="Fill them, or set missing to own-value or suppress.",
         )
 
 
 def leaf_ranks(taxonomy: Taxonomy, texts: Sequence[str]) -> NDArray[np.int64]:
     """The rank of each text, and of a missing cell at the end; UNKNOWN where the taxonomy lacks it."""
-    found = [taxonomy.rank(text) for text in [*texts, None]]
-    return np.array([UNKNOWN if rank is None else rank for rank in found], np.int64)
+    ranks = [taxonomy.rank(text) for text in [*texts, None]]
+    return np.array([UNKNOWN if rank is None else rank for rank in ranks], np.int64)
 
 
 def person_ranks(dictionary: Dictionary) -> tuple[NDArray[np.int64], int]:
     """Number people by the order of their texts, so that numbers do not depend on the order of rows."""
     if dictionary.missing:
         raise BadData(
-            f"column {shown(dictionary.name)} names the person, "
+            f"column {safe_name(dictionary.name)} names the person, "
             f"and {dictionary.missing} of its cells are missing",
             remedy="Give every row a person, or leave such rows out.",
         )
-    values, index = dictionary.settle()
+    values, index = dictionary.distinct_values()
     order = to_numpy(pc.sort_indices(canonical(values, dictionary.name)))
     ranks = np.zeros(len(values) + 1, np.int64)
     ranks[order] = np.arange(len(values))
@@ -118,5 +118,5 @@ def refuse_infinite(values: pa.Array, column: str) -> None:
     """Refuse infinite numbers in a column that is coded."""
     if pa.types.is_floating(values.type) and pc.any(pc.is_inf(values), min_count=0).as_py():
         raise BadData(
-            f"column {shown(column)} holds infinite numbers", remedy="Replace them by missing cells."
+            f"column {safe_name(column)} holds infinite numbers", remedy="Replace them by missing cells."
         )

@@ -10,28 +10,28 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.engine.arrow_arrays import to_arrow, to_numpy
-from sfumato.engine.column_names import shown
-from sfumato.engine.text import canonical, plain, published_type
+from sfumato.engine.column_names import safe_name
+from sfumato.engine.text import canonical, comparable, published_type
 from sfumato.system.memory import Memory
 
 NO_VALUE = 0
 """The number of a missing cell."""
 
-LOOKED_UP = 1 << 18
-"""Values beyond this many are appended unseen, and told apart when the rows are over."""
+MOST_LOOKED_UP = 1 << 18
+"""Values beyond this many are appended without a look, and told apart when the rows are over."""
 
-COPIES = 4
-"""How often the bytes of a value are there when values are told apart and put in order, at most."""
+COPIES_PER_VALUE = 4
+"""How many copies of a value are in memory at most, while values are told apart and put in order."""
 
-CODED, NUMBERED, PUBLISHED = 480, 180, 120
-"""Bytes that a value takes besides: as a leaf of a taxonomy, as a number for it, as a value to be written."""
+BYTES_TO_CODE, BYTES_TO_NUMBER, BYTES_TO_PUBLISH = 480, 180, 120
+"""Bytes that a value takes besides its own: as a leaf of a taxonomy, as a number, as a value to write."""
 
 
 class Dictionary:
     """Gives every value of a column a number: 0 is a missing cell, others count up as they appear.
 
     Numbers are provisional: a value may get several, and which one depends on the order of the rows.
-    `settle` tells how they fall together.
+    `distinct_values` says which numbers stand for the same value.
 
     >>> import pyarrow as pa
     >>> d = Dictionary("zip", pa.string())
@@ -59,7 +59,7 @@ class Dictionary:
 
     def encode(self, array: pa.Array) -> NDArray[np.int64]:
         """The number of every cell."""
-        cells = plain(array, self.name)
+        cells = comparable(array, self.name)
         if pa.types.is_null(cells.type):
             self.missing += len(cells)
             return np.zeros(len(cells), np.int64)
@@ -84,13 +84,13 @@ class Dictionary:
         """Numbers of some values (perhaps repeated, perhaps missing), new ones included."""
         if values.type != self.kind:
             values = values.cast(self.kind)
-        found = pc.index_in(values, value_set=self._known, skip_nulls=True)
-        fresh = pc.and_(found.is_null(), values.is_valid())
+        index = pc.index_in(values, value_set=self._known, skip_nulls=True)
+        fresh = pc.and_(index.is_null(), values.is_valid())
         if pc.any(fresh).as_py():
             unseen = values.filter(fresh).unique()
-            if len(self._known) < LOOKED_UP:
+            if len(self._known) < MOST_LOOKED_UP:
                 self._known = pa.concat_arrays([self._known, unseen])
-                found = pc.index_in(values, value_set=self._known, skip_nulls=True)
+                index = pc.index_in(values, value_set=self._known, skip_nulls=True)
             else:
                 place = pc.index_in(values, value_set=unseen, skip_nulls=True)
                 start = len(self._known) + self._more_count
@@ -98,11 +98,11 @@ class Dictionary:
                 self._more_count += len(unseen)
                 self._more_bytes += unseen.nbytes
                 more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
-                known = to_numpy(found, missing=-1).astype(np.int64)
+                known = to_numpy(index, missing=-1).astype(np.int64)
                 return np.asarray(np.maximum(known, more) + 1)
-        return to_numpy(found, missing=-1).astype(np.int64) + 1
+        return to_numpy(index, missing=-1).astype(np.int64) + 1
 
-    def settle(self) -> tuple[pa.Array, NDArray[np.int64]]:
+    def distinct_values(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values, and for every number given the index of its value (missing: their count)."""
         if not self._more:
             values = self._known
@@ -113,8 +113,8 @@ class Dictionary:
 
     def texts(self, values: pa.Array) -> list[str]:
         """The canonical text of each of these values."""
-        found: list[str] = canonical(values, self.name).to_pylist()
-        return found
+        texts: list[str] = canonical(values, self.name).to_pylist()
+        return texts
 
 
 def check_values(
@@ -132,10 +132,11 @@ def check_values(
     """
     if memory.limit is None or not dictionaries:
         return
-    needs = [d.bytes * COPIES + d.size * more for d, more in zip(dictionaries, each, strict=True)]
+    needs = [d.bytes * COPIES_PER_VALUE + d.size * more for d, more in zip(dictionaries, each, strict=True)]
     worst = dictionaries[needs.index(max(needs))]
     memory.check(
         sum(needs) * 5 // 4,
-        f"telling apart {worst.size - 1:,} values of column {shown(worst.name)}, in the first {rows:,} rows,",
+        f"telling apart {worst.size - 1:,} values of column {safe_name(worst.name)}, in the first"
+        f" {rows:,} rows,",
         f"round or shorten its values beforehand, or {way_out}.",
     )

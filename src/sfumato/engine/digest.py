@@ -39,7 +39,7 @@ def digest(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> str:
     >>> digest(rows.to_batches(), ["zip", "age"]) == digest(rows.take([1, 0]).to_batches(), ["zip", "age"])
     True
     """
-    import duckdb  # noqa: PLC0415  # only for this
+    import duckdb  # noqa: PLC0415  # a database, loaded for digests alone
 
     cells = [
         f"CASE WHEN c{i} IS NULL THEN '-' ELSE strlen(c{i}) || ':' || c{i} END" for i in range(len(names))
@@ -52,9 +52,9 @@ def digest(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> str:
         for batch in batches:
             if len(batch):
                 db.register("texts", _texts(batch, names))
-                count, *found = db.execute(query).fetchall()[0]
+                count, *parts = db.execute(query).fetchall()[0]
                 rows += int(count)
-                sums = [a + int(b) for a, b in zip(sums, found, strict=True)]
+                sums = [a + int(b) for a, b in zip(sums, parts, strict=True)]
     return table_digest(names, rows, sums)
 
 

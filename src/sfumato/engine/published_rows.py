@@ -1,4 +1,4 @@
-"""The published table: codes in order, and what they mean."""
+"""The published rows as sorted codes, and the values that the codes stand for."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class PublishedRows:
         return replace(self, values=changed)
 
 
-class Publishing:
-    """A published table in the making: rows come in any order, as codes of sorted values (missing: last)."""
+class PublishedRowsBuilder:
+    """Builds a published table from rows in any order, given as codes of sorted values (missing: last)."""
 
     def __init__(self, names: Sequence[str], values: Sequence[pa.Array], spill: Spill) -> None:
         self.names, self.values = tuple(names), tuple(values)
@@ -70,7 +70,7 @@ class Publishing:
         self._used = [np.zeros(len(v) + 1, bool) for v in values]
 
     def add(self, rows: int, codes: Iterable[NDArray[np.integer]], counts: Counts | None = None) -> None:
-        """So many rows, column by column: no two columns need be there at a time."""
+        """Add so many rows, column by column: no two columns need be in memory at a time."""
         packed = np.zeros((self.packing.words, rows), np.int64)
         for used, column, (word, shift, _) in zip(self._used, codes, self.packing.places, strict=True):
             used[column] = True

@@ -1,4 +1,4 @@
-"""Rows become packed keys: the one pass that every source goes through."""
+"""The pass over the rows that every source goes through: cells become packed keys."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from sfumato.core.packing import Packing, Words
 from sfumato.core.progress import Progress
 from sfumato.engine.dictionary import Dictionary, check_values
 from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.pile import Alike, Chunk, Pile, Table, repacked
-from sfumato.engine.text import plain
+from sfumato.engine.spill.row_buffer import Chunk, Equivalence, NumberTable, RowBuffer, repacked
+from sfumato.engine.text import comparable
 from sfumato.system.memory import Memory
 
 
-class Unlike(Exception):
-    """Numbers that were taken for the same while rows came in turned out to differ: read again."""
+class WronglyMerged(Exception):
+    """Values that were merged while rows came in turned out to differ: the rows have to be read again."""
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """All rows of some columns, as packed numbers of their dictionaries.
+class GatheredRows:
+    """All rows of some columns, packed as numbers of their dictionaries.
 
     Dictionaries grow while rows come in, so every chunk has a packing of its own, as narrow as the
-    dictionaries were at that moment. `same` tells which numbers were not told apart.
+    dictionaries were at that moment. `same` says which numbers were merged.
     """
 
     dictionaries: tuple[Dictionary, ...]
     chunks: list[Chunk]
     rows: int
     dropped: int
-    same: Sequence[Table | None] = ()
+    same: Sequence[NumberTable | None] = ()
 
     def repack(
         self, tables: Sequence[NDArray[np.integer]], sizes: Sequence[int]
@@ -47,7 +47,7 @@ class Gathered:
         """
         for table, same in zip(tables, self.same, strict=False):
             if same is not None and not np.array_equal(table[: len(same)], table[same]):
-                raise Unlike
+                raise WronglyMerged
         packing = Packing(tuple(sizes))
         return packing, *repacked(self.chunks, packing, tables)
 
@@ -84,17 +84,18 @@ def gather(
     progress: Progress,
     total: int | None = None,
     memory: Memory | None = None,
-    alike: Alike | None = None,
+    equivalence: Equivalence | None = None,
     spill: Spill | None = None,
-) -> Gathered:
-    """Read all rows once. Rows with a missing cell in one of the columns `whole` are left out and counted.
+) -> GatheredRows:
+    """All rows, read once. Rows with a missing cell in one of the columns `whole` are left out and counted.
 
-    `memory`, `alike` and `spill` say what happens where rows are too many to be held: see `Pile`. `each` says
-    how many bytes a value of each column takes later on: values that would be too many end the call.
+    `memory`, `equivalence` and `spill` say what happens where rows are too many to be held: see `RowBuffer`.
+    `each` says how many bytes a value of each column takes later on: values that would be too many end the
+    call.
     """
     dictionaries = tuple(Dictionary(name, schema.field(name).type) for name in names)
     memory = memory or Memory()
-    pile = Pile(dictionaries, memory, alike, spill)
+    buffer = RowBuffer(dictionaries, memory, equivalence, spill)
     rows = dropped = 0
     keep = complete_rows(whole)
     for batch in batches:
@@ -107,10 +108,10 @@ def gather(
         check_values(dictionaries, each, memory, rows=rows + dropped)
         packing = Packing(tuple(d.size for d in dictionaries))
         words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
-        pile.add(packing, words)
+        buffer.add(packing, words)
         progress(phase, rows + dropped, total)
     pa.default_memory_pool().release_unused()
-    return Gathered(dictionaries, pile.chunks, rows, dropped, pile.same)
+    return GatheredRows(dictionaries, buffer.chunks, rows, dropped, buffer.same)
 
 
 def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
@@ -119,9 +120,9 @@ def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordB
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         mask = None
         for name in whole:
-            cells = plain(batch.column(name), name)
+            cells = comparable(batch.column(name), name)
             valid = cells.is_valid()
-            if hasattr(cells, "dictionary") and cells.dictionary.null_count:
+            if pa.types.is_dictionary(cells.type) and cells.dictionary.null_count:
                 valid = cells.dictionary_decode().is_valid()
             if valid.false_count:
                 mask = valid if mask is None else pc.and_(mask, valid)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,50 +16,25 @@ from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
 from sfumato.core.term_sets import SetForm
-from sfumato.engine.column_names import check_names, shown
-from sfumato.engine.count import alike_by_leaf, microdata
-from sfumato.engine.dictionary import CODED, NUMBERED, PUBLISHED
+from sfumato.engine.column_names import check_names, safe_name
+from sfumato.engine.count import equal_by_leaf, microdata
+from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER, BYTES_TO_PUBLISH
 from sfumato.engine.files.writer import writer
-from sfumato.engine.publish import alike_when_published, publish
+from sfumato.engine.publication import equal_when_published, publish
 from sfumato.engine.published_rows import PublishedRows
-from sfumato.engine.row_pass import Unlike, gather
+from sfumato.engine.reader import Reader
+from sfumato.engine.row_pass import WronglyMerged, gather
 from sfumato.engine.set_columns import SetReader
 from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.pile import Alike
-from sfumato.engine.survey import DISTINCT, Survey
-from sfumato.engine.survey_pass import survey
+from sfumato.engine.spill.row_buffer import Equivalence
+from sfumato.engine.survey import FIRST_ROWS, MOST_LISTED_VALUES, Survey, first_rows, survey
 from sfumato.engine.value_numbers import number_last
 from sfumato.system.memory import Memory
 
 
-class Reader(Protocol):
-    """Hands out rows as Arrow batches, as often as asked, and takes a published table back."""
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of all columns."""
-        ...
-
-    @property
-    def total(self) -> int | None:
-        """The number of rows, if known without reading them."""
-        ...
-
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows of these columns."""
-        ...
-
-    def native(self, table: pa.Table) -> Any:
-        """A published table in this reader's own kind."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class RowSource:
-    """A source over a reader."""
+    """A source over a reader; `memory` bounds what is held while rows are counted and written."""
 
     reader: Reader
     memory: Memory = field(default_factory=Memory)
@@ -75,7 +50,11 @@ class RowSource:
         return names
 
     def survey(
-        self, names: Sequence[str] | None = None, *, limit: int = DISTINCT, progress: Progress = silent
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        limit: int = MOST_LISTED_VALUES,
+        progress: Progress = silent,
     ) -> Survey:
         """What the columns hold."""
         wanted = self._wanted(self.columns if names is None else names)
@@ -90,6 +69,11 @@ class RowSource:
             memory=self.memory,
         )
 
+    def survey_first(self, names: Sequence[str], *, rows: int = FIRST_ROWS) -> Survey:
+        """What these columns hold in the first rows."""
+        reader = self.reader
+        return survey(first_rows(reader.batches(list(names)), rows), reader.schema, names)
+
     def count(
         self,
         codings: Sequence[Coding],
@@ -103,32 +87,34 @@ class RowSource:
         names = [c.name for c in codings] + ([] if person is None else [person])
         keys = [c.name for c in codings if c.role.is_key]
 
-        def count(alike: Alike | None) -> Microdata:
+        def count(equivalence: Equivalence | None) -> Microdata:
             gathered = gather(
                 source.reader.batches(source._wanted(dict.fromkeys(names))),
                 source.reader.schema,
                 names,
                 whole=keys if missing is Missing.SUPPRESS else (),
-                each=[CODED] * len(codings) + [NUMBERED] * (len(names) - len(codings)),
+                each=[BYTES_TO_CODE] * len(codings) + [BYTES_TO_NUMBER] * (len(names) - len(codings)),
                 phase="counting",
                 progress=progress,
                 total=self.reader.total,
                 memory=self.memory,
-                alike=alike,
+                equivalence=equivalence,
             )
             progress("sorting", 0, None)
             return microdata(gathered, codings, missing=missing, person=person)
 
         try:
-            return count(alike_by_leaf(codings))
-        except Unlike:  # a taxonomy whose leaves depend on all values: no rows are joined before
+            return count(equal_by_leaf(codings))
+        except WronglyMerged:  # a taxonomy whose leaves depend on all values: no rows are joined before
             return count(None)
 
-    def recode(self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent) -> Any:
+    def recode(
+        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+    ) -> Any:  # the reader's kind
         """The published table, of the same kind as this one (a path gives a PyArrow table)."""
         with Spill(self.memory) as spill:
-            found = self._published(recoding, drop=drop, numbered=(), spill=spill, progress=progress)
-            return self.reader.native(found.table())
+            published = self._published(recoding, drop=drop, numbered=(), spill=spill, progress=progress)
+            return self.reader.native(published.table())
 
     def write(
         self,
@@ -148,8 +134,10 @@ class RowSource:
         """
         write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe, private=len(numbered) > 0)
         with Spill(self.memory) as spill:
-            found = self._published(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
-            return write(found, progress)
+            published = self._published(
+                recoding, drop=drop, numbered=numbered, spill=spill, progress=progress
+            )
+            return write(published, progress)
 
     def digest(self, *, progress: Progress = silent) -> str:
         """The digest of all rows, whatever their order; lists are taken for term sets."""
@@ -170,8 +158,8 @@ class RowSource:
     ) -> PublishedRows:
         """The published rows, coded and sorted: a second pass over the source."""
         sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
-        found = sets._recoded(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
-        return sets.reader.written_back(found, spill) if isinstance(sets.reader, SetReader) else found
+        published = sets._recoded(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
+        return sets.reader.written_back(published, spill) if isinstance(sets.reader, SetReader) else published
 
     def _recoded(
         self,
@@ -197,18 +185,18 @@ class RowSource:
             self.reader.schema,
             names,
             whole=[c.name for c in table.keys] if table.dropped else (),
-            each=[NUMBERED] * len(planned) + [PUBLISHED] * len(others),
+            each=[BYTES_TO_NUMBER] * len(planned) + [BYTES_TO_PUBLISH] * len(others),
             phase="recoding",
             progress=progress,
             total=self.reader.total,
             memory=self.memory,
-            alike=alike_when_published(recoding),
+            equivalence=equal_when_published(recoding),
             spill=spill,
         )
         if gathered.dropped != table.dropped:
             raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
-        found = publish(gathered, recoding, published, spill=spill, progress=progress)
-        return number_last(found, len(last), spill) if last else found
+        rows = publish(gathered, recoding, published, spill=spill, progress=progress)
+        return number_last(rows, len(last), spill) if last else rows
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""
@@ -221,7 +209,9 @@ class RowSource:
         """These names, if the table has all of them."""
         lacking = [name for name in names if name not in self.columns]
         if lacking:
-            raise BadData(f"the table has no column {shown(lacking[0])}", remedy="Check the policy's names.")
+            raise BadData(
+                f"the table has no column {safe_name(lacking[0])}", remedy="Check the policy's names."
+            )
         return list(names)
 
     def __repr__(self) -> str:

@@ -1,11 +1,11 @@
-"""Set-valued columns as text: delimited text, lists, or several 0/1 columns, and back."""
+"""Set-valued columns: delimited text, lists, or several 0/1 columns, read as one text and written back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData
 from sfumato.core.term_sets import UNIT, SetForm, terms_of
-from sfumato.engine.column_names import shown
-from sfumato.engine.published_rows import PublishedRows, Publishing
+from sfumato.engine.column_names import safe_name
+from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
+from sfumato.engine.reader import Reader
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.text import canonical, published_type
-
-if TYPE_CHECKING:
-    from sfumato.engine.rows import Reader
 
 TEXT = pa.large_string()
 YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")
@@ -72,7 +70,7 @@ class SetReader:
         _refuse_mark(text, name)
         return pc.replace_substring(text, form.separator, UNIT)
 
-    def native(self, table: pa.Table) -> Any:
+    def native(self, table: pa.Table) -> Any:  # as the reader has it
         return self.reader.native(table)
 
     def written_back(self, published: PublishedRows, spill: Spill) -> PublishedRows:
@@ -120,12 +118,12 @@ class SetReader:
         values = [*published.values[:j], *kinds, *published.values[j + 1 :]]
         place = {name: i for i, name in enumerate(self.reader.schema.names)}
         order = sorted(range(len(names)), key=lambda k: place.get(names[k], place[parts[0]]))
-        made = Publishing([names[k] for k in order], [values[k] for k in order], spill)
+        builder = PublishedRowsBuilder([names[k] for k in order], [values[k] for k in order], spill)
         for codes in published.blocks():
             held_by = [table[codes[j]] for table in has]
             columns: list[NDArray[np.integer]] = [*codes[:j], *held_by, *codes[j + 1 :]]
-            made.add(len(codes[0]), [columns[k] for k in order])
-        return made.finish()
+            builder.add(len(codes[0]), [columns[k] for k in order])
+        return builder.finish()
 
 
 def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:
@@ -137,7 +135,7 @@ def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:
         return pa.array(["0", "1"], kind)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return pa.array([0, 1]).cast(kind)
-    raise BadData(f"column {shown(name)} is part of a set and must hold 0 and 1")
+    raise BadData(f"column {safe_name(name)} is part of a set and must hold 0 and 1")
 
 
 def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
@@ -151,7 +149,7 @@ def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
             or not pc.all(pc.or_(yes, pc.is_in(text, value_set=pa.array(NO, TEXT))), min_count=0).as_py()
         ):
             raise BadData(
-                f"column {shown(part)} is part of a set and must hold 0 and 1",
+                f"column {safe_name(part)} is part of a set and must hold 0 and 1",
                 remedy="Fill missing cells, and write other marks as 0 and 1.",
             )
         said = pc.if_else(yes, pa.scalar(part + UNIT, TEXT), pa.scalar("", TEXT))
@@ -162,10 +160,10 @@ def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
 def _from_lists(cells: pa.Array, name: str) -> pa.Array:
     kind = cells.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise BadData(f"column {shown(name)} holds records", remedy="Term sets are lists of texts.")
+        raise BadData(f"column {safe_name(name)} holds records", remedy="Term sets are lists of texts.")
     flat = canonical(cells.flatten(), name)
     if flat.null_count or pc.any(pc.equal(flat, ""), min_count=0).as_py():
-        raise BadData(f"column {shown(name)} holds lists with empty terms", remedy="Leave them out.")
+        raise BadData(f"column {safe_name(name)} holds lists with empty terms", remedy="Leave them out.")
     _refuse_mark(flat, name)
     lengths = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -175,4 +173,4 @@ def _from_lists(cells: pa.Array, name: str) -> pa.Array:
 
 def _refuse_mark(texts: pa.Array, name: str) -> None:
     if pc.any(pc.match_substring(texts, UNIT), min_count=0).as_py():
-        raise BadData(f"column {shown(name)} holds the control character U+001F", remedy="Remove it.")
+        raise BadData(f"column {safe_name(name)} holds the control character U+001F", remedy="Remove it.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Coding, Microdata, Missing
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 class Source(Protocol):
     """A table that can be surveyed, counted, and published under a recoding."""
+
+    @property
+    def memory(self) -> Memory:
+        """How much a call may hold while it reads this table; `Memory()` where there is no limit."""
+        ...
 
     @property
     def kind(self) -> str:
@@ -50,7 +55,9 @@ class Source(Protocol):
         """All rows as leaf ranks, equal rows once; one pass."""
         ...
 
-    def recode(self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent) -> Any:
+    def recode(
+        self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
+    ) -> Any:  # a table of the kind that was handed in, of one of many libraries
         """The published table, of the same kind as this one (a path gives a PyArrow table)."""
         ...
 
@@ -91,7 +98,16 @@ class CanSample(Protocol):
         ...
 
 
-def open_source(data: Any, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
+@runtime_checkable
+class SurveysFirstRows(Protocol):
+    """A source that can be surveyed without reading all of it."""
+
+    def survey_first(self, names: Sequence[str], *, rows: int = ...) -> Survey:
+        """What these columns hold in the first rows."""
+        ...
+
+
+def open_source(data: object, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
     """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path.
 
     A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest.
@@ -102,27 +118,33 @@ def open_source(data: Any, *, csv: CsvOptions | None = None, memory: Memory | No
     source = _opened(data, csv)
     if memory is None:
         return source
-    from sfumato.engine.rows import RowSource  # noqa: PLC0415
+    from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
 
     return replace(source, memory=memory) if isinstance(source, RowSource) else source
 
 
-def _opened(data: Any, csv: CsvOptions | None) -> Source:
-    if is_address(data):
+def _opened(data: object, csv: CsvOptions | None) -> Source:
+    if isinstance(data, str | Address) and is_address(data):
         Address.of(data)
         raise WrongCall(
             "rows are not read from a store here",
             remedy="A released table can be audited there; copy any other first, or have Spark read it.",
         )
     if isinstance(data, str | PathLike):
-        from sfumato.engine.files.readers import open_file  # noqa: PLC0415
+        from sfumato.engine.files.readers import open_file  # noqa: PLC0415  # loads Arrow
 
         return open_file(Path(data), csv=csv)
     if csv is not None:
         raise WrongCall("csv options are for paths")
+    # A source of another package is told by its type: a dataframe may have columns of any name as attributes.
     if all(callable(getattr(type(data), verb, None)) for verb in ("survey", "count", "recode", "write")):
-        source: Source = data
+        source = cast(Source, data)
+        if not isinstance(getattr(source, "memory", None), Memory):
+            raise WrongCall(
+                f"a source of type {type(data).__name__} lacks the member `memory`",
+                remedy="Give it one: `memory = Memory()`, from sfumato.system.memory.",
+            )
         return source
-    from sfumato.engine.frames.frame import open_frame  # noqa: PLC0415
+    from sfumato.engine.frames.frame import open_frame  # noqa: PLC0415  # loads Arrow
 
     return open_frame(data)

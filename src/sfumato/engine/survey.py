@@ -1,16 +1,25 @@
-"""A survey: what the columns of a table hold."""
+"""A survey: what the columns of a table hold, taken in one pass over the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
+from sfumato.engine.dictionary import BYTES_TO_NUMBER, Dictionary, check_values
+from sfumato.system.memory import Memory
 
-DISTINCT = 200_000
+FIRST_ROWS = 10_000
+"""Rows that are surveyed where a column has too many values to list."""
+
+MOST_LISTED_VALUES = 200_000
 """Columns with more distinct values than this are not listed value by value."""
 
 
@@ -41,3 +50,153 @@ class Survey:
 
     rows: int
     columns: Mapping[str, ColumnSurvey]
+
+
+def survey(
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    names: Sequence[str],
+    *,
+    limit: int = MOST_LISTED_VALUES,
+    progress: Progress = silent,
+    total: int | None = None,
+    memory: Memory | None = None,
+) -> Survey:
+    """Survey some columns in one pass over the rows."""
+    tallies = [_ColumnTally(name, schema.field(name).type, limit) for name in names]
+    rows = 0
+    for batch in batches:
+        rows += len(batch)
+        for tally in tallies:
+            tally.add(batch.column(tally.name))
+        if memory is not None:
+            seen = [tally.seen for tally in tallies]
+            check_values(seen, [BYTES_TO_NUMBER] * len(seen), memory, rows=rows)
+        progress("surveying", rows, total)
+    return Survey(rows, {tally.name: tally.result() for tally in tallies})
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches up to so many rows."""
+    left = rows
+    for batch in batches:
+        yield batch.slice(0, left)
+        left -= len(batch)
+        if left <= 0:
+            return
+
+
+class _ColumnTally:
+    """Counts the values of one column until there are too many, and watches what kind they are."""
+
+    def __init__(self, name: str, kind: pa.DataType, limit: int) -> None:
+        self.name, self.limit = name, limit
+        self.nested = pa.types.is_nested(kind)
+        self.seen = Dictionary(name, pa.null() if self.nested else kind)
+        self.guess = KindGuess(kind)
+        self.counts = np.zeros(1, np.int64)
+        self.missing = 0
+        self.checked = 0
+        self.complete = not self.nested
+
+    def add(self, cells: pa.Array) -> None:
+        if self.nested:
+            self.missing += cells.null_count
+            return
+        if not self.complete:
+            fresh = Dictionary(self.name, cells.type)
+            fresh.encode(cells)
+            self.missing += fresh.missing
+            self.guess.observe(fresh.texts(fresh.distinct_values()[0]))
+            return
+        numbers = self.seen.encode(cells)
+        grown = np.bincount(numbers, minlength=max(self.seen.size, len(self.counts)))
+        grown[: len(self.counts)] += self.counts
+        self.counts = grown
+        self.missing = self.seen.missing
+        self._guess_kind()
+
+    def _guess_kind(self) -> None:
+        values, _ = self.seen.distinct_values()
+        self.guess.observe(self.seen.texts(values[self.checked :]))
+        self.checked = len(values)
+        self.complete = len(values) <= self.limit
+
+    def result(self) -> ColumnSurvey:
+        if self.nested:
+            return ColumnSurvey(self.name, "list", 0, self.missing, (), np.zeros(0, np.int64), False)
+        values, index = self.seen.distinct_values()
+        if not self.complete:
+            return ColumnSurvey(
+                self.name, self.guess.kind, len(values), self.missing, (), np.zeros(0, np.int64), False
+            )
+        texts = self.seen.texts(values)
+        sums = np.zeros(len(texts) + 1, np.int64)
+        np.add.at(sums, index, self.counts[: len(index)])
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        labels: list[Label] = [texts[i] for i in order]
+        if self.missing:
+            labels.append(None)
+            order.append(len(texts))
+        return ColumnSurvey(self.name, self.guess.kind, len(texts), self.missing, tuple(labels), sums[order])
+
+
+PATTERNS = {
+    "boolean": "true|false",
+    "integer": "-?(0|[1-9][0-9]*)",
+    "decimal": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?",
+    "date": "[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+([+-][0-9:]+)?)?",
+}
+"""Kinds of text from the narrowest on; a date must also be a day of the calendar."""
+
+
+class KindGuess:
+    """The narrowest kind that every value so far fits; typed columns know their kind."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.fixed = _typed(kind)
+        self.open = list(PATTERNS)
+        self.any = False
+
+    @property
+    def kind(self) -> str:
+        if self.fixed:
+            return self.fixed
+        return self.open[0] if self.open and self.any else "text"
+
+    def observe(self, texts: Sequence[str]) -> None:
+        if self.fixed or not texts:
+            return
+        self.any = True
+        self.open = [kind for kind in self.open if all(map(_FITS[kind], texts))]
+
+
+def _typed(kind: pa.DataType) -> str:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _typed(kind.value_type)
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind):
+        return "integer"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return "decimal"
+    return "date" if types.is_date(kind) or types.is_timestamp(kind) else ""
+
+
+def _fits(kind: str) -> Callable[[str], bool]:
+    pattern = re.compile(PATTERNS[kind])
+    if kind == "date":
+        return lambda text: pattern.fullmatch(text) is not None and _is_day(text[:10])
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+_FITS = {kind: _fits(kind) for kind in PATTERNS}

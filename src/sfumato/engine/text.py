@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,21 +20,21 @@ import pyarrow.compute as pc
 
 from sfumato.core.errors import BadData
 from sfumato.engine.arrow_arrays import text_array
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 
-EXACT = 2**53
+LARGEST_EXACT = 2**53
 """Below this, every whole number is a float of its own."""
 
 
-def plain(array: pa.Array, column: str = "") -> pa.Array:
+def comparable(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         if not _is_text(kind.storage_type):
-            raise BadData(f"column {shown(column)} has the type {kind}", remedy="Turn it into text.")
-        return plain(array.storage, column)
+            raise BadData(f"column {safe_name(column)} has the type {kind}", remedy="Turn it into text.")
+        return comparable(array.storage, column)
     if pa.types.is_dictionary(kind):
-        values = plain(array.dictionary, column)
+        values = comparable(array.dictionary, column)
         return pa.DictionaryArray.from_arrays(array.indices, values)
     if kind == pa.string_view():
         return array.cast(pa.large_string())
@@ -48,7 +47,7 @@ def plain(array: pa.Array, column: str = "") -> pa.Array:
         return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     if pa.types.is_nested(kind):
         raise BadData(
-            f"column {shown(column)} holds lists or records", remedy="Leave it out or turn it into text."
+            f"column {safe_name(column)} holds lists or records", remedy="Leave it out or turn it into text."
         )
     return array
 
@@ -73,7 +72,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     >>> canonical(pa.array([1.0, 2.5, 1e300, float("nan")])).to_pylist()
     ['1', '2.5', '1e+300', None]
     """
-    values = plain(values, column)
+    values = comparable(values, column)
     kind = values.type
     types = pa.types
     if types.is_dictionary(kind):
@@ -90,7 +89,7 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
     write = _writer(kind)
     if write is None:
         raise BadData(
-            f"column {shown(column)} has the type {kind}, whose values have no text",
+            f"column {safe_name(column)} has the type {kind}, whose values have no text",
             remedy="Leave it out or turn it into text.",
         )
     cells = values.to_pylist() if not types.is_float32(kind) else _float32s(values)
@@ -101,8 +100,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
-def _writer(kind: pa.DataType) -> Callable[[Any], str] | None:
-
+def _writer(kind: pa.DataType) -> Callable[..., str] | None:
+    """The function that writes a cell of this type; `None` if its cells have no text."""
     if pa.types.is_floating(kind):
         return _float
     if pa.types.is_decimal(kind):
@@ -110,13 +109,13 @@ def _writer(kind: pa.DataType) -> Callable[[Any], str] | None:
     return time.isoformat if pa.types.is_time(kind) else None
 
 
-def _float32s(values: pa.Array) -> list[Any]:
+def _float32s(values: pa.Array) -> list[np.float32 | None]:
     cells = values.to_numpy(zero_copy_only=False)
     return [None if np.isnan(cell) else cell for cell in cells]
 
 
-def _float(cell: Any) -> str:
-    if np.isfinite(cell) and cell == int(cell) and abs(cell) < EXACT:
+def _float(cell: float | np.float32) -> str:
+    if np.isfinite(cell) and cell == int(cell) and abs(float(cell)) < LARGEST_EXACT:
         return str(int(cell))
     return str(cell)
 

@@ -1,4 +1,4 @@
-"""Columns of which only equality matters: every value becomes a number."""
+"""Numbers in place of values, for columns of which only equality may be seen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.engine.arrow_arrays import to_arrow
-from sfumato.engine.published_rows import PublishedRows, Publishing
+from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
 from sfumato.engine.spill.folder import Spill
 
 
@@ -24,17 +24,17 @@ def number_last(published: PublishedRows, count: int, spill: Spill) -> Published
     for number in numbers:
         number[-1] = len(number) - 1
     values = [*published.values[:first], *(to_arrow(np.arange(len(n) - 1)) for n in numbers)]
-    made = Publishing(published.names, values, spill)
+    builder = PublishedRowsBuilder(published.names, values, spill)
     for codes in published.blocks():
         last = [number[column] for number, column in zip(numbers, codes[first:], strict=True)]
-        made.add(len(codes[0]), [*codes[:first], *last])
-    return made.finish()
+        builder.add(len(codes[0]), [*codes[:first], *last])
+    return builder.finish()
 
 
 def _number_new(number: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
     """Go on numbering codes as they appear; the last one means a missing cell and has no number."""
-    found, place = np.unique(codes, return_index=True)
-    unseen = (number[found] < 0) & (found < len(number) - 1)
-    new = found[unseen][np.argsort(place[unseen])]
+    distinct, place = np.unique(codes, return_index=True)
+    unseen = (number[distinct] < 0) & (distinct < len(number) - 1)
+    new = distinct[unseen][np.argsort(place[unseen])]
     start = int(number.max(initial=-1)) + 1
     number[new] = np.arange(start, start + len(new))

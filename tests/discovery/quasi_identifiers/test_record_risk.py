@@ -54,7 +54,7 @@ def test_many_columns_and_a_long_row_of_bits():
 
 
 def test_too_much_to_hold_is_refused_with_a_way_out(monkeypatch):
-    monkeypatch.setattr(module, "ROOM", 64)
+    monkeypatch.setattr(module, "MOST_BYTES", 64)
     with pytest.raises(WrongCall, match="Lower max_size"):
         record_risk(Coded.of_columns({f"c{j}": range(200) for j in range(5)}), max_size=3)
     with pytest.raises(WrongCall, match="at least 1"):

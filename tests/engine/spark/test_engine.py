@@ -25,8 +25,8 @@ from sfumato.core.errors import BadData
 from sfumato.engine import open_source
 from sfumato.engine.spark import SparkSource, checksum
 from sfumato.engine.spark.column_codes import column_codes
-from sfumato.engine.spark.numbered_table import Opened
-from sfumato.engine.spark.packed_table import fetched
+from sfumato.engine.spark.numbered_table import NumberedTable
+from sfumato.engine.spark.packed_table import fetch_counts
 from sfumato.engine.spark.text import text_of
 from sfumato.engine.spark.value_numbers import numbered
 from sfumato.engine.text import canonical
@@ -62,7 +62,7 @@ def typed(spark):
 
 
 def test_the_text_of_every_type(spark):
-    opened, known = Opened.of(typed(spark)), typed(spark).toArrow()
+    opened, known = NumberedTable.of(typed(spark)), typed(spark).toArrow()
     cells = [text_of(F.col(opened.at(n)), opened.kind(n), n).alias(n) for n in opened.names]
     found = opened.frame.select(*cells).toArrow()
     for name in opened.names:
@@ -134,7 +134,7 @@ def test_checksums(spark):
 def test_the_packed_table_comes_in_parts_or_not_at_all(spark):
     words = np.arange(100)
     table = spark.createDataFrame(pa.table({"w0": words, "n": words + 1}))
-    found, counts = fetched(table, ["w0"], at_most=100, part=7 * 16)
+    found, counts = fetch_counts(table, ["w0"], at_most=100, part=7 * 16)
     assert sorted(zip(found[0].tolist(), counts.tolist(), strict=True)) == [(i, i + 1) for i in range(100)]
     cells = {"a": [str(i) for i in range(20)]}
     with pytest.raises(BadData, match="20 distinct rows, and the driver takes 10") as refusal:
@@ -146,7 +146,7 @@ def test_the_packed_table_comes_in_parts_or_not_at_all(spark):
 
 def test_codes_of_columns_with_many_values_are_made_in_spark(spark):
     cells = {"a": ["x", "y", None, "x", "z"], "b": ["1", "1", "2", None, "2"]}
-    codes, sizes = column_codes(Opened.of(frame(spark, cells)), ["a", "b"], limit=100, few=1)
+    codes, sizes = column_codes(NumberedTable.of(frame(spark, cells)), ["a", "b"], limit=100, few=1)
     rows = list(zip(*codes.tolist(), strict=True))
     assert sizes == (4, 3) and sorted(rows) == [(0, 0), (0, 2), (1, 0), (2, 1), (3, 1)]
 

@@ -12,8 +12,8 @@ from sfumato.core.recoding import Recoding
 from sfumato.engine import open_source
 from sfumato.engine.spark import part_bounds, row_order
 from sfumato.engine.spark import recoder as recoding
-from sfumato.engine.spark.numbered_table import Opened
-from sfumato.engine.spark.packed_table import in_order
+from sfumato.engine.spark.numbered_table import NumberedTable
+from sfumato.engine.spark.packed_table import sorted_by_key
 from sfumato.engine.spark.recoder import Recoder
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
@@ -30,10 +30,10 @@ def test_rows_are_spread_by_the_plan_and_sorted_as_numbers(spark, tmp_path, monk
     coded = source.count(codings(["a", "b"], ["s"]))
     finest = Recoding.of_cuts(coded, {c.name: Cut.leaves(c.taxonomy) for c in coded.keys})
     known = published(cells, finest)
-    monkeypatch.setattr(part_bounds, "ROWS", 20)
-    recoder = Recoder.of(Opened.of(table), finest)
-    spread = recoder.spread(recoder.rows([]))
-    assert spread is not None and spread.parts == 2 and sorted(spread.part_of) == list(spread.part_of)
+    monkeypatch.setattr(part_bounds, "ROWS_PER_PART", 20)
+    recoder = Recoder.of(NumberedTable.of(table), finest)
+    bounds = recoder.part_bounds(recoder.rows([]))
+    assert bounds is not None and bounds.parts == 2 and sorted(bounds.part_of) == list(bounds.part_of)
     for few in (1 << 16, 1):
         monkeypatch.setattr(row_order, "MOST_TEXTS", few)
         monkeypatch.setattr(recoding, "MOST_TEXTS", few)
@@ -61,9 +61,9 @@ def test_rows_whose_first_column_no_plan_knows_are_sampled_by_spark(spark, tmp_p
     cells = {"n": [str(i * 37 % 50) for i in range(50)], "a": ["é", "e", None, "f", "z"] * 10}
     source = open_source(frame(spark, cells))
     root = next(recodings(source.count(codings(["a"]))))
-    monkeypatch.setattr(part_bounds, "ROWS", 10)
-    recoder = Recoder.of(Opened.of(source.frame), root)
-    assert recoder.spread(recoder.rows([])) is None
+    monkeypatch.setattr(part_bounds, "ROWS_PER_PART", 10)
+    recoder = Recoder.of(NumberedTable.of(source.frame), root)
+    assert recoder.part_bounds(recoder.rows([])) is None
     monkeypatch.setattr(Recoder, "check", lambda _: pytest.fail("the checksum differs"))
     path = source.write(root, tmp_path / "out.parquet")
     assert list(zip(*read(path).values(), strict=True)) == published(cells, root)
@@ -77,7 +77,7 @@ def test_keys_are_sorted_in_place_where_their_counts_fit_beside_them():
         rng.shuffle(keys)
         counts = rng.integers(1, most, len(keys))
         order = np.argsort(keys)
-        found, many = in_order(keys[None, :].copy(), counts.copy())
-        wide, same = in_order(np.vstack((keys // 7, keys)), counts.copy())
+        found, many = sorted_by_key(keys[None, :].copy(), counts.copy())
+        wide, same = sorted_by_key(np.vstack((keys // 7, keys)), counts.copy())
         assert wide[1].tolist() == found[0].tolist() and same.tolist() == many.tolist()
         assert found[0].tolist() == keys[order].tolist() and many.tolist() == counts[order].tolist()

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from sfumato.policy.column_evidence import ColumnEvidence
 
-SCREEN = 1000
+SCREENED_CELLS = 1000
 """So many different cells decide whether all are worth a look."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class ColumnCells:
     """The different cells that hold something, and how often; `part` if only some rows were read."""
 
     texts: tuple[str, ...] = field(repr=False)
@@ -23,7 +23,7 @@ class Seen:
     rows: int = 0
 
     @classmethod
-    def of(cls, column: ColumnEvidence, rows: int, *, part: bool = False) -> Seen:
+    def of(cls, column: ColumnEvidence, rows: int, *, part: bool = False) -> ColumnCells:
         """What a survey lists of a column."""
         pairs = [(v, int(c)) for v, c in zip(column.values, column.counts, strict=True) if v]
         texts = tuple(v for v, _ in pairs)
@@ -44,7 +44,7 @@ class Seen:
 
     def worth_a_look(self, test: Callable[[str], bool], *, least: Fraction) -> bool:
         """Whether enough of some different cells pass for all to be tested."""
-        few = self.spread(SCREEN)
+        few = self.spread(SCREENED_CELLS)
         return sum(map(test, few)) >= least * len(few)
 
     def share(self, test: Callable[[str], bool]) -> tuple[Fraction, int]:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from sfumato.discovery.identifiers.cells import Seen
-from sfumato.discovery.identifiers.kinds import HIDDEN, KINDS, Kind
+from sfumato.discovery.identifiers.cells import ColumnCells
+from sfumato.discovery.identifiers.kinds import EMBEDDED_KINDS, KINDS, Kind
 from sfumato.discovery.identifiers.people_kinds import birth_dates, coordinates, free_text, names
 from sfumato.policy.column_evidence import FEWEST_CELLS, NEARLY_UNIQUE_SHARE, ColumnEvidence, TableEvidence
 from sfumato.policy.column_names import words
 
 Confidence = Literal["certain", "likely", "possible"]
 
-MOST = Fraction(9, 10)
-HALF = Fraction(1, 2)
-SOME = Fraction(1, 5)
+NEARLY_ALL_CELLS = Fraction(9, 10)
+HALF_OF_CELLS = Fraction(1, 2)
+SOME_CELLS = Fraction(1, 5)
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ def identifiers(
     survey: TableEvidence,
     *,
     distinct: Mapping[str, int] | None = None,
-    glance: TableEvidence | None = None,
+    first_rows: TableEvidence | None = None,
 ) -> tuple[Identifier, ...]:
     """What every column gives away, in the order of the columns.
 
-    `distinct` are exact numbers of different values where the survey stopped counting, and `glance` a survey
-    of some rows for the columns whose values it did not list.
+    `distinct` has exact numbers of different values where the survey stopped counting; `first_rows` surveys
+    the first rows of columns whose values it did not list.
 
     >>> from sfumato.engine import open_source
     >>> import pyarrow as pa
@@ -62,37 +62,37 @@ def identifiers(
     """
     found: list[Identifier] = []
     for name, column in survey.columns.items():
-        seen = _seen(name, column, survey, glance)
-        if seen is not None and seen.present:
-            for look in LOOKS:
-                found += look(name, seen)
+        cells = _cells_of(name, column, survey, first_rows)
+        if cells is not None and cells.present:
+            for detect in DETECTORS:
+                found += detect(name, cells)
         found += _unique(name, column, survey.rows, (distinct or {}).get(name, column.distinct))
     return tuple(found)
 
 
-def _seen(
-    name: str, column: ColumnEvidence, survey: TableEvidence, glance: TableEvidence | None
-) -> Seen | None:
+def _cells_of(
+    name: str, column: ColumnEvidence, survey: TableEvidence, first_rows: TableEvidence | None
+) -> ColumnCells | None:
     if column.complete:
-        return Seen.of(column, survey.rows)
-    if glance is None or not glance.columns[name].complete:
+        return ColumnCells.of(column, survey.rows)
+    if first_rows is None or not first_rows.columns[name].complete:
         return None
-    return Seen.of(glance.columns[name], glance.rows, part=True)
+    return ColumnCells.of(first_rows.columns[name], first_rows.rows, part=True)
 
 
-def _cells(name: str, seen: Seen) -> Iterator[Identifier]:
+def _by_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """The first kind that the cells have the shape of."""
     known = words(name)
     for kind in KINDS:
         named = bool(known & kind.named)
         if kind.needs_name and not named:
             continue
-        if not seen.worth_a_look(kind.test, least=SOME):
+        if not cells.worth_a_look(kind.test, least=SOME_CELLS):
             continue
-        share, different = seen.share(kind.test)
+        share, different = cells.share(kind.test)
         confidence = _confidence(kind, share, different, named)
         if confidence is not None:
-            why = f"{seen.spoken(share)} {kind.phrase}"
+            why = f"{cells.spoken(share)} {kind.phrase}"
             yield Identifier(name, kind.name, share, confidence, why, person=kind.person)
             return
 
@@ -100,36 +100,38 @@ def _cells(name: str, seen: Seen) -> Iterator[Identifier]:
 def _confidence(kind: Kind, share: Fraction, different: int, named: bool) -> Confidence | None:
     """Many different cells cannot all pass by accident; a fitting name helps."""
     accident = kind.chance**different
-    if share >= MOST and accident <= 1e-6:
+    if share >= NEARLY_ALL_CELLS and accident <= 1e-6:
         return "certain"
-    if (share >= MOST and accident <= 1e-2) or (share >= HALF and (named or accident <= 1e-6)):
+    if (share >= NEARLY_ALL_CELLS and accident <= 1e-2) or (
+        share >= HALF_OF_CELLS and (named or accident <= 1e-6)
+    ):
         return "likely"
-    return "possible" if share >= HALF or (named and share >= SOME) else None
+    return "possible" if share >= HALF_OF_CELLS or (named and share >= SOME_CELLS) else None
 
 
-def _cells_and_parts(name: str, seen: Seen) -> Iterator[Identifier]:
+def _by_shape_and_parts(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """What whole cells are; else what stands in some of them: a few are enough to name somebody."""
-    known = list(_cells(name, seen))
+    known = list(_by_shape(name, cells))
     yield from known
-    for hidden in HIDDEN if seen.kind == "text" else ():
-        if any(found.kind == hidden.name for found in known):
+    for inside in EMBEDDED_KINDS if cells.kind == "text" else ():
+        if any(found.kind == inside.name for found in known):
             continue
-        share, different = seen.share(hidden.within)
+        share, different = cells.share(inside.within)
         if share:
             confidence: Confidence = "likely" if different > 1 else "possible"
-            why = f"{seen.spoken(share)} texts with {hidden.phrase} inside"
-            yield Identifier(name, f"{hidden.name}-inside", share, confidence, why)
+            why = f"{cells.spoken(share)} texts with {inside.phrase} inside"
+            yield Identifier(name, f"{inside.name}-inside", share, confidence, why)
 
 
-def _people(name: str, seen: Seen) -> Iterator[Identifier]:
+def _by_name_and_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """Names, dates of birth, places, free text: by the column's name and the shape of its cells."""
-    for kind, look, direct in (
+    for kind, detect, direct in (
         ("name", names, True),
         ("free-text", free_text, True),
         ("birth-date", birth_dates, False),
         ("coordinates", coordinates, False),
     ):
-        sign = look(words(name), seen)
+        sign = detect(words(name), cells)
         if sign is not None:
             yield Identifier(name, kind, sign.share, sign.confidence, sign.reason, direct)
 
@@ -145,4 +147,7 @@ def _unique(name: str, column: ColumnEvidence, rows: int, distinct: int) -> Iter
         yield Identifier(name, "nearly-unique", Fraction(distinct, present), "likely", why, False)
 
 
-LOOKS: Sequence[Callable[[str, Seen], Iterator[Identifier]]] = (_cells_and_parts, _people)
+DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
+    _by_shape_and_parts,
+    _by_name_and_shape,
+)

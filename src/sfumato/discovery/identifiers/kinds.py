@@ -38,8 +38,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _matches(shape: str) -> Test:
-    found = re.compile(shape, re.ASCII)
-    return lambda text: found.fullmatch(text) is not None
+    pattern = re.compile(shape, re.ASCII)
+    return lambda text: pattern.fullmatch(text) is not None
 
 
 def _compact(check: Test) -> Test:
@@ -154,7 +154,7 @@ _DIALLED = r"\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){1,6}\d{2,6}"
 
 
 @dataclass(frozen=True)
-class Hidden:
+class EmbeddedKind:
     """What hides in longer text; where `mark` is absent the pattern is not even tried."""
 
     name: str
@@ -165,25 +165,25 @@ class Hidden:
 
     def within(self, text: str) -> bool:
         """Whether it stands in the text."""
-        found = self.pattern.search(text) if self.mark in text else None
-        return found is not None and self.check(found[0])
+        match = self.pattern.search(text) if self.mark in text else None
+        return match is not None and self.check(match[0])
 
 
-HIDDEN: tuple[Hidden, ...] = (
-    Hidden("e-mail", "e-mail addresses", "@", re.compile(EMAIL, re.ASCII)),
-    Hidden("url", "web addresses", "://", re.compile(URL, re.ASCII)),
-    Hidden(
+EMBEDDED_KINDS: tuple[EmbeddedKind, ...] = (
+    EmbeddedKind("e-mail", "e-mail addresses", "@", re.compile(EMAIL, re.ASCII)),
+    EmbeddedKind("url", "web addresses", "://", re.compile(URL, re.ASCII)),
+    EmbeddedKind(
         "us-ssn",
         "numbers like US social security numbers",
         "-",
         re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])", re.ASCII),
     ),
-    Hidden(
+    EmbeddedKind(
         "iban",
         "bank accounts",
         "",
         re.compile(rf"\b[A-Z]{{2}}\d{{2}}{_GROUPED}\b", re.ASCII),
         _compact(digits.iban),
     ),
-    Hidden("phone", "telephone numbers", "+", re.compile(rf"(?<![\w+]){_DIALLED}\b", re.ASCII)),
+    EmbeddedKind("phone", "telephone numbers", "+", re.compile(rf"(?<![\w+]){_DIALLED}\b", re.ASCII)),
 )

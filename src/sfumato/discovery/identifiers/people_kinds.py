@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from sfumato.discovery.identifiers.cells import Seen
+from sfumato.discovery.identifiers.cells import ColumnCells
 from sfumato.policy.taxonomies.date import day
 from sfumato.policy.taxonomies.numbers import number
 
-SAMPLE = 5000
+SAMPLED_CELLS = 5000
 """So many different cells are enough for averages."""
 HALF = Fraction(1, 2)
-MANY = 20
-LIFETIME = 50
+MANY_NAMES = 20
+LIFETIME_YEARS = 50
 
 
 @dataclass(frozen=True)
-class Sign:
+class Resemblance:
     """How much of a column looks like a kind, and why."""
 
     share: Fraction
@@ -65,24 +65,24 @@ _LATITUDE = _set("lat latitude")
 _LONGITUDE = _set("lon lng long longitude")
 
 
-def names(called: Collection[str], seen: Seen) -> Sign | None:
+def names(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
     """Words of letters with capitals; given names among them, a telling title, or many different ones."""
-    if seen.kind != "text" or not seen.worth_a_look(_like_a_name, least=HALF):
+    if cells.kind != "text" or not cells.worth_a_look(_like_a_name, least=HALF):
         return None
-    share, different = seen.share(_like_a_name)
+    share, different = cells.share(_like_a_name)
     if share < Fraction(4, 5) or different < 2:
         return None
-    given, _ = seen.share(_has_given_name)
+    given, _ = cells.share(_has_given_name)
     titled = bool(_NAMED & set(called)) and not _THINGS & set(called)
-    most = 2 * seen.distinct > seen.present
-    said = f"{seen.spoken(share)} words with capitals"
-    if given >= Fraction(3, 10) and different >= MANY:
-        return Sign(share, "certain" if titled else "likely", f"{said}, common given names among them")
-    if titled and (most or different > MANY):
-        return Sign(share, "likely", f"{said}, and the column is called so")
-    several, _ = seen.share(lambda text: len(text.split()) > 1)
-    if most and different > MANY and several >= Fraction(4, 5):
-        return Sign(share, "possible", f"{said}, most of them different")
+    most = 2 * cells.distinct > cells.present
+    said = f"{cells.spoken(share)} words with capitals"
+    if given >= Fraction(3, 10) and different >= MANY_NAMES:
+        return Resemblance(share, "certain" if titled else "likely", f"{said}, common given names among them")
+    if titled and (most or different > MANY_NAMES):
+        return Resemblance(share, "likely", f"{said}, and the column is called so")
+    several, _ = cells.share(lambda text: len(text.split()) > 1)
+    if most and different > MANY_NAMES and several >= Fraction(4, 5):
+        return Resemblance(share, "possible", f"{said}, most of them different")
     return None
 
 
@@ -98,35 +98,35 @@ def _has_given_name(text: str) -> bool:
     return any(part.lower() in _GIVEN for part in text.replace(",", " ").replace("-", " ").split()[:3])
 
 
-def free_text(called: Collection[str], seen: Seen) -> Sign | None:
+def free_text(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
     """Long cells of several words, most of them different."""
     del called
-    few = seen.spread(SAMPLE)
-    if seen.kind != "text" or seen.distinct < 2 or 2 * seen.distinct <= seen.present:
+    few = cells.spread(SAMPLED_CELLS)
+    if cells.kind != "text" or cells.distinct < 2 or 2 * cells.distinct <= cells.present:
         return None
     length, count = sum(map(len, few)) // len(few), sum(len(text.split()) for text in few) // len(few)
     if length < 40 or count < 5:
         return None
     different = len({word for text in few for word in text.lower().split()})
-    share, _ = seen.share(lambda text: len(text) >= 20 and " " in text)
+    share, _ = cells.share(lambda text: len(text) >= 20 and " " in text)
     why = f"{length} characters and {count} words on average, {different:,} different words"
-    return Sign(share, "likely", f"free text ({why}): anybody may be named in it")
+    return Resemblance(share, "likely", f"free text ({why}): anybody may be named in it")
 
 
-def birth_dates(called: Collection[str], seen: Seen) -> Sign | None:
+def birth_dates(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
     """Dates, or years, that are called births; or dates that span most of a lifetime."""
     titled = bool(_BIRTH & set(called))
-    test = next((t for t in (_is_day, _is_year)[: 1 + titled] if seen.worth_a_look(t, least=HALF)), None)
-    share, _ = seen.share(test) if test else (Fraction(0), 0)
+    test = next((t for t in (_is_day, _is_year)[: 1 + titled] if cells.worth_a_look(t, least=HALF)), None)
+    share, _ = cells.share(test) if test else (Fraction(0), 0)
     if share < Fraction(9, 10):
         return None
     if titled:
-        return Sign(share, "certain", f"{seen.spoken(share)} dates, and the column is called so")
-    years = [at.year for text in seen.spread(SAMPLE) if (at := day(text)) is not None]
+        return Resemblance(share, "certain", f"{cells.spoken(share)} dates, and the column is called so")
+    years = [at.year for text in cells.spread(SAMPLED_CELLS) if (at := day(text)) is not None]
     span = max(years, default=0) - min(years, default=0)
-    if span < LIFETIME or min(years) < 1850:
+    if span < LIFETIME_YEARS or min(years) < 1850:
         return None
-    return Sign(share, "possible", f"{seen.spoken(share)} dates over {span} years: perhaps of birth")
+    return Resemblance(share, "possible", f"{cells.spoken(share)} dates over {span} years: perhaps of birth")
 
 
 def _is_day(text: str) -> bool:
@@ -137,7 +137,7 @@ def _is_year(text: str) -> bool:
     return re.fullmatch(r"(18|19|20)\d\d", text, re.ASCII) is not None
 
 
-def coordinates(called: Collection[str], seen: Seen) -> Sign | None:
+def coordinates(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
     """Degrees with at least three decimals, which place somebody within about a hundred metres."""
     limit = 90 if _LATITUDE & set(called) else 180 if _LONGITUDE & set(called) else 0
     if not limit:
@@ -147,11 +147,11 @@ def coordinates(called: Collection[str], seen: Seen) -> Sign | None:
         size = number(text)
         return size is not None and abs(size) <= limit and len(text.rpartition(".")[2]) >= 3 and "." in text
 
-    share, different = seen.share(exact)
+    share, different = cells.share(exact)
     if share < Fraction(1, 2) or different < 2:
         return None
-    return Sign(
+    return Resemblance(
         share,
         "likely",
-        f"{seen.spoken(share)} degrees with three decimals or more: within some hundred metres",
+        f"{cells.spoken(share)} degrees with three decimals or more: within some hundred metres",
     )

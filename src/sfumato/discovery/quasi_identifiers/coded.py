@@ -74,7 +74,7 @@ class Coded:
         cls, source: Source, names: Sequence[str] | None = None, *, progress: Progress = silent
     ) -> Coded:
         """Code some columns of a source (all of them, unless named) in one pass over its rows."""
-        from sfumato.engine.column_codes import column_codes  # noqa: PLC0415
+        from sfumato.engine.column_codes import column_codes  # noqa: PLC0415  # loads Arrow; codes may be given
 
         chosen = tuple(source.columns if names is None else names)
         unknown = [name for name in chosen if name not in source.columns]

@@ -102,7 +102,7 @@ class Terms:
     nulls: str = NULL_RULE
 
     @property
-    def hopeless(self) -> str:
+    def impossible(self) -> str:
         """Why no set of columns can be a quasi-identifier, as far as the numbers alone tell; else empty."""
         if self.t == 0:
             return ""
@@ -113,9 +113,9 @@ class Terms:
         return "no group has fewer than 1 record" if self.k == 1 else ""
 
     @property
-    def vacuous(self) -> str:
+    def trivial(self) -> str:
         """Why even the empty set of columns is a quasi-identifier; else empty."""
-        if self.hopeless:
+        if self.impossible:
             return ""
         if self.t == 0:
             return "0 exposed records are asked for"

@@ -10,10 +10,10 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
-from sfumato.discovery.quasi_identifiers.level_search import LARGEST, LevelSearch
+from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
 from sfumato.discovery.quasi_identifiers.question import Question
-from sfumato.discovery.quasi_identifiers.reduced import Reduced
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
 
 Engine = Literal["auto", "tree", "levels"]
@@ -66,9 +66,9 @@ def minimal(
         return MinimalSets(terms, sets, True, max_size, question.reason, question.duplicates)
     if max_size == 0:
         return MinimalSets(terms, (), True, max_size, duplicates=question.duplicates)
-    reduced = Reduced.of(question.table, terms.k)
+    reduced = ReducedTable.of(question.table, terms.k)
     bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
-    search = searcher(reduced, terms, bound, engine)
+    search = choose_search(reduced, terms, bound, engine)
 
     def keep_going(found: int) -> bool:
         best = search.smallest
@@ -84,11 +84,13 @@ def minimal(
     return MinimalSets(terms, names, complete and not cut, max_size, duplicates=question.duplicates)
 
 
-def searcher(reduced: Reduced, terms: Terms, bound: int, engine: Engine = "auto") -> TreeSearch | LevelSearch:
+def choose_search(
+    reduced: ReducedTable, terms: Terms, bound: int, engine: Engine = "auto"
+) -> TreeSearch | LevelSearch:
     """The search that suits: level by level for a few columns and some records, else the tree."""
-    if engine == "levels" and bound > LARGEST:
-        raise WrongCall(f"the search by levels goes up to {LARGEST} columns")
+    if engine == "levels" and bound > LARGEST_SET:
+        raise WrongCall(f"the search by levels goes up to {LARGEST_SET} columns")
     every = terms.t == terms.rows
-    if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST):
+    if engine == "levels" or (engine == "auto" and not every and bound <= LARGEST_SET):
         return LevelSearch(reduced, k=terms.k, t=terms.t, max_size=bound)
     return TreeSearch(reduced, k=terms.k, t=terms.t, max_size=bound)

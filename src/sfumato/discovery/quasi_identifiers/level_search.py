@@ -1,4 +1,4 @@
-"""Small sets size by size: every pair and triple of columns that could still be minimal is tried."""
+"""The search for small sets, size by size: every pair and triple that could still be minimal is tried."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.partition import Partition
-from sfumato.discovery.quasi_identifiers.reduced import Bits, Reduced
+from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import KeepGoing
+from sfumato.kernels.sets.partitions import split_by_each
 
-LARGEST = 3
+LARGEST_SET = 3
+"""Columns of the largest sets that are searched level by level."""
 Pairs = NDArray[np.bool_]
 
 
@@ -23,9 +25,9 @@ class LevelSearch:
     Sets are found in order of size: when size s is done, none of size s or less is missing.
     """
 
-    def __init__(self, table: Reduced, *, k: int, t: int, max_size: int) -> None:
+    def __init__(self, table: ReducedTable, *, k: int, t: int, max_size: int) -> None:
         self.table, self.k, self.t = table, k, t
-        self.max_size = min(max_size, LARGEST)
+        self.max_size = min(max_size, LARGEST_SET)
         self.sizes_done = 0
         self._sets: list[tuple[int, ...]] = []
         self._alone = np.zeros(table.columns, bool)
@@ -91,8 +93,8 @@ class LevelSearch:
 
     def _open_columns(self) -> list[int]:
         """Columns that are no answer alone; those that split most go first and leave least to split."""
-        found: list[int] = np.flatnonzero(~self._alone)[::-1].tolist()
-        return found
+        columns: list[int] = np.flatnonzero(~self._alone)[::-1].tolist()
+        return columns
 
     def _group(self, groups: Partition, column: int) -> Partition:
         refined = groups.refined(self.table.codes[column], self.table.size)
@@ -101,8 +103,6 @@ class LevelSearch:
 
     def _exposing(self, groups: Partition, columns: NDArray[np.int32]) -> Pairs:
         """Which of these columns, added to what made the groups, expose t rows."""
-        from sfumato.kernels.sets.partitions import split_by_each  # noqa: PLC0415
-
         left = self.t - groups.exposed
         exposing: Pairs = split_by_each(
             groups.rows,

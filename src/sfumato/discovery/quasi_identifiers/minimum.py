@@ -11,10 +11,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend
-from sfumato.discovery.quasi_identifiers.level_search import LARGEST, LevelSearch
+from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
 from sfumato.discovery.quasi_identifiers.question import Question
-from sfumato.discovery.quasi_identifiers.reduced import Bits, Reduced
+from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import Sets, TreeSearch
 
 
@@ -67,23 +67,25 @@ def minimum(
     if question.settled:
         sets = ((),) if question.empty_set else ()
         return Minimum(question.terms, sets, 0, bool(sets), True, question.reason, question.duplicates)
-    reduced = Reduced.of(question.table, question.terms.k)
-    hunt = _Hunt(reduced, question.terms, limits, progress)
-    finished = hunt.run()
-    if len(hunt.found):
-        found = reduced.expand(hunt.found, width=len(table.names))
-        cut = max_results is not None and len(found) > max_results
-        sets = question.named(found[:max_results])
-        return Minimum(question.terms, sets, hunt.bound, True, finished and not cut, "", question.duplicates)
+    reduced = ReducedTable.of(question.table, question.terms.k)
+    search = _SizeSearch(reduced, question.terms, limits, progress)
+    finished = search.run()
+    if len(search.found):
+        expanded = reduced.expand(search.found, width=len(table.names))
+        cut = max_results is not None and len(expanded) > max_results
+        sets = question.named(expanded[:max_results])
+        return Minimum(
+            question.terms, sets, search.bound, True, finished and not cut, "", question.duplicates
+        )
     best = _incumbent(table, reading)
-    proved = len(best) == hunt.bound
-    return Minimum(question.terms, (best,), hunt.bound, proved, False, "", question.duplicates)
+    proved = len(best) == search.bound
+    return Minimum(question.terms, (best,), search.bound, proved, False, "", question.duplicates)
 
 
-class _Hunt:
+class _SizeSearch:
     """Searches with growing size; `bound` is the least size not ruled out."""
 
-    def __init__(self, reduced: Reduced, terms: Terms, limits: Limits, progress: Progress) -> None:
+    def __init__(self, reduced: ReducedTable, terms: Terms, limits: Limits, progress: Progress) -> None:
         self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
         self.bound = 1
         self.found: Bits = np.zeros((0, reduced.columns), bool)
@@ -104,13 +106,13 @@ class _Hunt:
     def _by_levels(self) -> bool:
         """Sizes up to three, all at once: the search goes by size anyway."""
         search = LevelSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=1)
-        for size in range(1, min(LARGEST, self.reduced.columns) + 1):
+        for size in range(1, min(LARGEST_SET, self.reduced.columns) + 1):
             self.bound = search.max_size = size
             finished = search.run(self._keep_going)
             self.found = search.sets()
             if len(self.found) or not finished:
                 return finished
-        self.bound = LARGEST + 1
+        self.bound = LARGEST_SET + 1
         return True
 
     def _by_tree(self) -> bool:
@@ -121,20 +123,20 @@ class _Hunt:
             self.found = search.sets()
             if len(self.found) or not finished:
                 return finished
-            self.bound = max(self.bound + 1, packing(search.edges))
+            self.bound = max(self.bound + 1, disjoint_edges(search.edges))
             search.restart(self.bound)
 
 
 def _incumbent(table: Coded, reading: Reading) -> tuple[str, ...]:
     """A minimal set at hand: as the columns come, or dropping those with few values first."""
     strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
-    found = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
-    best = min(found, key=len)
+    descents = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
+    best = min(descents, key=len)
     return tuple(sorted(best, key=table.names.index))
 
 
-def packing(edges: Sets) -> int:
-    """How many edges can be picked that share no column: a set that meets all needs as many columns."""
+def disjoint_edges(edges: Sets) -> int:
+    """How many edges, picked greedily, share no column: a set that meets all needs as many columns."""
     if len(edges) == 0:
         return 0
     sizes = np.bitwise_count(edges).sum(axis=1)

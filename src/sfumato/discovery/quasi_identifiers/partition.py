@@ -1,4 +1,4 @@
-"""Who still looks alike under some columns: a partition of the rows, groups below k left out."""
+"""Partitions of the rows by some columns, without the groups of fewer than k rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.kernels.sets.partitions import DROPPED, refine
 
 Ints = NDArray[np.int32]
 
@@ -40,8 +41,6 @@ class Partition:
 
     def refined(self, codes: Ints, size: int, *, enough: int | None = None) -> Partition | None:
         """Groups split by one more column; `None` as soon as `enough` rows are exposed."""
-        from sfumato.kernels.sets.partitions import DROPPED, refine  # noqa: PLC0415
-
         kept = len(self.rows)
         limit = kept + 1 if enough is None else enough - self.exposed
         if limit <= 0:

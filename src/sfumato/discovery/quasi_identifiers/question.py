@@ -48,14 +48,14 @@ class Question:
     @property
     def empty_set(self) -> bool:
         """Whether even the empty set of columns is a quasi-identifier."""
-        return bool(self.terms.vacuous)
+        return bool(self.terms.trivial)
 
     @property
     def reason(self) -> str:
         """Why the answer is what it is, where no search was needed."""
         terms = self.terms
-        if terms.hopeless or terms.vacuous:
-            return terms.hopeless or terms.vacuous
+        if terms.impossible or terms.trivial:
+            return terms.impossible or terms.trivial
         if self.exposed >= terms.t:
             return ""
         if terms.reading == "all":

@@ -1,4 +1,4 @@
-"""A table made ready for a search: constants gone, look-alike columns joined, rare values marked."""
+"""The reduced table that searches work on: no constants, look-alike columns joined, rare values marked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Codes
 from sfumato.discovery.quasi_identifiers.partition import partition
+from sfumato.kernels.sets.partitions import mark_rare, same_partition
 
 Bits = NDArray[np.bool_]
 """A set of columns per row."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedTable:
     """Columns that differ in how they group rows, for one k; those that group most weakly come first.
 
     Codes of values held by fewer than k rows are -1: whoever has one is exposed already. `members[j]`
@@ -29,10 +30,8 @@ class Reduced:
     members: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, table: Coded, k: int) -> Reduced:
+    def of(cls, table: Coded, k: int) -> ReducedTable:
         """Reduce a table; answers about it come back through `expand`."""
-        from sfumato.kernels.sets.partitions import mark_rare  # noqa: PLC0415
-
         marked = np.empty(table.codes.shape, np.int32)
         members: list[list[int]] = []
         weights: list[tuple[int, int]] = []
@@ -73,17 +72,17 @@ class Reduced:
         if most is not None:
             choices = np.cumsum(np.where(chosen, [len(m) for m in self.members], 1).prod(axis=1, dtype=float))
             chosen = chosen[: 1 + np.searchsorted(choices, most)]
-        found = np.zeros((len(chosen), width), bool)
+        sets_of_columns = np.zeros((len(chosen), width), bool)
         for j, members in enumerate(self.members):
-            found[:, members[0]] = chosen[:, j]
+            sets_of_columns[:, members[0]] = chosen[:, j]
         for first, *others in self.members:
-            swapped = [found]
+            swapped = [sets_of_columns]
             for other in others:
-                twin = found[found[:, first]]
+                twin = sets_of_columns[sets_of_columns[:, first]]
                 twin[:, first], twin[:, other] = False, True
                 swapped.append(twin)
-            found = np.concatenate(swapped) if others else found
-        return ordered(found)[:most]
+            sets_of_columns = np.concatenate(swapped) if others else sets_of_columns
+        return ordered(sets_of_columns)[:most]
 
 
 def ordered(sets: Bits) -> Bits:
@@ -97,8 +96,6 @@ def ordered(sets: Bits) -> Bits:
 
 def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:
     """Which of the others groups the rows in the same way."""
-    from sfumato.kernels.sets.partitions import same_partition  # noqa: PLC0415
-
     for i, other in enumerate(others):
         if same_partition(codes, other, np.full(max(groups, 1), -1, np.int32)):
             return i

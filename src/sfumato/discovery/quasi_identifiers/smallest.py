@@ -1,4 +1,4 @@
-"""Both answers of a discovery in one budget: the minimal sets, and the smallest of them with its proof."""
+"""The minimal sets and the smallest of them with its proof, searched within one budget of time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def search(
     limits = Limits(max_results, deadline, clock)
     known = None
     if deadline is not None:
-        known = _hunt(table, reading, deadline / 2, progress, clock)
+        known = _minimum_within(table, reading, deadline / 2, progress, clock)
         deadline = max(0.0, deadline - (clock() - limits.started))
     found = minimal(
         table,
@@ -55,18 +55,18 @@ def search(
         clock=clock,
     )
     if found.complete:
-        return found, _settled(table, reading, found)
-    return found, known or _hunt(table, reading, None, progress, clock)
+        return found, _from_minimal_sets(table, reading, found)
+    return found, known or _minimum_within(table, reading, None, progress, clock)
 
 
-def _hunt(
+def _minimum_within(
     table: Coded, reading: Reading, deadline: float | None, progress: Progress, clock: Clock
 ) -> Smallest:
     best = minimum(table, reading, max_results=1, deadline=deadline, progress=progress, clock=clock)
     return Smallest(best.columns, best.lower_bound, best.proved or best.columns is None)
 
 
-def _settled(table: Coded, reading: Reading, found: MinimalSets) -> Smallest:
+def _from_minimal_sets(table: Coded, reading: Reading, found: MinimalSets) -> Smallest:
     """All sets up to a size are known: so is the smallest, or that it is larger."""
     if found.sets:
         best = min(found.sets, key=len)

@@ -1,23 +1,23 @@
-"""The tree search over edges, from outside: room for its arrays, its clock, and what it has found."""
+"""The tree search over edges: room for the arrays of the compiled loops, and what they have found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discovery.quasi_identifiers.reduced import Bits, Reduced
-
-if TYPE_CHECKING:
-    from sfumato.kernels.sets.edges import EdgeTree, Stack
+from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
+from sfumato.kernels.sets import hitting_sets
+from sfumato.kernels.sets.edges import EDGES, REGISTERS, RESULTS, SAMPLED, EdgeTree, Goal, Stack
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
 """Told how many sets have been found; says whether to go on."""
 
-BUDGET = 1 << 22
+STEPS_PER_RUN = 1 << 22
+"""Steps of the compiled search between two looks at the limits."""
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -28,9 +28,7 @@ class TreeSearch:
     Assumes that all columns together expose t rows and that no column at all does not.
     """
 
-    def __init__(self, table: Reduced, *, k: int, t: int, max_size: int) -> None:
-        from sfumato.kernels.sets.edges import Goal, Stack  # noqa: PLC0415
-
+    def __init__(self, table: ReducedTable, *, k: int, t: int, max_size: int) -> None:
         columns, rows = table.codes.shape
         depths = min(max_size, columns) + 4
         self.goal = Goal(table.codes, k, t, min(max_size, columns))
@@ -49,20 +47,18 @@ class TreeSearch:
         self._looked_at = 0
         self._smallest: int | None = None
 
-    def run(self, keep_going: KeepGoing, *, budget: int = BUDGET) -> bool:
+    def run(self, keep_going: KeepGoing, *, budget: int = STEPS_PER_RUN) -> bool:
         """Search on until the end (true) or until told to stop (false)."""
-        from sfumato.kernels.sets import hitting_sets as kernel  # noqa: PLC0415
-
         while True:
-            why = kernel.walk(self.goal, self.stack, self.tree, budget)
-            if why == kernel.DONE:
+            why = hitting_sets.walk(self.goal, self.stack, self.tree, budget)
+            if why == hitting_sets.DONE:
                 return True
-            if why == kernel.PAUSED:
+            if why == hitting_sets.PAUSED:
                 if not keep_going(self.found):
                     return False
-            elif why == kernel.SHORT_OF_EDGES:
+            elif why == hitting_sets.SHORT_OF_EDGES:
                 self.tree = _more_edges(self.tree)
-            elif why == kernel.SHORT_OF_RESULTS:
+            elif why == hitting_sets.SHORT_OF_RESULTS:
                 if not keep_going(self.found):
                     return False
                 self.tree = self.tree._replace(results=_longer(self.tree.results))
@@ -73,12 +69,10 @@ class TreeSearch:
 
     def restart(self, max_size: int) -> None:
         """Begin again with another bound, keeping the edges."""
-        from sfumato.kernels.sets import edges as kernel  # noqa: PLC0415
-
         columns = self.goal.codes.shape[0]
         self.goal = self.goal._replace(max_size=min(max_size, columns))
         self._looked_at, self._smallest = 0, None
-        edges, sampled = int(self.tree.registers[kernel.EDGES]), int(self.tree.registers[kernel.SAMPLED])
+        edges, sampled = int(self.tree.registers[EDGES]), int(self.tree.registers[SAMPLED])
         depths = min(max_size, columns) + 4
         known = self.tree
         self.tree = _new_tree(columns, depths, edges=known.edges, random=known.random)
@@ -86,24 +80,23 @@ class TreeSearch:
             self.tree.hits[column] = known.hits[column]
         everything = np.arange(64 * self.tree.unhit.shape[1]) < edges
         self.tree.unhit[0] = np.packbits(everything, bitorder="little").view(np.uint64)
-        self.tree.registers[kernel.EDGES] = edges
-        self.tree.registers[kernel.SAMPLED] = sampled
-        deeper = (np.zeros(depths, np.int64) for _ in range(4))
-        for name, longer in zip(("at", "b_at", "clusters", "kept"), deeper, strict=True):
-            longer[0] = getattr(self.stack, name)[0]
-            self.stack = self.stack._replace(**{name: longer})
+        self.tree.registers[EDGES] = edges
+        self.tree.registers[SAMPLED] = sampled
+        stack = self.stack
+        self.stack = stack._replace(
+            at=_only_first(stack.at, depths),
+            b_at=_only_first(stack.b_at, depths),
+            clusters=_only_first(stack.clusters, depths),
+            kept=_only_first(stack.kept, depths),
+        )
 
     @property
     def found(self) -> int:
-        from sfumato.kernels.sets.edges import RESULTS  # noqa: PLC0415
-
         return int(self.tree.registers[RESULTS])
 
     @property
     def edges(self) -> Sets:
         """Column sets that every answer must meet."""
-        from sfumato.kernels.sets.edges import EDGES  # noqa: PLC0415
-
         return self.tree.edges[: int(self.tree.registers[EDGES])]
 
     @property
@@ -118,16 +111,14 @@ class TreeSearch:
 
     def sets(self) -> Bits:
         """What has been found so far: a set of columns per row."""
-        found = np.ascontiguousarray(self.tree.results[: self.found])
-        bits = np.unpackbits(found.view(np.uint8), axis=1, bitorder="little")
+        words = np.ascontiguousarray(self.tree.results[: self.found])
+        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
         return bits[:, : self.goal.codes.shape[0]].astype(bool)
 
 
 def _new_tree(
     columns: int, depths: int, *, edges: Sets | None = None, random: NDArray[np.uint64] | None = None
 ) -> EdgeTree:
-    from sfumato.kernels.sets.edges import REGISTERS, EdgeTree  # noqa: PLC0415
-
     words = (columns + 63) // 64
     if edges is None:
         edges = np.zeros((1024, words), np.uint64)
@@ -158,6 +149,13 @@ def _more_edges(tree: EdgeTree) -> EdgeTree:
     return tree._replace(
         edges=_longer(tree.edges), hits=wider(tree.hits), unhit=wider(tree.unhit), once=wider(tree.once)
     )
+
+
+def _only_first(numbers: NDArray[np.int64], depths: int) -> NDArray[np.int64]:
+    """Room for so many depths; all but the first number start at zero."""
+    room = np.zeros(depths, np.int64)
+    room[0] = numbers[0]
+    return room
 
 
 def _longer(array: NDArray[_T]) -> NDArray[_T]:

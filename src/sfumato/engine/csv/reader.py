@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -26,7 +25,7 @@ from sfumato.engine.csv.utf8 import Utf8, first_ragged_line
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK_BYTES = 1 << 22
-HEAD = 1 << 20
+HEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class CsvReader:
     def _header(self) -> tuple[str, tuple[str, ...]]:
         """The delimiter and the names of the columns."""
         with Utf8(self.path, self.options.encoding) as stream:
-            head = stream.read(HEAD).decode("utf-8", "ignore")
+            head = stream.read(HEAD_BYTES).decode("utf-8", "ignore")
         record = _first_record(head)
         if not record.strip("\r\n"):
             raise BadData(
@@ -82,9 +81,9 @@ class CsvReader:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         delimiter, header = self._header
-        ragged: list[Any] = []
+        ragged: list[arrow_csv.InvalidRow] = []
 
-        def refuse(row: Any) -> str:
+        def refuse(row: arrow_csv.InvalidRow) -> str:
             ragged.append(row)
             return "error"
 
@@ -118,10 +117,10 @@ class CsvReader:
                     "the file cannot be read as CSV", where=self.path.name
                 ) from None
 
-    def _ragged(self, delimiter: str, expected: int, found: int) -> BadData:
+    def _ragged(self, delimiter: str, expected: int, cells: int) -> BadData:
         line = first_ragged_line(self.path, self.options.encoding, delimiter, expected)
         return BadData(
-            f"line {line} begins a row of {found} cells; the header has {expected}",
+            f"line {line} begins a row of {cells} cells; the header has {expected}",
             where=self.path.name,
             remedy="Check its delimiters and quotes, or name the delimiter.",
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import gzip
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData
 
@@ -48,7 +49,7 @@ class Utf8:
         self._ready = b""
         self._last = b"\n"
         self._lines = 1
-        self._state: Any = None
+        self._state: NDArray[np.int64] | None = None
         self._done = False
 
     def __enter__(self) -> Utf8:
@@ -111,7 +112,7 @@ class Utf8:
             split = self._last == b"\r" and text[:1] == b"\n"
             self._lines += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - split
             return
-        from sfumato.kernels.rows import quotes  # noqa: PLC0415
+        from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file has quotes
 
         if self._state is None:
             self._state = quotes.fresh_state()
@@ -127,7 +128,7 @@ class Utf8:
     def _check_closed(self) -> None:
         if self._state is None:
             return
-        from sfumato.kernels.rows import quotes  # noqa: PLC0415
+        from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file has quotes
 
         if self._state[quotes.MODE] == quotes.QUOTED:
             line = self._state[quotes.QUOTE_LINE]
@@ -140,7 +141,7 @@ class Utf8:
 
 def first_ragged_line(path: Path, encoding: str | None, delimiter: str, expected: int) -> int:
     """The line on which the first record with another number of cells begins."""
-    from sfumato.kernels.rows import quotes  # noqa: PLC0415
+    from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file is ragged
 
     state = quotes.fresh_state()
     with Utf8(path, encoding) as stream:

@@ -7,7 +7,6 @@ been stopped or have tried twice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -17,15 +16,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_document import JsonObject
 from sfumato.engine.column_names import check_names
-from sfumato.engine.files.readers import ParquetReader
+from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.writer import check_target
+from sfumato.system.disk import digest_of, to_disk
 
 MANIFEST = "_manifest.json"
 """Begins with a mark that makes other readers of such folders pass it over."""
@@ -43,16 +43,16 @@ def write_parts(path: Path, fill: Callable[[Path], object], *, rows: int, privat
         draft.mkdir(mode=0o700)
         fill(draft / "table")
         made = draft / "table"
-        parts = _in_order(made, private=private)
+        parts = _named_in_order(made, private=private)
         listed = [_described(part) for part in parts]
-        found = sum(part["rows"] for part in listed)
-        if found != rows:
-            raise BadData(f"{found} rows were written where {rows} were planned", where=path.name)
+        written = sum(part["rows"] for part in listed)
+        if written != rows:
+            raise BadData(f"{written} rows were written where {rows} were planned", where=path.name)
         _store(made / MANIFEST, listed, private=private)
         made.chmod(0o700 if private else 0o777 & ~_umask())
         check_target(path)
         made.rename(path)
-        _to_disk(path.parent)
+        to_disk(path.parent)
     except OSError as error:
         raise BadData(f"the parts could not be written ({error.strerror})", where=str(path)) from None
     finally:
@@ -61,7 +61,7 @@ def write_parts(path: Path, fill: Callable[[Path], object], *, rows: int, privat
     return path
 
 
-def _in_order(folder: Path, *, private: bool) -> list[Path]:
+def _named_in_order(folder: Path, *, private: bool) -> list[Path]:
     """The parts under their final names; marks and checksums of the writer are gone."""
     written = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
     if not written:
@@ -79,40 +79,30 @@ def _in_order(folder: Path, *, private: bool) -> list[Path]:
         final = part.with_name(f"part-{number:05}.parquet")
         part.rename(final)
         final.chmod(0o600 if private else 0o666 & ~_umask())
-        _to_disk(final)
+        to_disk(final)
         parts.append(final)
     return parts
 
 
-def _described(part: Path) -> dict[str, Any]:
-    with part.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+def _described(part: Path) -> JsonObject:
     rows = int(pq.read_metadata(part).num_rows)
-    return {"name": part.name, "bytes": part.stat().st_size, "sha256": digest, "rows": rows}
+    return {"name": part.name, "bytes": part.stat().st_size, "sha256": digest_of(part), "rows": rows}
 
 
-def _store(path: Path, parts: Sequence[dict[str, Any]], *, private: bool) -> None:
+def _store(path: Path, parts: Sequence[JsonObject], *, private: bool) -> None:
     document = {"sfumato": 1, "rows": sum(part["rows"] for part in parts), "parts": list(parts)}
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(json.dumps(document, indent=2) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    _to_disk(path.parent)
-
-
-def _to_disk(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    to_disk(path.parent)
 
 
 def _umask() -> int:
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +159,7 @@ class MatchingReader(PartsReader):
 
     @cached_property
     def parts(self) -> tuple[ParquetReader, ...]:
-        found = sorted(file for file in self.path.parent.glob(self.path.name) if file.is_file())
-        if not found:
+        files = sorted(file for file in self.path.parent.glob(self.path.name) if file.is_file())
+        if not files:
             raise BadData("no file has such a name", where=str(self.path), remedy="Check the pattern.")
-        return tuple(ParquetReader(file) for file in found)
+        return tuple(ParquetReader(file) for file in files)

@@ -1,4 +1,4 @@
-"""Published rows become a file: complete or not there at all, the same bytes for the same table."""
+"""Files of published rows: complete or not there at all, the same bytes for the same table."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.csv.reader import DELIMITERS
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.text import canonical
+from sfumato.system.disk import to_disk
 
 ROW_GROUP = 1 << 20
 LINES_AT_A_TIME = 1 << 17
@@ -39,7 +40,7 @@ def writer(
     delimiter: str = ",",
     private: bool = False,
 ) -> Callable[[PublishedRows, Progress], Path]:
-    """How to write a published table to this path; refuses at once what cannot work.
+    """A function that writes a published table to this path; refuses at once what cannot work.
 
     A `private` file can be read by its owner alone.
     """
@@ -94,7 +95,8 @@ def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterato
             draft.replace(path)
         else:
             _place_new(draft, path)
-        _sync_folder(path.parent)
+        with suppress(OSError):  # some file systems do not sync folders
+            to_disk(path.parent)
     except OSError as error:
         raise BadData(f"the file could not be written ({error.strerror})", where=str(path)) from None
     finally:
@@ -111,15 +113,6 @@ def _place_new(draft: Path, path: Path) -> None:
     except OSError:  # a file system without hard links
         check_target(path, False)
         draft.replace(path)
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:

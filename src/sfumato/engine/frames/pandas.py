@@ -11,7 +11,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
-from sfumato.engine.column_names import check_names, shown
+from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.engine.text import published_type
 
@@ -25,7 +25,6 @@ class PandasReader:
 
     @cached_property
     def schema(self) -> pa.Schema:
-
         check_names(list(self.frame.columns))
         return pa.schema([pa.field(name, self._column(name).type) for name in self.frame.columns])
 
@@ -34,19 +33,17 @@ class PandasReader:
         return len(self.frame)
 
     def _column(self, name: str) -> pa.ChunkedArray:
-
         try:
             cells = pa.array(self.frame[name], from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             # The library's own message would quote a cell.
             raise BadData(
-                f"column {shown(name)} holds values of several types, or of one that has no text",
+                f"column {safe_name(name)} holds values of several types, or of one that has no text",
                 remedy="Turn it into one type, or into text.",
             ) from None
         return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-
         if not names:
             return batches_of(no_columns(len(self.frame)))
         return batches_of(pa.table([self._column(name) for name in names], names=list(names)))
@@ -60,7 +57,9 @@ class PandasReader:
         return pd.DataFrame(columns, columns=table.column_names)
 
 
-def _to_pandas(cells: pa.ChunkedArray, dtype: Any, source: pa.DataType) -> pd.Series[Any]:
+def _to_pandas(
+    cells: pa.ChunkedArray, dtype: Any, source: pa.DataType
+) -> pd.Series[Any]:  # pandas is untyped
     """A column of the source's dtype; where the type changed (a key column), plain text."""
     if isinstance(dtype, pd.CategoricalDtype):
         text = cells.to_pandas()
@@ -72,7 +71,7 @@ def _to_pandas(cells: pa.ChunkedArray, dtype: Any, source: pa.DataType) -> pd.Se
         return text.astype(kept)
     if published_type(source) != cells.type:
         return cells.to_pandas()
-    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):  # optional
         return pd.Series(dtype.__from_arrow__(cells), dtype=dtype)
     if pd.api.types.is_object_dtype(dtype):
         return pd.Series(cells.to_pylist(), dtype=object)

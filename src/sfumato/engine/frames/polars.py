@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 
 
@@ -65,7 +65,7 @@ class LazyReader:
 def _polars_schema(empty: pl.DataFrame) -> pa.Schema:
     for name, kind in empty.schema.items():
         if kind == pl.Object:
-            raise BadData(f"column {shown(name)} holds Python objects", remedy="Turn it into text.")
+            raise BadData(f"column {safe_name(name)} holds Python objects", remedy="Turn it into text.")
     return empty.to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_document import ReadJson
 from sfumato.engine.arrow_arrays import text_array
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.text import canonical
@@ -19,7 +19,7 @@ from sfumato.engine.text import canonical
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
-def open_records(records: Sequence[Mapping[str, Any]]) -> RowSource:
+def open_records(records: Sequence[ReadJson]) -> RowSource:
     """Records as a source; a column that a record lacks is a missing cell of it.
 
     >>> source = open_records([{"age": 34.0, "sex": "m"}, {"age": "37"}])
@@ -45,15 +45,16 @@ def open_json(path: Path) -> RowSource:
     return open_records(records)
 
 
-def _whole(text: str) -> list[Any] | None:
+def _whole(text: str) -> list[ReadJson] | None:
+    """The records of a text that is one JSON document; whether they are objects is checked later."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, list) else [found]
+    return document if isinstance(document, list) else [document]
 
 
-def _line_by_line(text: str, name: str) -> list[Any]:
+def _line_by_line(text: str, name: str) -> list[ReadJson]:
     records = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -64,11 +65,11 @@ def _line_by_line(text: str, name: str) -> list[Any]:
     return records
 
 
-def _text(cell: Any, column: str) -> str | None:
+def _text(cell: object, column: str) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     try:
         text: str | None = canonical(pa.array([cell]), column)[0].as_py()
     except (pa.ArrowException, TypeError):
-        raise BadData(f"column {shown(column)} holds a cell that has no text") from None
+        raise BadData(f"column {safe_name(column)} holds a cell that has no text") from None
     return text

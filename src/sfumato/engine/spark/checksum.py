@@ -15,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from sfumato.core.packing import BLOCK_ROWS, Words
+from sfumato.engine.spark.lookups import bitwise_or
 
 SLICE = 29
 _MASK = (1 << SLICE) - 1
@@ -32,47 +33,39 @@ _SEED = np.uint64(42)
 
 
 def sums(words: Sequence[str], copies: Column | None = None) -> list[Column]:
-    """The checksum as aggregates over rows; the last is the number of keys that lack a word."""
+    """The checksum as aggregates over rows; the last counts the keys that lack a word."""
     keys = [F.col(word) for word in words]
     many = F.lit(1) if copies is None else copies
     mixed = F.xxhash64(*keys)
     parts = (mixed, F.shiftright(mixed, SLICE))
-    found = [F.coalesce(F.sum(part.bitwiseAND(F.lit(_MASK)) * many), F.lit(0)) for part in parts]
-    lacking = F.coalesce(F.sum(F.when(sum_of(keys).isNull(), many).otherwise(F.lit(0))), F.lit(0))
-    return [cell.alias(f"sum{i}") for i, cell in enumerate([*found, lacking])]
-
-
-def sum_of(keys: Sequence[Column]) -> Column:
-    """Missing where one of the keys is."""
-    found = keys[0]
-    for key in keys[1:]:
-        found = found.bitwiseOR(key)
-    return found
+    slices = [F.coalesce(F.sum(part.bitwiseAND(F.lit(_MASK)) * many), F.lit(0)) for part in parts]
+    lacking = F.coalesce(F.sum(F.when(bitwise_or(keys).isNull(), many).otherwise(F.lit(0))), F.lit(0))
+    return [cell.alias(f"sum{i}") for i, cell in enumerate([*slices, lacking])]
 
 
 def expected(words: Words, counts: NDArray[np.int64]) -> list[int]:
-    """What the sums must come to for these keys, each with its count; a count may be none."""
-    found = [0, 0]
+    """The checksum of these keys, each with its count, which may be 0."""
+    sums = [0, 0]
     for start in range(0, len(counts), BLOCK_ROWS):
         span = slice(start, start + BLOCK_ROWS)
         many, mixed = counts[span].astype(np.uint64), np.full(len(counts[span]), _SEED)
         with np.errstate(over="ignore"):
             for word in words:
                 mixed = _mixed(word[span].astype(np.uint64), mixed)
-            slices = (mixed, mixed >> np.uint64(SLICE))
-            for i, part in enumerate(slices):
-                found[i] += int(((part & np.uint64(_MASK)) * many).sum())
-    return [*found, 0]
+            parts = (mixed, mixed >> np.uint64(SLICE))
+            for i, part in enumerate(parts):
+                sums[i] += int(((part & np.uint64(_MASK)) * many).sum())
+    return [*sums, 0]
 
 
 def _mixed(key: NDArray[np.uint64], seed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """XXH64 of a 64-bit key."""
     p1, p2, p3, p4, p5 = _P
-    found = (seed + p5 + np.uint64(8)) ^ (_rotated(key * p2, 31) * p1)
-    found = _rotated(found, 27) * p1 + p4
-    found = (found ^ (found >> np.uint64(33))) * p2
-    found = (found ^ (found >> np.uint64(29))) * p3
-    return np.asarray(found ^ (found >> np.uint64(32)))
+    mixed = (seed + p5 + np.uint64(8)) ^ (_rotated(key * p2, 31) * p1)
+    mixed = _rotated(mixed, 27) * p1 + p4
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * p2
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * p3
+    return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
 def _rotated(key: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:

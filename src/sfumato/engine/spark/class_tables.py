@@ -1,4 +1,4 @@
-"""Which class a row belongs to, as tables that Spark can join with."""
+"""The class of every row, as tables that Spark can join with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sfumato.engine.spark.row_order import ShownColumn
 
 
 @dataclass(frozen=True, eq=False)
-class ByColumn:
+class RecodedByColumn:
     """Every column is recoded by itself; rows whose nodes, packed, are among `gone` are suppressed."""
 
     packing: Packing
@@ -30,7 +30,7 @@ class ByColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class ByRow:
+class RecodedByRow:
     """Rows find their class by their packed key: by the key columns where these decide, else by all."""
 
     packing: Packing | None
@@ -40,12 +40,12 @@ class ByRow:
     """The published text of every class, key by key."""
 
 
-def classing(recoding: Recoding) -> ByColumn | ByRow:
+def class_tables(recoding: Recoding) -> RecodedByColumn | RecodedByRow:
     """The cheapest tables that tell what rows become."""
     return _by_column(recoding) or _by_row(recoding)
 
 
-def _by_column(recoding: Recoding) -> ByColumn | None:
+def _by_column(recoding: Recoding) -> RecodedByColumn | None:
     cuts, table = recoding.cuts, recoding.table
     if cuts is None or not table.keys:
         return None
@@ -64,7 +64,7 @@ def _by_column(recoding: Recoding) -> ByColumn | None:
     every, _ = sort_and_count(np.hstack((gone, left)))
     if gone.shape[1] + left.shape[1] != every.shape[1]:
         return None
-    return ByColumn(packing, _nodes(cuts, table), _labels(cuts, table), gone)
+    return RecodedByColumn(packing, _nodes(cuts, table), _labels(cuts, table), gone)
 
 
 def _nodes(cuts: Mapping[str, Cut], table: Microdata) -> tuple[NDArray[np.int64], ...]:
@@ -72,14 +72,14 @@ def _nodes(cuts: Mapping[str, Cut], table: Microdata) -> tuple[NDArray[np.int64]
 
 
 def _labels(cuts: Mapping[str, Cut], table: Microdata) -> tuple[ShownColumn, ...]:
-    found = []
+    columns = []
     for column in table.keys:
         nodes, which = np.unique(cuts[column.name].node_of, return_inverse=True)
-        found.append(ShownColumn.of([column.taxonomy.labels[v] for v in nodes.tolist()], which))
-    return tuple(found)
+        columns.append(ShownColumn.of([column.taxonomy.labels[v] for v in nodes.tolist()], which))
+    return tuple(columns)
 
 
-def _by_row(recoding: Recoding) -> ByRow:
+def _by_row(recoding: Recoding) -> RecodedByRow:
     table = recoding.table
     labels = tuple(ShownColumn.of(*recoding.texts(j)) for j in range(len(table.keys)))
     packing = Packing(tuple(max(1, len(c.taxonomy.leaves)) for c in table.keys)) if table.keys else None
@@ -89,7 +89,7 @@ def _by_row(recoding: Recoding) -> ByRow:
         packing, words, first = None, table.words, np.arange(table.distinct)
     classes = recoding.class_of[first].astype(np.int64)
     kept = classes != SUPPRESSED
-    return ByRow(packing, words[:, first[kept]], classes[kept], labels)
+    return RecodedByRow(packing, words[:, first[kept]], classes[kept], labels)
 
 
 def _first_of_each(words: Words) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Columns as codes and nothing else, from Spark: rows come packed, and values that are many stay there."""
+"""Columns as codes, from Spark: rows come packed, and values that are many stay there."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ from sfumato.core.errors import BadData
 from sfumato.core.packing import Packing
 from sfumato.core.progress import Progress, silent
 from sfumato.engine.arrow_arrays import to_arrow
-from sfumato.engine.spark.errors import asked
+from sfumato.engine.spark.errors import spark_task
 from sfumato.engine.spark.keys import packed
 from sfumato.engine.spark.lookups import Lookup, look_up
-from sfumato.engine.spark.numbered_table import Opened
-from sfumato.engine.spark.packed_table import fetched
+from sfumato.engine.spark.numbered_table import NumberedTable
+from sfumato.engine.spark.packed_table import fetch_counts
+from sfumato.engine.spark.value_counts import value_counts
 from sfumato.engine.spark.value_numbers import numbered
-from sfumato.engine.spark.values import occurring
 
-FEW = 1 << 14
-"""Columns with more distinct values are numbered in Spark."""
+MOST_DRIVER_VALUES = 1 << 14
+"""Columns with more distinct values than this are numbered in Spark."""
 
 
 def column_codes(
-    opened: Opened, names: Sequence[str], *, limit: int, few: int = FEW, progress: Progress = silent
+    opened: NumberedTable,
+    names: Sequence[str],
+    *,
+    limit: int,
+    few: int = MOST_DRIVER_VALUES,
+    progress: Progress = silent,
 ) -> tuple[NDArray[np.int32], tuple[int, ...]]:
     """The codes of each of these columns, row by row, and how many codes each has; missing cells last."""
     opened.refuse_nested(names)
     progress("reading", 0)
-    with asked("reading"):
+    with spark_task("reading"):
         rows = opened.frame.count()
     if rows > limit:
         raise BadData(
@@ -38,10 +43,10 @@ def column_codes(
             remedy="Look at a sample (--sample, or `SparkSource(...).sampled(rows)`), or raise the limit.",
         )
     cells = {name: F.col(opened.at(name)) for name in names}
-    found = occurring(opened.frame, cells, limit=few, what="reading")
+    counts_of = value_counts(opened.frame, cells, limit=few, what="reading")
     frame, lookups, sizes = opened.frame, [], []
     for i, name in enumerate(names):
-        values = found[name].values
+        values = counts_of[name].values
         if len(values) <= few:
             order = np.argsort(values.is_null().to_numpy(zero_copy_only=False), kind="stable")
             code = np.empty(len(values), np.int64)
@@ -57,7 +62,7 @@ def column_codes(
     moved = [F.shiftleft(code, packing.places[i][1]).alias(code) for i, code in enumerate(codes)]
     keyed, words = packed(look_up(frame, lookups).select(*moved), packing, codes)
     counted = keyed.groupBy(*words).agg(F.count(F.lit(1)).alias("n"))
-    arrays, counts = fetched(counted, words, at_most=rows, limit=limit)
+    arrays, counts = fetch_counts(counted, words, at_most=rows, limit=limit)
     order = np.lexsort(arrays[::-1])
     arrays, counts = arrays[:, order], counts[order]
     codes_of = np.empty((len(names), rows), np.int32)
@@ -67,6 +72,6 @@ def column_codes(
     return codes_of, tuple(sizes)
 
 
-def _has_gaps(opened: Opened, name: str) -> bool:
-    with asked("reading"):
+def _has_gaps(opened: NumberedTable, name: str) -> bool:
+    with spark_task("reading"):
         return bool(opened.frame.where(F.col(opened.at(name)).isNull()).limit(1).count())

@@ -1,4 +1,4 @@
-"""Asking Spark: its complaints may quote cells, so they are left behind."""
+"""Errors of Spark, told without its own messages: they may quote cells."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TALKATIVE = "DataFrameQueryContextLogger"
 
 
 @contextmanager
-def asked(what: str) -> Iterator[None]:
-    """Run something in Spark; if it fails, say what failed and nothing that Spark says."""
+def spark_task(what: str) -> Iterator[None]:
+    """Run a task in Spark; an error names the task and repeats nothing that Spark says."""
     try:
         with _silenced():
             yield

@@ -18,16 +18,16 @@ from sfumato.core.microdata import Column
 from sfumato.core.packing import Packing
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.arrow_arrays import text_array, to_arrow
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 from sfumato.engine.count import UNKNOWN, leaf_ranks
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.set_columns import SetReader
-from sfumato.engine.spark.errors import another_table, asked
-from sfumato.engine.spark.lookups import Lookup, either
-from sfumato.engine.spark.numbered_table import Opened
+from sfumato.engine.spark.errors import another_table, spark_task
+from sfumato.engine.spark.lookups import Lookup, bitwise_or
+from sfumato.engine.spark.numbered_table import NumberedTable
 from sfumato.engine.spark.text import text_of
+from sfumato.engine.spark.value_counts import SparkValueCounts, value_counts
 from sfumato.engine.spark.value_numbers import numbered
-from sfumato.engine.spark.values import Occurring, occurring
 from sfumato.engine.text import canonical
 
 MOST_VALUES = 1 << 22
@@ -35,7 +35,7 @@ MOST_VALUES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class CodedColumns:
+class CodedColumn:
     """The values of a planned column, and the leaf rank of each."""
 
     cell: Cell
@@ -47,42 +47,42 @@ class CodedColumns:
         return Lookup(self.cell, self.values, {code: to_arrow(self.ranks << shift)})
 
 
-def as_text(found: Occurring, name: str, form: SetForm | None) -> pa.Array:
+def as_text(occurring: SparkValueCounts, name: str, form: SetForm | None) -> pa.Array:
     """The cells of a column as the rest of the engine sees them: term sets are one text."""
     if form is None:
-        return found.values
+        return occurring.values
     if form.parts:
-        arrays = found.values.flatten()
+        arrays = occurring.values.flatten()
         table = pa.Table.from_arrays(arrays, names=list(form.parts))
     else:
-        table = pa.table({name: found.values})
+        table = pa.table({name: occurring.values})
     batches = [b.column(name) for b in SetReader(ArrowReader(table), {name: form}).batches([name])]
     return pa.concat_arrays(batches) if batches else pa.array([], pa.large_string())
 
 
-def planned(opened: Opened, columns: Sequence[Column]) -> list[CodedColumns]:
+def planned(opened: NumberedTable, columns: Sequence[Column]) -> list[CodedColumn]:
     """The columns of a planned table: what each value is coded as, or a refusal of values it does not know.
 
     Text is its own label, so its table comes from the taxonomy; what Spark finds beyond it has no code.
     """
     cells = {c.name: opened.cell(c.name, c.form) for c in columns}
     asking = {n: cells[n] for n in cells if not _is_text(opened, n, columns)}
-    found = occurring(opened.frame, asking, limit=MOST_VALUES, what="the survey of coded columns")
+    counts_of = value_counts(opened.frame, asking, limit=MOST_VALUES, what="the survey of coded columns")
     coded = []
     for column in columns:
         name = column.name
-        if name in found:
-            values = found[name].values
-            labels = canonical(as_text(found[name], name, column.form), name).to_pylist()
+        if name in counts_of:
+            values = counts_of[name].values
+            labels = canonical(as_text(counts_of[name], name, column.form), name).to_pylist()
             ranks = _ranks_of(column, labels)
         else:
             known = column.taxonomy.ranks
             values, ranks = text_array(list(known), pa.string()), np.array(list(known.values()), np.int64)
-        coded.append(CodedColumns(cells[name], values, ranks))
+        coded.append(CodedColumn(cells[name], values, ranks))
     return coded
 
 
-def _is_text(opened: Opened, name: str, columns: Sequence[Column]) -> bool:
+def _is_text(opened: NumberedTable, name: str, columns: Sequence[Column]) -> bool:
     column = next(c for c in columns if c.name == name)
     return column.form is None and isinstance(opened.kind(name), StringType)
 
@@ -108,26 +108,26 @@ def packed(
     for code, (word, _, _) in zip(codes, packing.places, strict=True):
         held[word].append(F.col(code))
     cells = [
-        either(some).alias(word) if some else F.lit(0).cast("long").alias(word)
+        bitwise_or(some).alias(word) if some else F.lit(0).cast("long").alias(word)
         for some, word in zip(held, words, strict=True)
     ]
     others = [F.col(name) for name in frame.columns if name not in codes]
     return frame.select(*others, *cells), words
 
 
-def with_person(opened: Opened, frame: DataFrame, person: str, *, rows: int) -> tuple[DataFrame, int]:
+def with_person(opened: NumberedTable, frame: DataFrame, person: str, *, rows: int) -> tuple[DataFrame, int]:
     """The rows with the number of their person in a column `person`; people never leave Spark."""
     cell = text_of(F.col(opened.at(person)), opened.kind(person), person)
     named = frame.withColumn("who", cell)
     return numbered(named, "who", "person", rows=rows, what="the numbering of people")
 
 
-def refuse_nobody(opened: Opened, person: str) -> None:
-    """Every row is about somebody."""
-    with asked("the count of missing people"):
+def refuse_missing_person(opened: NumberedTable, person: str) -> None:
+    """Refuse a table with rows that name no person."""
+    with spark_task("the count of missing people"):
         nobody = opened.frame.where(F.col(opened.at(person)).isNull()).count()
     if nobody:
         raise BadData(
-            f"column {shown(person)} names the person, and {nobody} of its cells are missing",
+            f"column {safe_name(person)} names the person, and {nobody} of its cells are missing",
             remedy="Give every row a person, or leave such rows out.",
         )

@@ -1,4 +1,4 @@
-"""Small tables that say what each value of a column becomes, joined with the rows by broadcast."""
+"""Lookup tables, what each value of a column becomes, joined with the rows by broadcast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-SENT_ALONG = 1 << 20
+MOST_BROADCAST = 1 << 20
 """Up to so many entries a table is sent to every worker; a larger one is joined by moving the rows."""
 
 
@@ -31,8 +31,10 @@ def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
     for number, lookup in enumerate(lookups):
         given, here = f"given{number}", lookup.values.is_valid()
         columns = {name: cells.filter(here) for name, cells in lookup.becomes.items()}
-        small = made(frame, {given: lookup.values.filter(here), **columns})
-        frame = frame.join(sent(small, len(lookup.values)), lookup.cell == F.col(given), "left").drop(given)
+        small = spark_table_of(frame, {given: lookup.values.filter(here), **columns})
+        frame = frame.join(
+            broadcast_if_small(small, len(lookup.values)), lookup.cell == F.col(given), "left"
+        ).drop(given)
         if lookup.values.null_count:
             for name, cells in lookup.becomes.items():
                 gap = cells.filter(lookup.values.is_null())[0].as_py()
@@ -42,24 +44,26 @@ def look_up(frame: DataFrame, lookups: Sequence[Lookup]) -> DataFrame:
     return frame
 
 
-def match(frame: DataFrame, columns: Mapping[str, pa.Array], *, on: Sequence[str], how: str) -> DataFrame:
+def join_on(frame: DataFrame, columns: Mapping[str, pa.Array], *, on: Sequence[str], how: str) -> DataFrame:
     """Join with a table by columns that are never missing; `how` as Spark says it."""
-    other = made(frame, {f"m_{name}" if name in on else name: cells for name, cells in columns.items()})
+    other = spark_table_of(
+        frame, {f"m_{name}" if name in on else name: cells for name, cells in columns.items()}
+    )
     same = reduce(lambda a, b: a & b, [F.col(name) == F.col(f"m_{name}") for name in on])
-    joined = frame.join(sent(other, len(columns[on[0]])), same, how)
+    joined = frame.join(broadcast_if_small(other, len(columns[on[0]])), same, how)
     return joined if how == "left_anti" else joined.drop(*(f"m_{name}" for name in on))
 
 
-def made(frame: DataFrame, columns: Mapping[str, pa.Array]) -> DataFrame:
-    """A table of the same session."""
+def spark_table_of(frame: DataFrame, columns: Mapping[str, pa.Array]) -> DataFrame:
+    """These columns as a table of the same session."""
     return frame.sparkSession.createDataFrame(pa.table(dict(columns)))
 
 
-def sent(small: DataFrame, entries: int) -> DataFrame:
-    """A table that goes to every worker, unless it is large."""
-    return F.broadcast(small) if entries <= SENT_ALONG else small
+def broadcast_if_small(small: DataFrame, entries: int) -> DataFrame:
+    """The table, marked to be sent to every worker unless it is large."""
+    return F.broadcast(small) if entries <= MOST_BROADCAST else small
 
 
-def either(columns: Sequence[Column]) -> Column:
+def bitwise_or(columns: Sequence[Column]) -> Column:
     """Bits of several columns in one; missing where one of them is."""
     return reduce(lambda a, b: a.bitwiseOR(b), columns)

@@ -19,13 +19,13 @@ from pyspark.sql.types import (
 
 from sfumato.core.errors import BadData
 from sfumato.core.term_sets import SetForm
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 
 NESTED = (ArrayType, MapType, StructType)
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class NumberedTable:
     """The rows of a table in columns c0, c1, …; not-a-number is a missing cell, and there is one zero."""
 
     frame: DataFrame
@@ -33,7 +33,7 @@ class Opened:
     kinds: tuple[DataType, ...]
 
     @classmethod
-    def of(cls, frame: DataFrame) -> Opened:
+    def of(cls, frame: DataFrame) -> NumberedTable:
         """Open a table; `names` are its own."""
         kinds = tuple(field.dataType for field in frame.schema.fields)
         numbered = frame.toDF(*(f"c{i}" for i in range(len(kinds))))
@@ -43,7 +43,7 @@ class Opened:
     def place(self, name: str) -> int:
         """The number of a column."""
         if name not in self.names:
-            raise BadData(f"the table has no column {shown(name)}", remedy="Check the policy's names.")
+            raise BadData(f"the table has no column {safe_name(name)}", remedy="Check the policy's names.")
         return self.names.index(name)
 
     def at(self, name: str) -> str:
@@ -66,16 +66,16 @@ class Opened:
         for name in names:
             if isinstance(self.kind(name), NESTED):
                 raise BadData(
-                    f"column {shown(name)} holds lists or records",
+                    f"column {safe_name(name)} holds lists or records",
                     remedy="Leave it out or turn it into text.",
                 )
 
     def whole(self, names: Sequence[str]) -> Column:
         """Whether a row has a cell in each of these columns."""
-        found = F.lit(True)
+        has_all = F.lit(True)
         for name in names:
-            found = found & F.col(self.at(name)).isNotNull()
-        return found
+            has_all = has_all & F.col(self.at(name)).isNotNull()
+        return has_all
 
 
 def _plain(cell: Column, kind: DataType) -> Column:

@@ -1,4 +1,4 @@
-"""Where parts of a sorted table begin, told from the plan: Spark need not look at the rows to find out."""
+"""Bounds of the parts of a sorted table, taken from the plan so that Spark need not sample the rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyspark.sql import functions as F
 
 from sfumato.core.packing import Packing
 from sfumato.core.recoding import Recoding
-from sfumato.engine.spark.lookups import either
+from sfumato.engine.spark.lookups import bitwise_or
 
-ROWS = 1 << 18
+ROWS_PER_PART = 1 << 18
 """Rows that a part has at least, if there are so many."""
 
-PLACES = 16
-"""Bits of the leading columns that parts are told by."""
+MOST_BITS = 16
+"""Bits of the leading columns that decide about the part."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,22 @@ class PartBounds:
         if self.parts == 1:
             return F.lit(0)
         places = zip(ranks, self.packing.places, strict=True)
-        place = either([F.shiftleft(rank, shift) for rank, (_, shift, _) in places])
+        place = bitwise_or([F.shiftleft(rank, shift) for rank, (_, shift, _) in places])
         table = F.from_json(F.lit(json.dumps(self.part_of)), "array<int>")
         return F.coalesce(F.get(table, place.cast("int")), F.lit(0))
 
 
-def spread(frame: DataFrame, recoding: Recoding, lead: Sequence[tuple[int, np.ndarray]]) -> PartBounds | None:
-    """Parts of about the same size; none where the plan does not tell enough, or Spark is too old for it.
+def part_bounds(
+    frame: DataFrame, recoding: Recoding, lead: Sequence[tuple[int, np.ndarray]]
+) -> PartBounds | None:
+    """Bounds of parts of about the same size; `None` where the plan does not say enough, or Spark is too old.
 
     `lead` has, for each of the leading columns, how many texts there are, and which of them each class has.
     """
-    if not hasattr(frame, "repartitionById"):
+    if not hasattr(frame, "repartitionById"):  # new in Spark 4.1
         return None
     total = int(recoding.rows.sum())
-    most = min(int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))), total // ROWS)
+    most = min(int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))), total // ROWS_PER_PART)
     if most <= 1:
         return PartBounds(0, Packing((1,)), (0,))
     return _even(recoding, lead, most)
@@ -61,7 +63,7 @@ def spread(frame: DataFrame, recoding: Recoding, lead: Sequence[tuple[int, np.nd
 def _even(recoding: Recoding, lead: Sequence[tuple[int, np.ndarray]], most: int) -> PartBounds | None:
     """As many leading columns as few bits can hold, cut where equal shares of the rows end."""
     columns = len(lead)
-    while columns and sum(bits for _, _, bits in _packing(lead[:columns]).places) > PLACES:
+    while columns and sum(bits for _, _, bits in _packing(lead[:columns]).places) > MOST_BITS:
         columns -= 1
     if not columns:
         return None

@@ -1,4 +1,4 @@
-"""Microdata become rows again, in Spark and lazily: published texts, untouched columns, canonical order."""
+"""The recoding of a Spark table, lazily: published texts, untouched columns, canonical order."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.set_columns import YES, SetReader
 from sfumato.engine.spark import checksum
-from sfumato.engine.spark.class_tables import ByColumn, ByRow, arrow_words, classing
-from sfumato.engine.spark.counts import without_gaps
-from sfumato.engine.spark.errors import another_table, asked
-from sfumato.engine.spark.keys import CodedColumns, packed, planned, with_person
-from sfumato.engine.spark.lookups import Lookup, look_up, match
-from sfumato.engine.spark.numbered_table import Opened
-from sfumato.engine.spark.part_bounds import PartBounds, spread
-from sfumato.engine.spark.row_order import MOST_TEXTS, OrderedRows, Ranked, ShownColumn, known
+from sfumato.engine.spark.class_tables import RecodedByColumn, RecodedByRow, arrow_words, class_tables
+from sfumato.engine.spark.counts import without_missing
+from sfumato.engine.spark.errors import another_table, spark_task
+from sfumato.engine.spark.keys import CodedColumn, packed, planned, with_person
+from sfumato.engine.spark.lookups import Lookup, join_on, look_up
+from sfumato.engine.spark.numbered_table import NumberedTable
+from sfumato.engine.spark.part_bounds import PartBounds, part_bounds
+from sfumato.engine.spark.row_order import MOST_TEXTS, OrderedRows, RankedColumn, ShownColumn, or_fail
 from sfumato.engine.spark.text import text_of
 from sfumato.engine.spark.value_numbers import numbered
 
@@ -39,17 +39,17 @@ from sfumato.engine.spark.value_numbers import numbered
 class Recoder:
     """One recoding of one Spark table."""
 
-    opened: Opened
+    opened: NumberedTable
     recoding: Recoding
-    coded: tuple[CodedColumns, ...]
+    coded: tuple[CodedColumn, ...]
 
     @classmethod
-    def of(cls, opened: Opened, recoding: Recoding) -> Recoder:
+    def of(cls, opened: NumberedTable, recoding: Recoding) -> Recoder:
         """Recognize the values of the planned table; refuse one that holds others."""
         table = recoding.table
         if table.has_person and table.person_column is None:
             raise WrongCall("the planned table does not name its person column")
-        opened, dropped = without_gaps(opened, [c.name for c in table.keys] if table.dropped else ())
+        opened, dropped = without_missing(opened, [c.name for c in table.keys] if table.dropped else ())
         if dropped != table.dropped:
             raise another_table()
         return cls(opened, recoding, tuple(planned(opened, table.columns)))
@@ -61,13 +61,13 @@ class Recoder:
     def check(self) -> None:
         """Refuse a table that is not the one that was planned, row by row: one pass, one row of sums."""
         frame, words = self._keyed(self.opened.frame)
-        with asked("the comparison with the planned table"):
-            found = [int(cell) for cell in frame.agg(*checksum.sums(words)).collect()[0]]
-        if found != checksum.expected(self.table.words, self.table.counts):
+        with spark_task("the comparison with the planned table"):
+            sums = [int(cell) for cell in frame.agg(*checksum.sums(words)).collect()[0]]
+        if sums != checksum.expected(self.table.words, self.table.counts):
             raise another_table()
 
     def _keyed(
-        self, frame: DataFrame, how: ByColumn | ByRow | None = None, *, keyed: bool = True
+        self, frame: DataFrame, how: RecodedByColumn | RecodedByRow | None = None, *, keyed: bool = True
     ) -> tuple[DataFrame, list[str]]:
         """The rows with their packed keys, and with what `how` needs: every column is looked up once."""
         packing = self.table.packing
@@ -87,48 +87,48 @@ class Recoder:
         frame = look_up(frame, lookups)
         return packed(frame, packing, codes) if keyed else (frame, [])
 
-    def _more(self, how: ByColumn | ByRow | None, *, keyed: bool) -> list[dict[str, pa.Array]]:
+    def _more(self, how: RecodedByColumn | RecodedByRow | None, *, keyed: bool) -> list[dict[str, pa.Array]]:
         """What the values of each planned column become besides their part of the key."""
-        found: list[dict[str, pa.Array]] = [{} for _ in self.coded]
+        becomes: list[dict[str, pa.Array]] = [{} for _ in self.coded]
         keys = [i for i, column in enumerate(self.table.columns) if column.role.is_key]
         for j, i in enumerate(keys):
             ranks = self.coded[i].ranks
-            if isinstance(how, ByColumn):
-                found[i] = _label(j, how.labels[j], how.labels[j].which[ranks])
+            if isinstance(how, RecodedByColumn):
+                becomes[i] = _label(j, how.labels[j], how.labels[j].which[ranks])
                 if how.gone.shape[1]:
-                    found[i][f"n{j}"] = to_arrow(how.nodes[j][ranks] << how.packing.places[j][1])
-            elif isinstance(how, ByRow) and how.packing is not None:
-                found[i] = {f"q{j}": to_arrow(ranks << how.packing.places[j][1])}
+                    becomes[i][f"n{j}"] = to_arrow(how.nodes[j][ranks] << how.packing.places[j][1])
+            elif isinstance(how, RecodedByRow) and how.packing is not None:
+                becomes[i] = {f"q{j}": to_arrow(ranks << how.packing.places[j][1])}
         if how is not None and keyed:
             for i, shown in self._own.items():
-                found[i] = {f"v{i}": to_arrow(shown.which)}
-        return found
+                becomes[i] = {f"v{i}": to_arrow(shown.which)}
+        return becomes
 
     @cached_property
     def _own(self) -> dict[int, ShownColumn]:
         """Planned columns of text that publish what they hold, by their place, with their values in order."""
-        found = {}
+        shown = {}
         for i, (column, coded) in enumerate(zip(self.table.columns, self.coded, strict=True)):
             plain = not column.role.is_key and column.form is None and pa.types.is_string(coded.values.type)
             if plain and len(coded.values) <= MOST_TEXTS and column.name not in self.recoding.rewritten:
-                found[i] = ShownColumn.of(coded.values.to_pylist(), np.arange(len(coded.values)))
-        return found
+                shown[i] = ShownColumn.of(coded.values.to_pylist(), np.arange(len(coded.values)))
+        return shown
 
     def rows(self, drop: Sequence[str], last: Sequence[str] = (), *, keyed: bool = False) -> OrderedRows:
         """The published rows; `keyed` asks for their packed keys beside them."""
         names = self._published(drop, last)
         table, keys = self.table, {c.name: j for j, c in enumerate(self.table.keys)}
-        how = classing(self.recoding)
+        how = class_tables(self.recoding)
         sets = {p: c.name for c in table.columns if c.form for p in (c.form.parts or (c.name,))}
         rewritten = [name for name in self.recoding.rewritten if name in {sets.get(n, n) for n in names}]
-        keyed = keyed or len(rewritten) > 0 or (isinstance(how, ByRow) and how.packing is None)
+        keyed = keyed or len(rewritten) > 0 or (isinstance(how, RecodedByRow) and how.packing is None)
         frame, _ = self._keyed(self.opened.frame, how, keyed=keyed)
-        frame = self._by_column(frame, how) if isinstance(how, ByColumn) else self._by_row(frame, how)
+        frame = self._by_column(frame, how) if isinstance(how, RecodedByColumn) else self._by_row(frame, how)
         cells = {name: F.col(self.opened.at(name)) for name in names}
         ranked = self._ranked(names, how, keyed=keyed)
         for name in set(keys) & set(names):
             rank, label = F.col(f"r{keys[name]}"), F.col(f"l{keys[name]}")
-            cells[name] = rank if name in ranked else known(label, rank)
+            cells[name] = rank if name in ranked else or_fail(label, rank)
         others = [cells[n] for n in names if n not in keys and sets.get(n, n) not in rewritten]
         for name in rewritten:
             frame = self._rewritten(frame, name, others, cells)
@@ -142,19 +142,21 @@ class Recoder:
             ranked.pop(name, None)
         return OrderedRows(frame, cells, order, ranked)
 
-    def _ranked(self, names: Sequence[str], how: ByColumn | ByRow, *, keyed: bool) -> dict[str, Ranked]:
+    def _ranked(
+        self, names: Sequence[str], how: RecodedByColumn | RecodedByRow, *, keyed: bool
+    ) -> dict[str, RankedColumn]:
         """The published columns that come as numbers: recoded keys, and planned text if it is looked up."""
         shown = {c.name: (f"r{j}", how.labels[j]) for j, c in enumerate(self.table.keys)}
         if keyed:
             shown |= {self.table.columns[i].name: (f"v{i}", own) for i, own in self._own.items()}
         return {
-            name: Ranked(F.col(rank), own.texts)
+            name: RankedColumn(F.col(rank), own.texts)
             for name, (rank, own) in shown.items()
             if name in names and own.is_short
         }
 
-    def spread(self, rows: OrderedRows) -> PartBounds | None:
-        """In which parts the published rows are written, if the plan tells it."""
+    def part_bounds(self, rows: OrderedRows) -> PartBounds | None:
+        """The bounds of the parts in which the published rows are written, if the plan gives them."""
         lead, keys = [], {c.name: j for j, c in enumerate(self.table.keys)}
         for name in rows.cells:
             if name not in keys or name not in rows.ranked:
@@ -163,7 +165,7 @@ class Recoder:
             place = {text: i for i, text in enumerate(rows.ranked[name].texts)}
             moved = np.array([place[text] for text in texts], np.int64)
             lead.append((len(place), moved[which]))
-        return spread(self.opened.frame, self.recoding, lead)
+        return part_bounds(self.opened.frame, self.recoding, lead)
 
     def _published(self, drop: Sequence[str], last: Sequence[str]) -> list[str]:
         for name in (*drop, *last):
@@ -175,24 +177,24 @@ class Recoder:
         self.opened.refuse_nested([name for name in names if name not in sets])
         return [*names, *last]
 
-    def _by_column(self, frame: DataFrame, how: ByColumn) -> DataFrame:
+    def _by_column(self, frame: DataFrame, how: RecodedByColumn) -> DataFrame:
         if how.gone.shape[1] == 0:
             return frame
         nodes = [f"n{j}" for j in range(len(how.nodes))]
         frame, words = packed(frame, how.packing, nodes, into="g")
-        return match(frame, arrow_words(how.gone, words), on=words, how="left_anti")
+        return join_on(frame, arrow_words(how.gone, words), on=words, how="left_anti")
 
-    def _by_row(self, frame: DataFrame, how: ByRow) -> DataFrame:
+    def _by_row(self, frame: DataFrame, how: RecodedByRow) -> DataFrame:
         words = [f"w{i}" for i in range(len(how.words))]
         if how.packing is not None:
             codes = [f"q{j}" for j in range(len(how.packing.sizes))]
             frame, words = packed(frame, how.packing, codes, into="g")
-        found = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
-        frame = match(frame, found, on=words, how="inner")
+        class_of = {**arrow_words(how.words, words), "class": to_arrow(how.classes)}
+        frame = join_on(frame, class_of, on=words, how="inner")
         every: dict[str, pa.Array] = {"class": to_arrow(np.arange(self.recoding.count))}
         for j, shown in enumerate(how.labels):
             every |= _label(j, shown, shown.which)
-        return match(frame, every, on=["class"], how="inner") if how.labels else frame
+        return join_on(frame, every, on=["class"], how="inner") if how.labels else frame
 
     def _rewritten(
         self, frame: DataFrame, name: str, others: Sequence[Cell], cells: dict[str, Cell]
@@ -207,20 +209,20 @@ class Recoder:
         copy = np.arange(len(owner)) - start[owner]
         given = arrow_words(table.words[:, owner], words)
         given |= {"copy": to_arrow(copy), "new": to_arrow(new.codes.astype(np.int64))}
-        frame = match(frame, given, on=[*words, "copy"], how="inner").drop("copy")
+        frame = join_on(frame, given, on=[*words, "copy"], how="inner").drop("copy")
         form = table.column(name).form
         texts = pa.array(list(new.taxonomy.leaf_labels), pa.large_string())
         native = self._native(texts, name, form)
         columns = {f"t{self.opened.place(part)}": array for part, array in native.items()}
-        found = {"new": to_arrow(np.arange(len(texts))), **columns}
+        texts_of = {"new": to_arrow(np.arange(len(texts))), **columns}
         cells |= {part: F.col(f"t{self.opened.place(part)}") for part in native if part in cells}
-        return match(frame, found, on=["new"], how="inner").drop("new")
+        return join_on(frame, texts_of, on=["new"], how="inner").drop("new")
 
     def _native(self, texts: pa.Array, name: str, form: SetForm | None) -> dict[str, pa.Array]:
         """Texts of term sets in the source's own columns."""
         if form is None:
             return {name: texts.cast(pa.string())}
-        with asked("reading the schema"):
+        with spark_task("reading the schema"):
             empty = self.opened.frame.limit(0).toArrow().rename_columns(list(self.opened.names))
         return SetReader(ArrowReader(empty), {name: form}).native_columns(texts, name)
 
@@ -246,13 +248,13 @@ class Recoder:
         text = text_of(F.col(self.opened.at(name)), self.opened.kind(name), name)
         mixed = F.when(text.isNotNull(), F.sha2(F.concat(F.lit(secrets.token_hex(16)), text), 256))
         named = frame.withColumn("mixed", mixed)
-        found, _ = numbered(named, "mixed", into, rows=self.table.rows, what="the numbering of people")
-        return found.drop("mixed")
+        with_numbers, _ = numbered(named, "mixed", into, rows=self.table.rows, what="the numbering of people")
+        return with_numbers.drop("mixed")
 
 
 def _label(key: int, shown: ShownColumn, which: NDArray[np.int64]) -> dict[str, pa.Array]:
     """What a key publishes: a number, and beside it the text where texts are many."""
-    found = {f"r{key}": to_arrow(which)}
+    columns = {f"r{key}": to_arrow(which)}
     if not shown.is_short:
-        found[f"l{key}"] = text_array(shown.texts, pa.string()).take(found[f"r{key}"])
-    return found
+        columns[f"l{key}"] = text_array(shown.texts, pa.string()).take(columns[f"r{key}"])
+    return columns

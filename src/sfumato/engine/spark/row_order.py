@@ -21,7 +21,7 @@ from sfumato.core.packing import Packing
 from sfumato.core.taxonomy import Label
 from sfumato.engine.spark import checksum
 from sfumato.engine.spark.errors import ANOTHER_TABLE
-from sfumato.engine.spark.lookups import either
+from sfumato.engine.spark.lookups import bitwise_or
 from sfumato.engine.spark.part_bounds import PartBounds
 
 MOST_TEXTS = 1 << 16
@@ -55,7 +55,7 @@ class ShownColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedColumn:
     """A column of the rows that has numbers in the order of `texts`."""
 
     rank: Cell
@@ -77,7 +77,7 @@ class OrderedRows:
     frame: DataFrame
     cells: dict[str, Cell]
     order: dict[str, Cell]
-    ranked: dict[str, Ranked] = field(default_factory=dict)
+    ranked: dict[str, RankedColumn] = field(default_factory=dict)
 
     @cached_property
     def _runs(self) -> list[tuple[Packing, list[str]]]:
@@ -99,21 +99,21 @@ class OrderedRows:
         return Packing(tuple(max(1, len(self.ranked[name].texts)) for name in names))
 
     def ordered(
-        self, *, words: Sequence[str] = (), seen: Observation | None = None, spread: PartBounds | None = None
+        self, *, words: Sequence[str] = (), seen: Observation | None = None, bounds: PartBounds | None = None
     ) -> DataFrame:
         """All rows in canonical order, in columns p0, p1, …; the checksum of `words` is `seen` on the way.
 
-        Without a `spread` Spark draws a sample of the rows first, to find out where parts may begin; they are
+        Without `bounds` Spark draws a sample of the rows first, to find out where parts may begin; they are
         then seen twice before they are in order, and once after.
         """
         taken, by = self._moved()
-        if spread is None:
+        if bounds is None:
             frame = _watched(self.frame.select(*taken, *words).orderBy(*by), words, seen)
         else:
-            lead = [self.ranked[name].rank for name in list(self.cells)[: spread.columns]]
-            part = spread.part(lead).alias("part")
+            lead = [self.ranked[name].rank for name in list(self.cells)[: bounds.columns]]
+            part = bounds.part(lead).alias("part")
             frame = _watched(self.frame.select(*taken, part, *words), words, seen)
-            frame = frame.repartitionById(spread.parts, F.col("part")).sortWithinPartitions(*by)
+            frame = frame.repartitionById(bounds.parts, F.col("part")).sortWithinPartitions(*by)
         return frame.select(*self._texts())
 
     def _moved(self) -> tuple[list[Cell], list[Cell]]:
@@ -127,8 +127,8 @@ class OrderedRows:
                 held: list[list[Cell]] = [[] for _ in range(packing.words)]
                 for own, (word, shift, _) in zip(run, packing.places, strict=True):
                     held[word].append(F.shiftleft(self.ranked[own].rank, shift))
-                made = [either(cells) for cells in held]
-                taken += [known(word, word).alias(f"s{g}_{w}") for w, word in enumerate(made)]
+                packed = [bitwise_or(cells) for cells in held]
+                taken += [or_fail(word, word).alias(f"s{g}_{w}") for w, word in enumerate(packed)]
                 by += [F.col(f"s{g}_{w}") for w in range(packing.words)]
             elif name not in self.ranked:
                 taken.append(cell.alias(f"p{i}", metadata={}))
@@ -143,20 +143,20 @@ class OrderedRows:
             for g, (packing, run) in enumerate(self._runs)
             for name, (word, shift, bits) in zip(run, packing.places, strict=True)
         }
-        found = []
+        texts = []
         for i, name in enumerate(self.cells):
             cell = F.col(f"p{i}")
             if name in places:
                 word, shift, bits = places[name]
                 rank = F.shiftright(F.col(word), shift).bitwiseAND(F.lit((1 << bits) - 1))
                 cell = self.ranked[name].text(rank)
-            found.append(cell.alias(f"p{i}", metadata={}))
-        return found
+            texts.append(cell.alias(f"p{i}", metadata={}))
+        return texts
 
 
-def known(cell: Cell, found: Cell) -> Cell:
-    """A cell of a row whose values were `found`; a row with a value that no table has ends it all."""
-    return F.when(found.isNotNull(), cell).otherwise(F.raise_error(F.lit(ANOTHER_TABLE)))
+def or_fail(cell: Cell, looked_up: Cell) -> Cell:
+    """The cell, where `looked_up` is there; a row with a value that no table has fails the query."""
+    return F.when(looked_up.isNotNull(), cell).otherwise(F.raise_error(F.lit(ANOTHER_TABLE)))
 
 
 def _watched(frame: DataFrame, words: Sequence[str], seen: Observation | None) -> DataFrame:

@@ -12,18 +12,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import MapType
 
 from sfumato.core.errors import WrongCall
-from sfumato.engine.spark.errors import asked
-from sfumato.engine.spark.numbered_table import Opened
+from sfumato.engine.spark.errors import spark_task
+from sfumato.engine.spark.numbered_table import NumberedTable
 
 STEPS = 1 << 30
 """A share of the rows is a whole number of such parts of all hashes."""
 
 
-def sampled(opened: Opened, rows: int, *, by: str | None, seed: int) -> tuple[DataFrame, int]:
+def sampled(opened: NumberedTable, rows: int, *, by: str | None, seed: int) -> tuple[DataFrame, int]:
     """About so many rows of a table, and how many it has; all of them where it has no more."""
     if rows < 1:
         raise WrongCall("a sample has at least one row")
-    with asked("the count of rows"):
+    with spark_task("the count of rows"):
         total = opened.frame.count()
     if total <= rows:
         return opened.frame, total
@@ -33,16 +33,16 @@ def sampled(opened: Opened, rows: int, *, by: str | None, seed: int) -> tuple[Da
     return opened.frame.where(place < F.lit(rows * STEPS // total)), total
 
 
-def exposed(opened: Opened, columns: Sequence[str], *, k: int) -> int:
+def exposed(opened: NumberedTable, columns: Sequence[str], *, k: int) -> int:
     """How many rows share their cells in these columns with fewer than k, themselves included."""
     opened.refuse_nested(columns)
     groups = opened.frame.groupBy(*(opened.at(name) for name in columns)).agg(F.count(F.lit(1)).alias("n"))
-    with asked("the count of exposed rows"):
-        found = groups.where(F.col("n") < k).agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
-    return int(found)
+    with spark_task("the count of exposed rows"):
+        rows = groups.where(F.col("n") < k).agg(F.coalesce(F.sum("n"), F.lit(0))).collect()[0][0]
+    return int(rows)
 
 
-def _hashed(opened: Opened, name: str) -> Column:
+def _hashed(opened: NumberedTable, name: str) -> Column:
     """A cell that has a hash: Spark has none for maps. A missing one differs from all others."""
     cell = F.col(opened.at(name))
     if isinstance(opened.kind(name), MapType):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -24,13 +24,14 @@ from sfumato.engine.spark import checksum
 from sfumato.engine.spark.column_codes import column_codes
 from sfumato.engine.spark.counts import count
 from sfumato.engine.spark.digest import digest
-from sfumato.engine.spark.errors import asked
-from sfumato.engine.spark.numbered_table import Opened
-from sfumato.engine.spark.packed_table import LIMIT
+from sfumato.engine.spark.errors import spark_task
+from sfumato.engine.spark.numbered_table import NumberedTable
+from sfumato.engine.spark.packed_table import MOST_DISTINCT_ROWS
 from sfumato.engine.spark.recoder import Recoder
 from sfumato.engine.spark.sample import exposed, sampled
 from sfumato.engine.spark.survey import survey
-from sfumato.engine.survey import DISTINCT, Survey
+from sfumato.engine.survey import MOST_LISTED_VALUES, Survey
+from sfumato.system.memory import Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,10 @@ class SparkSource:
     """
 
     frame: DataFrame
-    limit: int = LIMIT
+    limit: int = MOST_DISTINCT_ROWS
     kind: str = "spark"
     sample_of: int | None = None
+    memory: Memory = field(default_factory=Memory)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -53,12 +55,16 @@ class SparkSource:
         return tuple(self.frame.columns)
 
     @cached_property
-    def _opened(self) -> Opened:
+    def _opened(self) -> NumberedTable:
         check_names(self.columns)
-        return Opened.of(self.frame)
+        return NumberedTable.of(self.frame)
 
     def survey(
-        self, names: Sequence[str] | None = None, *, limit: int = DISTINCT, progress: Progress = silent
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        limit: int = MOST_LISTED_VALUES,
+        progress: Progress = silent,
     ) -> Survey:
         """What the columns hold."""
         return survey(self._opened, self.columns if names is None else names, limit=limit, progress=progress)
@@ -160,12 +166,12 @@ class SparkSource:
         rows = recoder.rows(drop, last, keyed=not people)
         words = [] if people else [f"w{i}" for i in range(table.packing.words)]
         seen = Observation()
-        frame = rows.ordered(words=words, seen=seen, spread=recoder.spread(rows))
-        with _plain_timestamps(self.frame), asked("writing"):
+        frame = rows.ordered(words=words, seen=seen, bounds=recoder.part_bounds(rows))
+        with _plain_timestamps(self.frame), spark_task("writing"):
             frame.toDF(*rows.cells).write.option("compression", "zstd").parquet(f"file://{folder.absolute()}")
-            found = [int(cell) for cell in seen.get.values()] if words else []
+            sums = [int(cell) for cell in seen.get.values()] if words else []
         kept = recoder.recoding.class_of != SUPPRESSED
-        if words and found != checksum.expected(table.words, table.counts * kept):
+        if words and sums != checksum.expected(table.words, table.counts * kept):
             recoder.check()  # a task that ran twice is observed twice: the source itself decides
 
     def __repr__(self) -> str:

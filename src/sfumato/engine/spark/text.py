@@ -31,8 +31,8 @@ from pyspark.sql.types import (
 
 from sfumato.core.errors import BadData
 from sfumato.core.term_sets import UNIT
-from sfumato.engine.column_names import shown
-from sfumato.engine.text import EXACT
+from sfumato.engine.column_names import safe_name
+from sfumato.engine.text import LARGEST_EXACT
 
 _AS_CAST = (ByteType, ShortType, IntegerType, LongType, BooleanType, DateType, NullType)
 
@@ -52,7 +52,7 @@ def text_of(cell: Column, kind: DataType, column: str) -> Column:
     if isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
         return F.array_join(cell, UNIT)
     raise BadData(
-        f"column {shown(column)} has the type {kind.typeName()}, whose values have no text",
+        f"column {safe_name(column)} has the type {kind.typeName()}, whose values have no text",
         remedy="Leave it out or turn it into text.",
     )
 
@@ -83,7 +83,7 @@ def _moment(cell: Column, *, zoned: bool) -> Column:
 
 def _float_text(cell: Column, *, single: bool) -> Column:
     """By a function that carries all it needs to Spark's workers."""
-    exact = EXACT
+    exact = LARGEST_EXACT
 
     def write(number: float | None) -> str | None:
         if number is None:
@@ -91,7 +91,7 @@ def _float_text(cell: Column, *, single: bool) -> Column:
         if abs(number) < exact and number == int(number):
             return str(int(number))
         if single:
-            import numpy  # noqa: PLC0415
+            import numpy  # noqa: PLC0415  # on the worker
 
             return str(numpy.float32(number))
         return repr(number)

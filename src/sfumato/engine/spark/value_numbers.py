@@ -5,15 +5,15 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from sfumato.engine.spark.errors import asked
+from sfumato.engine.spark.errors import spark_task
 
 PARTS = 64
-ALONE = 1 << 20
+MOST_ROWS_IN_ONE_TASK = 1 << 20
 """Up to so many rows one task numbers all values; beyond, they are cut into parts by value."""
 
 
 def numbered(
-    frame: DataFrame, value: str, into: str, *, rows: int, what: str, alone: int = ALONE
+    frame: DataFrame, value: str, into: str, *, rows: int, what: str, alone: int = MOST_ROWS_IN_ONE_TASK
 ) -> tuple[DataFrame, int]:
     """The rows with the number of their value: 0 for the first in ascending order; and how many there are.
 
@@ -26,7 +26,7 @@ def numbered(
         apart = frame.crossJoin(F.broadcast(_bounds(frame, value, rows)))
         part = _part(F.col(value), 0, PARTS - 1)
     apart = apart.withColumn("part", part).drop("bounds")
-    with asked(what):
+    with spark_task(what):
         sizes = {
             row[0]: row[1] for row in apart.groupBy("part").agg(F.count_distinct(F.col(value))).collect()
         }

@@ -1,4 +1,4 @@
-"""Where rows wait that memory has no room for: codes in a private folder, gone afterwards."""
+"""Arrays that memory has no room for, stored in a private folder that is gone afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArray:
     """Lines of `width` whole numbers in a file; of every line, `length` numbers from `start` on."""
 
     file: Path
@@ -27,19 +27,19 @@ class Stored:
     start: int
     length: int
 
-    def part(self, start: int, stop: int) -> Stored:
+    def part(self, start: int, stop: int) -> StoredArray:
         """Some columns of it."""
         stop = min(stop, self.length)
-        return Stored(self.file, self.lines, self.width, self.start + start, max(0, stop - start))
+        return StoredArray(self.file, self.lines, self.width, self.start + start, max(0, stop - start))
 
     def read(self) -> Longs:
-        found = np.empty((self.lines, self.length), np.int64)
+        lines = np.empty((self.lines, self.length), np.int64)
         with self.file.open("rb", buffering=0) as file:
-            for line, numbers in enumerate(found):
+            for line, numbers in enumerate(lines):
                 file.seek((line * self.width + self.start) * numbers.itemsize)
                 if file.readinto(numbers.data.cast("B")) != numbers.nbytes:
                     raise NotEnoughMemory("the spill folder lost what was in it", remedy="Try again.")
-        return found
+        return lines
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class Spill:
     _stack: ExitStack = field(default_factory=ExitStack)
     _folder: Path | None = None
 
-    def store(self, numbers: Longs) -> Stored:
+    def store(self, numbers: Longs) -> StoredArray:
         """Put an array away."""
         try:
             if self._folder is None:
@@ -66,7 +66,7 @@ class Spill:
                 f"the spill folder cannot take what memory has no room for ({error.strerror})",
                 remedy="Name a folder with more room with --spill, or allow more with --memory.",
             ) from None
-        return Stored(file, len(numbers), numbers.shape[1], 0, numbers.shape[1])
+        return StoredArray(file, len(numbers), numbers.shape[1], 0, numbers.shape[1])
 
     def __enter__(self) -> Spill:
         return self

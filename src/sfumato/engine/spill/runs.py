@@ -1,4 +1,4 @@
-"""Keys in ascending order, each once with its count: in memory, or in parts on disk."""
+"""Sorted runs of packed keys, each key once with its count, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.core.microdata import Counts
 from sfumato.core.packing import Words, sort_and_count
-from sfumato.engine.spill.folder import Spill, Stored
+from sfumato.engine.spill.folder import Spill, StoredArray
 
-AT_A_TIME = 1 << 20
-"""Keys that a merge of several runs hands on at most, about."""
+KEYS_AT_A_TIME = 1 << 20
+"""Keys that a merge of several runs yields at a time, about."""
 
 
 class Runs:
@@ -76,7 +76,7 @@ class Runs:
 class _Run:
     """Lines of words and one of counts, in memory or on disk."""
 
-    lines: Words | Stored
+    lines: Words | StoredArray
 
     @classmethod
     def of(cls, words: Words, counts: Counts) -> _Run:
@@ -84,15 +84,15 @@ class _Run:
 
     @property
     def length(self) -> int:
-        return self.lines.length if isinstance(self.lines, Stored) else self.lines.shape[1]
+        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
 
     @property
     def bytes(self) -> int:
-        return 0 if isinstance(self.lines, Stored) else self.lines.nbytes
+        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
 
     def read(self, start: int, stop: int) -> Words:
         lines = self.lines
-        return lines.part(start, stop).read() if isinstance(lines, Stored) else lines[:, start:stop]
+        return lines.part(start, stop).read() if isinstance(lines, StoredArray) else lines[:, start:stop]
 
 
 def _merged(runs: list[_Run]) -> Iterator[tuple[Words, Counts]]:
@@ -101,7 +101,7 @@ def _merged(runs: list[_Run]) -> Iterator[tuple[Words, Counts]]:
     Of every run a window is looked at. All keys up to the smallest last key of the windows can be handed on:
     no run has another one of them further down.
     """
-    span = max(1, AT_A_TIME // max(1, len(runs)))
+    span = max(1, KEYS_AT_A_TIME // max(1, len(runs)))
     read = [0] * len(runs)
     windows = [run.read(0, 0) for run in runs]
     while True:

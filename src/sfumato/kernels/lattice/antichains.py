@@ -48,13 +48,13 @@ def largest_antichain(below: Words) -> Truth:
     lower = np.full(points, -1, np.int64)
     path, edge = np.empty(points, np.int64), np.empty(points, np.int64)
     fresh = np.empty(words, np.uint64)
-    found = True
-    while found:
-        found = False
+    improved = True
+    while improved:
+        improved = False
         _everything(fresh, points)
         for u in range(points):
             if lower[u] < 0 and _augment(u, below, fresh, lower, upper, path, edge):
-                found = True
+                improved = True
     _everything(fresh, points)
     reached = np.zeros(points, np.bool_)
     for u in range(points):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.chains.blocks import NewerRows, RefinedBlocks, RowLabels, Specialization
+from sfumato.chains.blocks import NewerRows, NodeSplit, RefinedBlocks, RowLabels
 from sfumato.chains.candidates import Decider, Decision, cell_of_rows
 from sfumato.chains.detail import by_cut
 from sfumato.chains.history import History, release_under
@@ -80,7 +80,7 @@ class Continuity(Watch):
         self._classes = RowLabels(np.zeros(h.table.distinct, np.int32), 1)
         self._cells = [RefinedBlocks(self._trees, cells.table, h.value, h.values) for cells in self._targets]
         self._newer = [NewerRows(h, releases) for releases in by_cut(h.releases)]
-        self._pending: Specialization | None = None
+        self._pending: NodeSplit | None = None
 
     @property
     def left_before(self) -> int:
@@ -126,7 +126,7 @@ class Continuity(Watch):
         return self._decider.decide(release_under(self.history, cuts))
 
     def _answer(
-        self, groups: Groups, below: Specialization | None, node_of: Sequence[Nodes]
+        self, groups: Groups, below: NodeSplit | None, node_of: Sequence[Nodes]
     ) -> tuple[Answer, str]:
         caps = self._caps(groups, below)
         now = len(self.history.releases)
@@ -159,7 +159,7 @@ class Continuity(Watch):
         nothing = NO_OVERLAP
         return int(left[left > 0].min(initial=nothing)), int(left[some].min(initial=nothing))
 
-    def _old_ones(self, groups: Groups, caps: Caps, i: int, below: Specialization | None) -> tuple[int, int]:
+    def _old_ones(self, groups: Groups, caps: Caps, i: int, below: NodeSplit | None) -> tuple[int, int]:
         """People who came with earlier releases, those that the same cuts bind."""
         cells = self._cells[i]
         least, real = parts.least_of_parts(
@@ -174,12 +174,12 @@ class Continuity(Watch):
         )
         return int(least), int(real)
 
-    def _held(self, i: int, below: Specialization | None) -> tuple[Counts, Codes, Counts, Codes, Codes]:
+    def _held(self, i: int, below: NodeSplit | None) -> tuple[Counts, Codes, Counts, Codes, Codes]:
         cells = self._cells[i]
         branch = np.zeros(0, np.int32) if below is None else cells.branch_of_cells(below)
         return cells.begin, cells.cell, cells.held, branch, self._targets[i].times
 
-    def _caps(self, groups: Groups, below: Specialization | None) -> Caps:
+    def _caps(self, groups: Groups, below: NodeSplit | None) -> Caps:
         """For people of each time: how many rows of each group could be theirs."""
         caps = np.empty((len(self.history.releases) + 1, len(groups.count)), np.int64)
         caps[0] = groups.count
@@ -187,7 +187,7 @@ class Continuity(Watch):
             caps[newer.releases + 1] = newer.of(groups.example, groups.branch_of_entry, below)
         return np.minimum.accumulate(caps, axis=0, out=caps)
 
-    def _survivors_keep(self, groups: Groups, caps: Caps, below: Specialization | None) -> bool:
+    def _survivors_keep(self, groups: Groups, caps: Caps, below: NodeSplit | None) -> bool:
         now = len(self.history.releases)
         owner = np.repeat(np.arange(len(groups.branch)), np.diff(groups.begin))
         kept = caps[now] > 0
@@ -214,7 +214,7 @@ class Continuity(Watch):
         _, ids = np.unique(pair, return_inverse=True)
         return self._survive(surviving_histograms(self.history, ids, value, left, int(ids.max()) + 1))
 
-    def _parts(self, below: Specialization) -> Groups:
+    def _parts(self, below: NodeSplit) -> Groups:
         part, parent, branch = self._classes.parts(below)
         member, start = splits.rows_by_part(below.order, int(below.bounds[0]), part, len(parent))
         return self._groups(branch, member, start)
@@ -233,14 +233,14 @@ class Continuity(Watch):
         found = parts.values_of_parts(member, start, h.value, h.table.counts, self._slot)
         return Groups(branch, member, start, *found)
 
-    def _below(self, step: tuple[str, int]) -> Specialization:
+    def _below(self, step: tuple[str, int]) -> NodeSplit:
         column = [c.name for c in self.history.table.keys].index(step[0])
         tree, (order, start) = self._trees[column], self._order[column]
         children = np.array(tree.children(step[1]), dtype=np.int32)
         bounds = np.append(start[tree.low[children]], start[tree.high[children[-1]]])
-        return Specialization(column, step[1], children, order, bounds)
+        return NodeSplit(column, step[1], children, order, bounds)
 
-    def _move(self, below: Specialization) -> None:
+    def _move(self, below: NodeSplit) -> None:
         tree = self._trees[below.column]
         for blocks in self._cells:
             blocks.accept(below)

@@ -1,4 +1,4 @@
-"""The values that occur in columns: counted in Spark, fetched in one go, at most so many of each."""
+"""The values that occur in columns and their counts, fetched in one query, at most so many of each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sfumato.engine.spark.errors import asked
+from sfumato.engine.spark.errors import spark_task
 
 TEXT = pa.large_string()
 
 
 @dataclass(frozen=True, eq=False)
-class Occurring:
+class SparkValueCounts:
     """The distinct cells of a column, missing ones included, and how many rows have each."""
 
     values: pa.Array
@@ -28,16 +28,16 @@ class Occurring:
         return int(pc.sum(self.counts).as_py() or 0)
 
 
-def occurring(
+def value_counts(
     frame: DataFrame, cells: Mapping[str, Column], *, limit: int, what: str
-) -> dict[str, Occurring]:
+) -> dict[str, SparkValueCounts]:
     """Group every column by itself; one query, with one slot for each type of cell.
 
     A column with more than `limit` distinct cells comes back with one more than that, whichever they are.
     """
     if not cells:
         return {}
-    with asked(what):
+    with spark_task(what):
         kinds = {name: frame.select(cell).schema[0].dataType for name, cell in cells.items()}
         slots = list(dict.fromkeys(kinds.values()))
         parts = []
@@ -48,11 +48,11 @@ def occurring(
             named = [cell.alias(f"v{i}") for i, cell in enumerate(shown)]
             parts.append(one.limit(limit + 1).select(F.lit(number).alias("which"), "n", *named))
         table = reduce(DataFrame.unionAll, parts).toArrow()
-    found = {}
+    counts = {}
     for number, name in enumerate(cells):
         mine = table.filter(pc.equal(table["which"], number))
         column = mine[f"v{slots.index(kinds[name])}"].combine_chunks()
         if pa.types.is_timestamp(column.type) and column.type.tz:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))
-        found[name] = Occurring(column, mine["n"].combine_chunks())
-    return found
+        counts[name] = SparkValueCounts(column, mine["n"].combine_chunks())
+    return counts

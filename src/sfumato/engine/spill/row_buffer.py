@@ -1,32 +1,34 @@
-"""Packed rows on a pile: as they come, then equal ones once, then on disk."""
+"""A buffer of packed rows: as they come, then equal ones once with a count, then on disk."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.microdata import Counts
 from sfumato.core.packing import Packing, Words, sort_and_count
-from sfumato.engine.column_names import shown
+from sfumato.engine.column_names import safe_name
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.spill.folder import Spill, Stored
+from sfumato.engine.spill.folder import Spill, StoredArray
 from sfumato.system.memory import SMALLEST_BUFFER, Memory, coarser_start
 
-Table = NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
+
+NumberTable = NDArray[np.int64]
 """For every number of a dictionary, another number."""
 
-Alike = Callable[[int, Dictionary], Table | None]
-"""For every number of a column's dictionary, the first number that means the same; `None`: each its own."""
+Equivalence = Callable[[int, Dictionary], NumberTable | None]
+"""For every number of a column's dictionary, the first number that is equivalent; `None`: each its own."""
 
-JOINT = 1 << 16
+LARGEST_JOINT_TABLE = 1 << 16
 """Neighbouring columns are looked up together where they have no more combinations than this."""
 
-AGAIN, FRESH = 2, 6
+BYTES_TO_JOIN_COUNTED, BYTES_TO_JOIN_NEW = 2, 6
 """Bytes that joining rows takes for each byte of those already counted, and of the new ones."""
 
 
@@ -35,41 +37,45 @@ class Chunk:
     """Some rows under a packing of their own; where `counted`, the last line says how often each occurs."""
 
     packing: Packing
-    lines: Words | Stored
+    lines: Words | StoredArray
     counted: bool = False
 
     @property
     def length(self) -> int:
-        return self.lines.length if isinstance(self.lines, Stored) else self.lines.shape[1]
+        return self.lines.length if isinstance(self.lines, StoredArray) else self.lines.shape[1]
 
     @property
     def bytes(self) -> int:
-        return 0 if isinstance(self.lines, Stored) else self.lines.nbytes
+        return 0 if isinstance(self.lines, StoredArray) else self.lines.nbytes
 
     def part(self, start: int, stop: int) -> Chunk:
         """Some of the rows."""
         lines = self.lines
-        some = lines.part(start, stop) if isinstance(lines, Stored) else lines[:, start:stop]
+        some = lines.part(start, stop) if isinstance(lines, StoredArray) else lines[:, start:stop]
         return Chunk(self.packing, some, self.counted)
 
     def load(self) -> tuple[Words, Counts | None]:
-        lines = self.lines.read() if isinstance(self.lines, Stored) else self.lines
+        lines = self.lines.read() if isinstance(self.lines, StoredArray) else self.lines
         return (lines[:-1], lines[-1]) if self.counted else (lines, None)
 
 
-class Pile:
+class RowBuffer:
     """Takes packed rows until the room is used up; then equal rows become one with a count.
 
-    What is still too large after that is put away in `spill`, where there is one; otherwise it stays, and
-    where a limit was set, the call ends. `alike` says which numbers of a column need not be told apart.
+    What is still too large after that is stored in `spill`, where there is one; otherwise it stays, and where
+    a limit was set, the call ends. `equivalence` says which numbers of a column may be merged.
     """
 
     def __init__(
-        self, dictionaries: Sequence[Dictionary], memory: Memory, alike: Alike | None, spill: Spill | None
+        self,
+        dictionaries: Sequence[Dictionary],
+        memory: Memory,
+        equivalence: Equivalence | None,
+        spill: Spill | None,
     ) -> None:
         self.chunks: list[Chunk] = []
-        self.same: list[Table | None] = [None for _ in dictionaries]
-        self._dictionaries, self._memory, self._alike, self._spill = dictionaries, memory, alike, spill
+        self.same: list[NumberTable | None] = [None for _ in dictionaries]
+        self._dictionaries, self._memory, self._alike, self._spill = dictionaries, memory, equivalence, spill
         self._room, self._fresh = memory.room, 0
 
     def add(self, packing: Packing, words: Words) -> None:
@@ -78,12 +84,12 @@ class Pile:
         self.chunks.append(Chunk(packing, pages))
         self._fresh += words.nbytes
         if self._fresh > self._room:
-            self._squeeze()
+            self._merge_equal()
 
-    def _squeeze(self) -> None:
-        """Make equal rows one; put them away, or make sure that they may stay."""
-        here = [chunk for chunk in self.chunks if not isinstance(chunk.lines, Stored)]
-        self.chunks = [chunk for chunk in self.chunks if isinstance(chunk.lines, Stored)]
+    def _merge_equal(self) -> None:
+        """Merge equal rows; store them, or make sure that they may stay."""
+        here = [chunk for chunk in self.chunks if not isinstance(chunk.lines, StoredArray)]
+        self.chunks = [chunk for chunk in self.chunks if isinstance(chunk.lines, StoredArray)]
         packing = Packing(tuple(d.size for d in self._dictionaries))
         tables = [self._representatives(j, d) for j, d in enumerate(self._dictionaries)]
         words, counts = sort_and_count(*repacked(here, packing, tables))
@@ -95,9 +101,9 @@ class Pile:
         elif self._spill is None:
             wide = max(self._dictionaries, key=lambda d: d.size)
             self._memory.check(
-                held.bytes * AGAIN + SMALLEST_BUFFER * FRESH,
+                held.bytes * BYTES_TO_JOIN_COUNTED + SMALLEST_BUFFER * BYTES_TO_JOIN_NEW,
                 f"counting {held.length:,} different rows",
-                coarser_start(shown(wide.name)),
+                coarser_start(safe_name(wide.name)),
             )
         self.chunks.append(held)
         self._fresh, self._room = 0, self._room_beside(held)
@@ -107,23 +113,28 @@ class Pile:
         wanted = max(self._memory.room, held.bytes)
         if self._memory.limit is None:
             return wanted
-        return min(wanted, max(SMALLEST_BUFFER, (self._memory.left - held.bytes * AGAIN) // FRESH))
+        return min(
+            wanted,
+            max(
+                SMALLEST_BUFFER, (self._memory.left - held.bytes * BYTES_TO_JOIN_COUNTED) // BYTES_TO_JOIN_NEW
+            ),
+        )
 
-    def _representatives(self, column: int, dictionary: Dictionary) -> Table:
-        found = self._alike(column, dictionary) if self._alike else None
-        table = np.arange(dictionary.size) if found is None else found
+    def _representatives(self, column: int, dictionary: Dictionary) -> NumberTable:
+        first = self._alike(column, dictionary) if self._alike else None
+        table = np.arange(dictionary.size) if first is None else first
         before = self.same[column]
         if before is not None:
             table[: len(before)] = table[before]
-        if found is not None or before is not None:
+        if first is not None or before is not None:
             self.same[column] = table
         return table
 
 
-def first_alike(groups: NDArray[np.integer]) -> Table | None:
+def first_of_each(groups: NDArray[np.integer]) -> NumberTable | None:
     """For every number the first one of its group; `None` if all groups differ.
 
-    >>> first_alike(np.array([7, 5, 7, 5])).tolist()
+    >>> first_of_each(np.array([7, 5, 7, 5])).tolist()
     [0, 1, 0, 1]
     """
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
@@ -161,17 +172,17 @@ def repacked(
 
 
 def _lookups(
-    before: Packing, after: Packing, moved: Sequence[Table], columns: Sequence[int]
+    before: Packing, after: Packing, moved: Sequence[NumberTable], columns: Sequence[int]
 ) -> list[_Lookup]:
     """What to look up. Neighbours that stay neighbours share a look-up while their joint table is small."""
-    found: list[_Lookup] = []
+    lookups: list[_Lookup] = []
     for i, j in enumerate(columns):
         word, shift, bits = before.places[j]
         one = _Lookup(word, shift, bits, after.places[i][0], moved[i])
-        if found and found[-1].borders(one):
-            one = found.pop().joined(one)
-        found.append(one)
-    return found
+        if lookups and lookups[-1].borders(one):
+            one = lookups.pop().joined(one)
+        lookups.append(one)
+    return lookups
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +193,7 @@ class _Lookup:
     shift: int
     bits: int
     target: int
-    table: Table
+    table: NumberTable
 
     def borders(self, lower: _Lookup) -> bool:
         side_by_side = (self.source, self.target, self.shift) == (
@@ -190,28 +201,28 @@ class _Lookup:
             lower.target,
             lower.shift + lower.bits,
         )
-        return side_by_side and 1 << (self.bits + lower.bits) <= JOINT
+        return side_by_side and 1 << (self.bits + lower.bits) <= LARGEST_JOINT_TABLE
 
     def joined(self, lower: _Lookup) -> _Lookup:
         """One table for two codes side by side."""
         both = _filled(self.table, self.bits)[:, None] | _filled(lower.table, lower.bits)[None, :]
         return _Lookup(self.source, lower.shift, self.bits + lower.bits, self.target, both.ravel())
 
-    def find(self, words: Words) -> Table:
+    def find(self, words: Words) -> NumberTable:
         numbers = words[self.source] >> self.shift
         numbers &= (1 << self.bits) - 1
-        found: Table = self.table.take(numbers)
-        return found
+        codes: NumberTable = self.table.take(numbers)
+        return codes
 
 
-def _filled(table: Table, bits: int) -> Table:
+def _filled(table: NumberTable, bits: int) -> NumberTable:
     """The table with room for every code of so many bits."""
     full = np.zeros(1 << bits, np.int64)
     full[: len(table)] = table[: len(full)]
     return full
 
 
-def on_own_pages(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+def on_own_pages(shape: tuple[int, ...], kind: np.dtype[Number]) -> NDArray[Number]:
     """An array of zeros whose memory goes back to the system as soon as it is given up."""
     size = int(np.prod(shape)) * kind.itemsize
     return np.ndarray(shape, kind, buffer=mmap.mmap(-1, max(1, size)))

@@ -1,21 +1,18 @@
-"""What of a discovery can be drawn."""
+"""The charts of a discovery: exposure by columns known, contribution by column."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from sfumato.discovery.evidence import DiscoveryEvidence
 from sfumato.discovery.quasi_identifiers.partition import Partition
 from sfumato.show.chart import Chart
 
-if TYPE_CHECKING:
-    from sfumato.discovery.discovery import Discovery
-
-STEPS = 8
-"""So many columns at most are added one after the other."""
-BARS = 30
-"""More columns than this are too many for one chart."""
+MOST_STEPS = 8
+"""Columns that are added one after the other."""
+MOST_BARS = 30
+"""Columns that one chart shows."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class GrowthStep:
     exposed: int
 
 
-def growth(scan: Discovery) -> tuple[GrowthStep, ...]:
+def growth(scan: DiscoveryEvidence) -> tuple[GrowthStep, ...]:
     """How fast exposure grows with what somebody knows: the strongest next column, one at a time.
 
     Columns that name people by themselves, or tell all rows apart, are left out: they end the story at once.
@@ -38,7 +35,7 @@ def growth(scan: Discovery) -> tuple[GrowthStep, ...]:
     current = Partition.whole(table.rows, scan.k)
     chosen: list[int] = []
     steps = [GrowthStep((), current.exposed)]
-    while left and len(steps) <= STEPS and len(current.rows):
+    while left and len(steps) <= MOST_STEPS and len(current.rows):
         options = [(j, current.refined(table.codes[j], table.sizes[j])) for j in left]
         best, finer = max(options, key=lambda option: (_exposed(option[1]), -option[0]))
         if finer is None or (finer.exposed, len(finer.bounds)) == (current.exposed, len(current.bounds)):
@@ -58,7 +55,7 @@ def _label(step: GrowthStep) -> str:
     return f"{len(step.columns)}: + {step.columns[-1]}" if step.columns else "0"
 
 
-def charts(scan: Discovery) -> tuple[Chart, Chart]:
+def charts(scan: DiscoveryEvidence) -> tuple[Chart, Chart]:
     """The exposed share by the number of columns known; the contribution of each column."""
     steps = growth(scan)
     shares = tuple((_label(s), float(Fraction(s.exposed, scan.rows or 1))) for s in steps)
@@ -72,7 +69,7 @@ def charts(scan: Discovery) -> tuple[Chart, Chart]:
         percent=True,
     )
     score = scan.risk is not None
-    parts = [(name, float(share)) for name, share in scan.contribution.items()][:BARS]
+    parts = [(name, float(share)) for name, share in scan.contribution.items()][:MOST_BARS]
     contribution = Chart(
         "contribution-by-column",
         "Share of the risk score that a column is part of" if score else "Minimal sets that a column is in",

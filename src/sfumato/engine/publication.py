@@ -1,4 +1,4 @@
-"""Microdata become rows again: published texts, untouched columns, canonical order."""
+"""The publication of rows under a recoding: published texts, untouched columns, canonical order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sfumato.core.recoding import SUPPRESSED, Recoding, Rewriting
 from sfumato.engine.arrow_arrays import text_array, to_numpy
 from sfumato.engine.count import UNKNOWN, leaf_ranks, person_ranks
 from sfumato.engine.dictionary import Dictionary
-from sfumato.engine.published_rows import PublishedRows, Publishing
-from sfumato.engine.row_pass import Gathered
+from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
+from sfumato.engine.row_pass import GatheredRows
 from sfumato.engine.spill.folder import Spill
-from sfumato.engine.spill.pile import Alike, Table, first_alike
+from sfumato.engine.spill.row_buffer import Equivalence, NumberTable, first_of_each
 from sfumato.engine.spill.runs import Runs
 
 BLOCK_ROWS = 1 << 21
@@ -32,9 +32,14 @@ LEAST_ROWS = 1 << 16
 
 
 def publish(
-    gathered: Gathered, recoding: Recoding, names: Sequence[str], *, spill: Spill, progress: Progress = silent
+    gathered: GatheredRows,
+    recoding: Recoding,
+    names: Sequence[str],
+    *,
+    spill: Spill,
+    progress: Progress = silent,
 ) -> PublishedRows:
-    """Check that these are the rows that were planned, recode them and sort them.
+    """The published rows, sorted; raises `BadData` unless these are the rows that were planned.
 
     `gathered` holds the columns of the planned table, then its person column if it has one, then the other
     columns to be published; `names` are the published columns in order.
@@ -54,22 +59,22 @@ def publish(
     if gathered.rows != table.rows:
         raise _another_table()
     planned = len(table.packing.sizes)
-    orders = [_Ordered.of(d) for d in gathered.dictionaries]
+    orders = [_OrderedValues.of(d) for d in gathered.dictionaries]
     ranks = _planned_ranks(gathered, table, orders)
-    parts, others = _parts(gathered, recoding, names, orders, ranks)
+    parts, others = _published_columns(gathered, recoding, names, orders, ranks)
     packing = Packing((*table.packing.sizes, *(len(orders[j].values) + 1 for j in others)))
     tables = [*ranks, *(orders[j].place for j in others)]
-    made = Publishing(names, [part.values for part in parts], spill)
-    finder = _Finder(table, packing)
+    builder = PublishedRowsBuilder(names, [part.values for part in parts], spill)
+    planned_rows = _PlannedRows(table, packing)
     rows = max(LEAST_ROWS, min(BLOCK_ROWS, spill.memory.room // 32))
     blocks = gathered.blocks(packing, tables, [*range(planned), *others], rows)
     done = 0
     for packed, counts in _in_order(blocks, rows, spill) if recoding.rewritten else blocks:
-        block = _Block(*finder.find(packed, counts), packing, recoding, first=done)
-        made.add(block.distinct, (block.codes(part) for part in parts), block.counts)
+        block = _Block(*planned_rows.find(packed, counts), packing, recoding, first=done)
+        builder.add(block.distinct, (block.codes(part) for part in parts), block.counts)
         done += block.rows
         progress("ordering", done, table.rows)
-    return made.finish()
+    return builder.finish()
 
 
 def _in_order(
@@ -82,22 +87,22 @@ def _in_order(
     return ((words, None) for words in keys.expanded(rows))
 
 
-def alike_when_published(recoding: Recoding) -> Alike:
+def equal_when_published(recoding: Recoding) -> Equivalence:
     """Numbers of values that are one leaf of a key column, and are therefore published alike."""
     columns = recoding.table.columns
 
-    def alike(column: int, dictionary: Dictionary) -> Table | None:
-        values, index = dictionary.settle()
+    def equivalence(column: int, dictionary: Dictionary) -> NumberTable | None:
+        values, index = dictionary.distinct_values()
         if column >= len(columns) or not columns[column].role.is_key:
-            return first_alike(index)
+            return first_of_each(index)
         groups = leaf_ranks(columns[column].taxonomy, dictionary.texts(values))[index]
-        return first_alike(index if (groups[1:] == UNKNOWN).any() else groups)
+        return first_of_each(index if (groups[1:] == UNKNOWN).any() else groups)
 
-    return alike
+    return equivalence
 
 
 def _planned_ranks(
-    gathered: Gathered, table: Microdata, orders: Sequence[_Ordered]
+    gathered: GatheredRows, table: Microdata, orders: Sequence[_OrderedValues]
 ) -> list[NDArray[np.int64]]:
     """The planned code of every number of the planned columns."""
     ranks = [
@@ -105,43 +110,43 @@ def _planned_ranks(
     ]
     if table.has_person:
         ranks.append(person_ranks(gathered.dictionaries[len(table.columns)])[0])
-    for found, size in zip(ranks, table.packing.sizes, strict=True):
-        if found.max(initial=0) >= size:
+    for codes, size in zip(ranks, table.packing.sizes, strict=True):
+        if codes.max(initial=0) >= size:
             raise _another_table()
     return ranks
 
 
-def _parts(
-    gathered: Gathered,
+def _published_columns(
+    gathered: GatheredRows,
     recoding: Recoding,
     names: Sequence[str],
-    orders: Sequence[_Ordered],
+    orders: Sequence[_OrderedValues],
     ranks: Sequence[NDArray[np.int64]],
-) -> tuple[list[_Part], list[int]]:
+) -> tuple[list[_PublishedColumn], list[int]]:
     """How each column is published, and which dictionaries are packed besides those of the planned table."""
     table = recoding.table
     planned = len(table.packing.sizes)
     position = {d.name: j for j, d in enumerate(gathered.dictionaries)}
     keys = {c.name: j for j, c in enumerate(table.keys)}
-    parts: list[_Part] = []
+    parts: list[_PublishedColumn] = []
     others: list[int] = []
     for name in names:
         j = position[name]
         if name in keys:
-            parts.append(_Part(*_labels(recoding, keys[name])))
+            parts.append(_PublishedColumn(*_labels(recoding, keys[name])))
         elif name in recoding.rewritten:
             parts.append(_rewritten(recoding.rewritten[name]))
         elif j < planned and (code := _places(orders[j], ranks[j])) is not None:
-            parts.append(_Part(orders[j].values, code, j))
+            parts.append(_PublishedColumn(orders[j].values, code, j))
         else:
             own = np.arange(len(orders[j].values) + 1)
-            parts.append(_Part(orders[j].values, own, planned + len(others)))
+            parts.append(_PublishedColumn(orders[j].values, own, planned + len(others)))
             others.append(j)
     return parts, others
 
 
-class _Finder:
-    """Finds rows among the planned ones; every planned row is found as often as it was counted."""
+class _PlannedRows:
+    """Finds rows among the planned ones; refuses unless each is found as often as it was counted."""
 
     def __init__(self, table: Microdata, packing: Packing) -> None:
         self._keys = table.words
@@ -190,7 +195,7 @@ class _Block:
         self._class_of = class_of if everything else class_of[kept]
         self.counts = counts if counts is None or everything else counts[kept]
 
-    def codes(self, part: _Part) -> NDArray[np.integer]:
+    def codes(self, part: _PublishedColumn) -> NDArray[np.integer]:
         """What each row publishes."""
         if part.by_row and self._row is not None:
             return part.code[self._row]
@@ -200,7 +205,7 @@ class _Block:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ordered:
+class _OrderedValues:
     """The values of a dictionary in canonical order, and the place of every number in it (missing: last)."""
 
     values: pa.Array
@@ -208,8 +213,8 @@ class _Ordered:
     missing: bool
 
     @classmethod
-    def of(cls, dictionary: Dictionary) -> _Ordered:
-        values, index = dictionary.settle()
+    def of(cls, dictionary: Dictionary) -> _OrderedValues:
+        values, index = dictionary.distinct_values()
         order = pc.sort_indices(values)
         place = np.empty(len(values) + 1, np.int64)
         place[to_numpy(order)] = np.arange(len(values))
@@ -218,7 +223,7 @@ class _Ordered:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _PublishedColumn:
     """One published column: its values, and the code of every class, or of every code of column `column`, or
     of every row."""
 
@@ -228,7 +233,7 @@ class _Part:
     by_row: bool = False
 
 
-def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
+def _ranks(order: _OrderedValues, dictionary: Dictionary, column: Column) -> NDArray[np.int64]:
     """The planned leaf rank of every number of a dictionary."""
     ranks = leaf_ranks(column.taxonomy, dictionary.texts(order.values))[order.place]
     if (ranks[1:] == UNKNOWN).any() or (dictionary.missing and ranks[0] == UNKNOWN):
@@ -236,7 +241,7 @@ def _ranks(order: _Ordered, dictionary: Dictionary, column: Column) -> NDArray[n
     return np.maximum(ranks, 0)
 
 
-def _places(order: _Ordered, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _places(order: _OrderedValues, ranks: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """The place of a value by its rank, if every value has a rank of its own; else `None`."""
     occurring = slice(None if order.missing else 1, None)
     ranks, place = ranks[occurring], order.place[occurring]
@@ -258,10 +263,10 @@ def _labels(recoding: Recoding, key: int) -> tuple[pa.Array, NDArray[np.int64]]:
     return text_array(labels, pa.string()), codes.take(which)
 
 
-def _rewritten(new: Rewriting) -> _Part:
+def _rewritten(new: Rewriting) -> _PublishedColumn:
     """Published texts, sorted, and which of them each row has (missing: last)."""
     labels = new.taxonomy.leaf_labels
     texts = sorted(label for label in labels if label is not None)
     number = {text: i for i, text in enumerate(texts)}
     place = np.array([len(texts) if x is None else number[x] for x in labels], np.int32)
-    return _Part(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)
+    return _PublishedColumn(pa.array(texts, pa.large_string()), place[new.codes], by_row=True)

@@ -1,0 +1,33 @@
+"""Readers: what a source needs of a table that hands out Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+class Reader(Protocol):
+    """Hands out rows as Arrow batches, as often as asked, and takes a published table back."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+        ...
+
+    @property
+    def total(self) -> int | None:
+        """The number of rows, if known without reading them."""
+        ...
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows of these columns."""
+        ...
+
+    def native(self, table: pa.Table) -> Any:  # pandas, Polars, ...: what the caller handed in decides
+        """A published table in this reader's own kind."""
+        ...
