@@ -1,4 +1,4 @@
-"""The lattice search against a full pass over a made-up table of 5,000 rows; costs of nodes against losses."""
+"""The lattice search against a full pass over a made-up table of 5,000 rows; node costs against losses."""
 
 from fractions import Fraction
 from functools import cache
