@@ -22,7 +22,7 @@ from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.patterns.quality import expected_capacity
-from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.protection.searches.search import Aim
 
 REPEAT = 3
@@ -68,7 +68,9 @@ def assigned(some_suppressed: Patterns, none_suppressed: Patterns) -> list[dict[
     ]
     for patterns, rule, count in jobs:
         metric = str(rule.quality)
-        found, seconds = timed(lambda p=patterns, r=rule, n=count, m=metric: Versions(p, r, m).choose(n))
+        found, seconds = timed(
+            lambda p=patterns, r=rule, n=count, m=metric: AvailableVersions(p, r, m).choose(n)
+        )
         said = f"{metric} within {float(rule.tolerance * 100):g} %, frame-proof {rule.frame_proof}"
         name = f"assign {count} recipients: {said}, coalition {rule.coalition.value}"
         rows.append(figure(name, seconds, ASSIGNED_IN, len(found) == count))

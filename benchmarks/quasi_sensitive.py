@@ -107,20 +107,20 @@ def methods(
     from sfumato.core.knowledge import Knowledge
     from sfumato.promises import QuasiSensitiveDiversity
     from sfumato.protection.term_removal.all_classes import solve_classes
-    from sfumato.protection.term_removal.cost import Tariff
+    from sfumato.protection.term_removal.cost import RemovalCosts
     from sfumato.protection.term_removal.one_class import METHODS, TermLimit
 
     rng = np.random.default_rng(11)
     known = knowledge(rng)
     limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", Knowledge.of(known), l=l, c=c))
-    tariff = Tariff("inverse", WIDTH)
+    costs = RemovalCosts("inverse", WIDTH)
     drawn = {i: [tuple(s.split(";")) for s in term_sets(known, rows, rng)] for i in range(classes)}
-    solve_classes({0: drawn[0]}, limit, tariff, each=0.01)
+    solve_classes({0: drawn[0]}, limit, costs, each=0.01)
     found = {}
     for method in METHODS:
-        answers = solve_classes(drawn, limit, tariff, method=method, each=each)
+        answers = solve_classes(drawn, limit, costs, method=method, each=each)
         bad = {i: a for i, a in answers.items() if not (a.found and a.cost == 0)}
-        whole = rows * int(tariff.table[WIDTH, WIDTH])
+        whole = rows * int(costs.table[WIDTH, WIDTH])
         cost = np.mean([a.cost / whole if a.found else 1.0 for a in bad.values()]) if bad else 0.0
         proved = np.mean([a.proved for a in bad.values()]) if bad else 1.0
         found[method] = {"cost": float(cost), "proved": float(proved), "violating": len(bad)}

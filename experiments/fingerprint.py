@@ -31,7 +31,7 @@ from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.promises import KAnonymity
 from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
 from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.protection.searches.search import Aim
 from sfumato.show.charts import save
 
@@ -81,7 +81,7 @@ def capacity(table: Microdata) -> Iterator[Row]:
             patterns = classified(table, k, percent)
             seconds = time.process_time() - begin
             for metric in METRICS:
-                versions = Versions(patterns, RecipientRule(quality=metric), metric)
+                versions = AvailableVersions(patterns, RecipientRule(quality=metric), metric)
                 served = {f"{share} %": versions.most(Fraction(share, 100)) for share in TOLERANCES}
                 allowed = int(patterns.allowed.sum())
                 yield {
@@ -109,7 +109,7 @@ def guarded(table: Microdata) -> Iterator[Row]:
         patterns = classified(table, k, 0)
         for metric in ("height", "loss"):
             for name, rule in RULES.items():
-                versions = Versions(patterns, rule, metric)
+                versions = AvailableVersions(patterns, rule, metric)
                 served = {f"{share} %": versions.most(Fraction(share, 100)) for share in (0, 5, 10, 20)}
                 yield {"k": k, "metric": metric, "safe": name, **served}
 

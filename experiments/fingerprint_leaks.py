@@ -26,7 +26,7 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.promises import KAnonymity
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.patterns.quality import quality_classes
-from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.protection.searches.search import Aim
 from sfumato.tracing.leak import Leak
 from sfumato.tracing.trace import Trace, trace_leak
@@ -95,7 +95,7 @@ class PatternAssignment:
             drawn = np.random.default_rng(1).choice(widest, recipients, replace=False)
         else:
             rule = RecipientRule(quality="height", frame_proof=frame_proof)
-            drawn = Versions(patterns, rule, "height").family(Fraction(20, 100))[:recipients]
+            drawn = AvailableVersions(patterns, rule, "height").family(Fraction(20, 100))[:recipients]
         return cls(patterns, np.sort(drawn).tolist(), c_max)
 
     @property

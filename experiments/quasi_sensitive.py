@@ -35,10 +35,10 @@ from sfumato.promises import QuasiSensitiveDiversity
 from sfumato.protection.searches.mondrian import mondrian
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.term_removal.all_classes import solve_classes
-from sfumato.protection.term_removal.cost import Tariff
+from sfumato.protection.term_removal.cost import RemovalCosts
 from sfumato.protection.term_removal.one_class import METHODS, TermLimit, Terms
-from sfumato.protection.term_removal.phase import TermPart
-from sfumato.protection.term_removal.rows import TermRows
+from sfumato.protection.term_removal.term_column import TermColumn
+from sfumato.protection.term_removal.term_rows import TermRows
 
 Row = dict[str, Any]
 
@@ -194,29 +194,31 @@ def first() -> Iterator[Row]:
 
 def removal(data: Path, people: pa.Table, known: Knowledge) -> Iterator[Row]:
     """Equal time per class for the three methods, over the classes that break the promise."""
-    tariff = Tariff("inverse", WIDTH)
+    costs = RemovalCosts("inverse", WIDTH)
     for k in CROWDS:
         made = sf.Policy.from_dict(policy(data, known, k, l=2, c=1))
         table = open_source(people).count(made.codings, missing=made.missing)
         recoding = mondrian(table, Promises(made.promises.members[:1]), Aim()).recoding
         for l, c in product(FEW, RATIOS):  # noqa: E741  # the name in the paper
             promise = QuasiSensitiveDiversity("symptoms", known, l=l, c=c)
-            part = TermPart(TermRows(table, "symptoms"), TermLimit.of(promise))
-            bad = np.flatnonzero(~part.judged(recoding, {}))
-            rows = part.rows_of(recoding, bad[::EVERY])
+            column = TermColumn(TermRows(table, "symptoms"), TermLimit.of(promise))
+            bad = np.flatnonzero(~column.judged(recoding, {}))
+            rows = column.rows_of(recoding, bad[::EVERY])
             row: Row = {"figure": "removal", "k": k, "l": l, "c": str(c), "classes": recoding.count}
             row |= {"violating": len(bad), "searched": len(rows)}
             each = SECONDS * (os.cpu_count() or 1) / max(1, len(bad))
             for method in METHODS:
-                row |= costs_of(method, rows, part.limit, tariff, each)
+                row |= costs_of(method, rows, column.limit, costs, each)
             yield row
 
 
-def costs_of(method: str, rows: dict[int, list[Terms]], limit: TermLimit, tariff: Tariff, each: float) -> Row:
+def costs_of(
+    method: str, rows: dict[int, list[Terms]], limit: TermLimit, costs: RemovalCosts, each: float
+) -> Row:
     """The mean cost, and how many answers are proved, with so many seconds for each class."""
     began = time.process_time()
-    answers = solve_classes(rows, limit, tariff, method=method, each=each) if rows else {}
-    whole = {i: sum(int(tariff.table[len(r), len(r)]) for r in some) for i, some in rows.items()}
+    answers = solve_classes(rows, limit, costs, method=method, each=each) if rows else {}
+    whole = {i: sum(int(costs.table[len(r), len(r)]) for r in some) for i, some in rows.items()}
     costs = [a.cost / whole[i] if a.found else 1.0 for i, a in answers.items()]
     return {
         f"cost {method}": float(np.mean(costs)) if costs else 0.0,

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from sfumato.core.taxonomy import Label, Taxonomy
     from sfumato.core.verdict import Evidence, Finding, Verdict
     from sfumato.core.weights import WeightedClass, WeightedHistogram
-    from sfumato.engine.rows import Reader, RowSource
+    from sfumato.engine.reader import Reader
+    from sfumato.engine.rows import RowSource
     from sfumato.engine.source import Source
     from sfumato.judge.registry import second_judge
     from sfumato.judge.registry import verdict as second_verdict

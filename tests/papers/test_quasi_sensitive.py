@@ -14,8 +14,8 @@ from sfumato.core.prior import Prior
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.term_sets import text_of
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.protection.term_removal.cost import Tariff
-from sfumato.protection.term_removal.one_class import Effort, TermLimit, solve_class
+from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.protection.term_removal.one_class import SolverBudget, TermLimit, solve_class
 
 F = Fraction
 E = [
@@ -66,13 +66,13 @@ def test_without_fever_in_one_row():
 )
 def test_cheapest_removals(method, c, l, least):  # noqa: E741
     assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, c, l)) == least
-    limit, tariff = (
+    limit, costs = (
         TermLimit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=l, c=F(c))),
-        Tariff("inverse", 3),
+        RemovalCosts("inverse", 3),
     )
-    answer = solve_class(GROUP, limit, tariff, Effort(method))
+    answer = solve_class(GROUP, limit, costs, SolverBudget(method))
     assert answer.found and answer.proved
-    assert plain.cost(GROUP, answer.kept) == tariff.share(answer.cost, [2, 3]) == least
+    assert plain.cost(GROUP, answer.kept) == costs.share(answer.cost, [2, 3]) == least
     assert diverse(answer.kept, F(c), l)
 
 
@@ -80,7 +80,7 @@ def test_five_of_four_labels_cannot_be():
     assert not QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)).reachable
     assert plain.cheapest(GROUP, lambda kept: plain.diverse(E, kept, 1, 5)) is None
     limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", KNOWN, l=5, c=F(1)))
-    answer = solve_class(GROUP, limit, Tariff("inverse", 3), Effort())
+    answer = solve_class(GROUP, limit, RemovalCosts("inverse", 3), SolverBudget())
     assert not answer.found and answer.proved
 
 
@@ -113,5 +113,5 @@ def test_closeness_out_of_reach():
     rows = [("sneeze", "rash")]
     assert plain.cheapest(rows, lambda kept: plain.squared_distance(E, kept, MEAN) <= F(1, 100)) is None
     for method in ("plain", "adaptive", "exact"):
-        answer = solve_class(rows, TermLimit.of(promise), Tariff("inverse", 2), Effort(method))
+        answer = solve_class(rows, TermLimit.of(promise), RemovalCosts("inverse", 2), SolverBudget(method))
         assert not answer.found and answer.proved

@@ -1,4 +1,4 @@
-"""What the made-up hospital is made of: jobs, diseases, symptoms, syllables. All invented."""
+"""The catalogue of the made-up hospital: jobs, diseases, symptoms, syllables. All invented."""
 
 from __future__ import annotations
 

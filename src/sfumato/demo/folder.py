@@ -1,4 +1,4 @@
-"""The hospital's policy, and everything together in a folder."""
+"""The policy of the made-up hospital, and a folder with everything to try it on."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ missing: own-value
 
 
 def policy() -> Policy:
-    """The policy of `hospital`, with its taxonomies inside."""
+    """Returns the policy of `hospital`, with its taxonomies inside."""
     asked: JsonObject = YAML(typ="safe", pure=True).load(POLICY)
     for name, tree in (("job", JOBS), ("disease", DISEASES)):
         asked["columns"][name]["taxonomy"] = {
@@ -58,24 +58,24 @@ def policy() -> Policy:
 
 
 def write(folder: str | Path, rows: int = 100_000, seed: int = 0) -> tuple[Path, ...]:
-    """Put hospital.csv, policy.yaml, job.csv and disease.csv into a folder; earlier ones are replaced."""
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
+    """Writes hospital.csv, policy.yaml, job.csv and disease.csv into a folder; replaces earlier ones."""
+    into = Path(folder)
+    if into.exists() and not into.is_dir():
         raise WrongCall("the place for the demo is a file", remedy="Name a folder.")
-    place.mkdir(parents=True, exist_ok=True)
+    into.mkdir(parents=True, exist_ok=True)
     table = columns(rows, seed)
-    with (place / "hospital.csv").open("w", encoding="utf-8", newline="") as file:
+    with (into / "hospital.csv").open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(table)
         lines.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
-    (place / "policy.yaml").write_text(POLICY, encoding="utf-8")
-    (place / "job.csv").write_text(_hierarchy(JOBS), encoding="utf-8")
-    (place / "disease.csv").write_text(_hierarchy(DISEASES), encoding="utf-8")
-    return tuple(place / name for name in ("hospital.csv", "policy.yaml", "job.csv", "disease.csv"))
+    (into / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (into / "job.csv").write_text(_hierarchy(JOBS), encoding="utf-8")
+    (into / "disease.csv").write_text(_hierarchy(DISEASES), encoding="utf-8")
+    return tuple(into / name for name in ("hospital.csv", "policy.yaml", "job.csv", "disease.csv"))
 
 
 def _hierarchy(tree: dict[str, dict[str, tuple[str, ...]]]) -> str:
-    """One line per leaf, from the leaf up to `*`."""
+    """Returns one line per leaf, from the leaf up to `*`."""
     lines = [
         f"{leaf};{group};{top};*" for top, below in tree.items() for group, ls in below.items() for leaf in ls
     ]

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import WrongCall
-from sfumato.core.json_object import JsonObject
 from sfumato.demo.catalogue import DISEASE_FACTS, DISEASES, FAMILY, GIVEN, JOB_FACTS, JOBS, SEXES
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 
 YEAR = 2025
-OLDEST = 104
+HIGHEST_AGE = 104
 KINDS: tuple[Kind, ...] = ("polars", "pandas", "pyarrow")
 
 Ints = NDArray[np.int64]
@@ -25,8 +24,10 @@ Floats = NDArray[np.float64]
 Texts = NDArray[np.str_]
 
 
-def hospital(rows: int = 100_000, seed: int = 0, kind: Kind = "polars") -> Any:
-    """Made-up patients of one year as a dataframe (`kind`: polars, pandas or pyarrow).
+def hospital(
+    rows: int = 100_000, seed: int = 0, kind: Kind = "polars"
+) -> Any:  # the dataframe of a library that may not be installed
+    """Returns made-up patients of one year as a dataframe (`kind`: polars, pandas or pyarrow).
 
     Age shapes the job, the job the income; age, sex and job shape the disease, the disease its symptoms
     and the month; the town shapes a little of everything. Zip codes keep their leading zeros. The same
@@ -45,15 +46,15 @@ def hospital(rows: int = 100_000, seed: int = 0, kind: Kind = "polars") -> Any:
     return nw.from_dict(columns(rows, seed), backend=kind).to_native()
 
 
-def columns(rows: int, seed: int) -> JsonObject:
-    """The columns of `hospital` as arrays."""
+def columns(rows: int, seed: int) -> dict[str, NDArray[np.generic]]:
+    """Returns the columns of `hospital` as arrays."""
     draw = np.random.default_rng([seed, 0x5F])
     sex = (draw.random(rows) < 0.47).astype(np.int64)
     age = _ages(rows, draw)
     zips, wealth, place = _towns(rows, draw)
     job = _pick(_job_weights(), age * 2 + sex, draw)
     income = _incomes(job, age, wealth, draw)
-    disease = _pick(_disease_weights(), (_field_of()[job] * (OLDEST + 1) + age) * 2 + sex, draw)
+    disease = _pick(_disease_weights(), (_field_of()[job] * (HIGHEST_AGE + 1) + age) * 2 + sex, draw)
     return {
         "patient_id": _digits(draw.permutation(rows) + 1, 7, prefix="P"),
         "name": _names(sex, draw),
@@ -69,8 +70,8 @@ def columns(rows: int, seed: int) -> JsonObject:
 
 
 def _ages(rows: int, draw: np.random.Generator) -> Ints:
-    """Newborns, some young people, and many old ones."""
-    years = np.arange(OLDEST + 1)
+    """Draws ages: newborns, some young people, and many old ones."""
+    years = np.arange(HIGHEST_AGE + 1)
     weight = 0.35 + 2.2 * np.exp(-(((years - 72) / 15) ** 2)) + 0.5 * np.exp(-(((years - 33) / 9) ** 2))
     weight[0] += 3
     weight[years > 88] *= 0.75 ** (years[years > 88] - 88)
@@ -79,7 +80,7 @@ def _ages(rows: int, draw: np.random.Generator) -> Ints:
 
 
 def _towns(rows: int, draw: np.random.Generator) -> tuple[Texts, Floats, Ints]:
-    """Zip codes, how well off each is, and where everybody lives: a few cities, many villages."""
+    """Returns zip codes, how well off each is, and where everybody lives: a few cities, many villages."""
     map_of_the_land = np.random.default_rng(0x21B)
     count = 400
     regions = np.array([1, 2, 3, 4, 10, 11, 20, 21])
@@ -99,9 +100,9 @@ def _shares(count: int, steep: float) -> Floats:
 
 
 def _job_weights() -> Floats:
-    """One row per age and sex, one column per job."""
-    years = np.arange(OLDEST + 1)
-    weights = np.zeros((OLDEST + 1, 2, len(JOB_FACTS)))
+    """Returns one row per age and sex, one column per job."""
+    years = np.arange(HIGHEST_AGE + 1)
+    weights = np.zeros((HIGHEST_AGE + 1, 2, len(JOB_FACTS)))
     for j, job in enumerate(JOB_FACTS.values()):
         open_to = (years >= job.ages[0]) & (years <= job.ages[1])
         weights[open_to, :, j] = job.women, job.men
@@ -113,15 +114,15 @@ def _fields() -> list[str]:
 
 
 def _field_of() -> Ints:
-    """The number of each job's field."""
+    """Returns the number of each job's field."""
     home = {job: i for i, name in enumerate(_fields()) for s in JOBS.values() for job in s.get(name, ())}
     return np.array([home[job] for job in JOB_FACTS])
 
 
 def _disease_weights() -> Floats:
-    """One row per field, age and sex, one column per disease."""
-    fields, years = _fields(), np.arange(OLDEST + 1)
-    weights = np.zeros((len(fields), OLDEST + 1, 2, len(DISEASE_FACTS)))
+    """Returns one row per field, age and sex, one column per disease."""
+    fields, years = _fields(), np.arange(HIGHEST_AGE + 1)
+    weights = np.zeros((len(fields), HIGHEST_AGE + 1, 2, len(DISEASE_FACTS)))
     for d, disease in enumerate(DISEASE_FACTS.values()):
         by_age = disease.rate * (0.01 + np.exp(-(((years - disease.age) / disease.spread) ** 2)))
         women, men = (0.0, 1.5) if disease.men > 1e3 else (1.0, disease.men)
@@ -131,18 +132,18 @@ def _disease_weights() -> Floats:
 
 
 def _pick(weights: Floats, row: Ints, draw: np.random.Generator) -> Ints:
-    """For everybody a column of `weights`, by the chances in their `row`."""
+    """Draws for everybody a column of `weights`, by the chances in their `row`."""
     running = np.cumsum(weights, axis=1)
     running /= running[:, -1:]
     running[:, -1] = 1
     stacked = (running + np.arange(len(weights))[:, None]).ravel()
-    found: Ints = np.searchsorted(stacked, row + draw.random(len(row)), side="right")
-    picked: Ints = np.minimum(found - row * weights.shape[1], weights.shape[1] - 1)
+    position: Ints = np.searchsorted(stacked, row + draw.random(len(row)), side="right")
+    picked: Ints = np.minimum(position - row * weights.shape[1], weights.shape[1] - 1)
     return picked
 
 
 def _incomes(job: Ints, age: Ints, wealth: Floats, draw: np.random.Generator) -> Ints:
-    """Skewed to the right, rising with experience, in hundreds a year."""
+    """Draws incomes: skewed to the right, rising with experience, in hundreds a year."""
     middle = np.array([j.pay for j in JOB_FACTS.values()])[job]
     start = np.array([j.ages[0] for j in JOB_FACTS.values()])[job]
     experience = 0.8 + 0.4 * np.clip(age - start, 0, 30) / 30
@@ -152,7 +153,7 @@ def _incomes(job: Ints, age: Ints, wealth: Floats, draw: np.random.Generator) ->
 
 
 def _births(age: Ints, draw: np.random.Generator) -> Texts:
-    """A birth date for everybody who had this age at the end of the year."""
+    """Draws a birth date for everybody who had this age at the end of the year."""
     first = (YEAR - age).astype("U4").astype("datetime64[D]")
     length = ((YEAR + 1 - age).astype("U4").astype("datetime64[D]") - first).astype(np.int64)
     born: Texts = (first + (draw.random(len(age)) * length).astype(np.int64)).astype("U10")
@@ -160,7 +161,7 @@ def _births(age: Ints, draw: np.random.Generator) -> Texts:
 
 
 def _months(disease: Ints, draw: np.random.Generator) -> Texts:
-    """The month of admission; infections come in winter, injuries in summer."""
+    """Draws the month of admission; infections come in winter, injuries in summer."""
     season = np.ones((len(DISEASE_FACTS), 12))
     winter = 1 + 0.8 * np.cos(2 * np.pi * np.arange(12) / 12)
     names = list(DISEASE_FACTS)
@@ -172,13 +173,13 @@ def _months(disease: Ints, draw: np.random.Generator) -> Texts:
 
 
 def _symptoms(disease: Ints, draw: np.random.Generator) -> Texts:
-    """At least one symptom of the disease, joined by `;`."""
+    """Draws at least one symptom of the disease; several are joined by `;`."""
     size = 1 << max(len(d.symptoms) for d in DISEASE_FACTS.values())
     texts = [_joined(d.symptoms, mask) for d in DISEASE_FACTS.values() for mask in range(size)]
     possible = np.array([1 << len(d.symptoms) for d in DISEASE_FACTS.values()])[disease]
     mask = 1 + (draw.random(len(disease)) * (possible - 1)).astype(np.int64)
-    told: Texts = np.array(texts)[disease * size + mask]
-    return told
+    chosen: Texts = np.array(texts)[disease * size + mask]
+    return chosen
 
 
 def _joined(symptoms: Sequence[str], mask: int) -> str:
@@ -186,7 +187,7 @@ def _joined(symptoms: Sequence[str], mask: int) -> str:
 
 
 def _names(sex: Ints, draw: np.random.Generator) -> Texts:
-    """Syllables put together; women and men have different first names."""
+    """Draws names of syllables; women and men have different first names."""
     given = [["".join(parts) for parts in itertools.product(*GIVEN[s])] for s in SEXES]
     pool = np.array(given[0] + given[1])
     family = np.array(["".join(parts) for parts in itertools.product(*FAMILY)])
@@ -197,7 +198,7 @@ def _names(sex: Ints, draw: np.random.Generator) -> Texts:
 
 
 def _digits(numbers: Ints, width: int, *, prefix: str = "") -> Texts:
-    """Numbers as text of fixed width, zeros in front."""
+    """Returns numbers as text of fixed width, zeros in front."""
     letters = np.zeros((len(numbers), len(prefix) + width), dtype=np.uint32)
     for i, letter in enumerate(prefix):
         letters[:, i] = ord(letter)

@@ -23,8 +23,13 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.plan import Plan, aim_of, check_people, plan_of_cuts
-from sfumato.protection.recipients.assignment import Held, PlannedVersion, Versions
-from sfumato.protection.recipients.capacity import ENOUGH, Capacity, capacity_of, enough_for
+from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion, PlannedVersion
+from sfumato.protection.recipients.capacity import (
+    MOST_SUBTREE_VERSIONS,
+    Capacity,
+    capacity_of,
+    least_tolerance_for,
+)
 from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import bound, is_kept_by_terms
 from sfumato.show.card import several
@@ -98,10 +103,12 @@ class Handout:
     def patterns(self) -> Patterns:
         return self._classified(self.policy)
 
-    def capacity(self, *, wanted: int = ENOUGH) -> Capacity:
+    def capacity(self, *, wanted: int = MOST_SUBTREE_VERSIONS) -> Capacity:
         """How many recipients can be served beside those who were."""
         before = self.held[: len(self._records)]
-        return capacity_of(Versions(self.patterns, self.rule, self.metric, held=before), wanted=wanted)
+        return capacity_of(
+            AvailableVersions(self.patterns, self.rule, self.metric, held=before), wanted=wanted
+        )
 
     def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[Assigned]:
         """A version for each, in the order of the names; raises where somebody cannot have one."""
@@ -114,7 +121,7 @@ class Handout:
         elif plain:
             for name, version in zip(plain, self._several(len(plain)), strict=True):
                 chosen[name] = (self.policy, version, self.patterns)
-                self.held.append(Held(name, version.cuts))
+                self.held.append(EarlierVersion(name, version.cuts))
         for name in sorted(overrides, key=self._turn):
             policy = lowered(self.policy, overrides[name].k)
             chosen[name] = self._one(name, policy, self._classified(policy), within=None)
@@ -122,7 +129,7 @@ class Handout:
 
     # -- what was handed out before -----------------------------------------------------------------------
 
-    def _held(self) -> list[Held]:
+    def _held(self) -> list[EarlierVersion]:
         """The earlier versions on today's trees."""
         found = []
         for record, imprint in self._records:
@@ -132,7 +139,7 @@ class Handout:
                 raise RefusedByHistory(
                     f"release {record.sequence} of chain {record.chain} showed other key columns", remedy=NEW
                 )
-            found.append(Held(str(record.recipient), cuts))
+            found.append(EarlierVersion(str(record.recipient), cuts))
         return found
 
     def _same_table(self) -> None:
@@ -172,8 +179,8 @@ class Handout:
         promises = Promises(tuple(p for p in policy.promises if not p.looks_back))
         return classify(self.table, promises, aim_of(policy), progress=self._progress)
 
-    def _versions(self, patterns: Patterns) -> Versions:
-        return Versions(patterns, self.rule, self.metric, held=self.held)
+    def _versions(self, patterns: Patterns) -> AvailableVersions:
+        return AvailableVersions(patterns, self.rule, self.metric, held=self.held)
 
     def _several(self, count: int) -> list[PlannedVersion]:
         if not self.patterns.allowed.any():
@@ -189,7 +196,7 @@ class Handout:
             capacity = self.capacity(wanted=count)
             raise Infeasible(
                 f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
-                remedy=_way_out(enough_for(self._versions(self.patterns), count)),
+                remedy=_way_out(least_tolerance_for(self._versions(self.patterns), count)),
             )
         return found
 
@@ -205,7 +212,7 @@ class Handout:
                 "no version for a recipient is safe beside what they and others hold",
                 remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
             )
-        self.held.append(Held(name, version.cuts))
+        self.held.append(EarlierVersion(name, version.cuts))
         return policy, version, patterns
 
     def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:

@@ -1,4 +1,4 @@
-"""For people: the values that findings are about, and a table before and after."""
+"""For people who ask to see values: what findings are about, and a table before and after."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfumato.show.card import Lines, aligned
 
 
 def values_of(findings: Sequence[Finding]) -> list[str]:
-    """The values that findings are about, for somebody who asked to see them: never part of a card."""
+    """Returns the values that findings are about, for whoever asked to see them; no card shows them."""
     return [
         f"{finding.attack}: {', '.join(f'{name} = {value}' for name, value in finding.values.items())}"
         for finding in findings
@@ -19,7 +19,7 @@ def values_of(findings: Sequence[Finding]) -> list[str]:
 
 
 def side_by_side(before: Lines, after: Lines, *, titles: tuple[str, str]) -> str:
-    """Two small tables beside each other, header first.
+    """Returns two small tables beside each other, header first.
 
     >>> print(side_by_side([("zip",), ("02138",)], [("zip",), ("021**",)], titles=("before", "after")))
     before  │  after

@@ -13,7 +13,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.explain.explanation import SHOWN, explain
+from sfumato.protection.explain.explanation import MOST_STEPS_SHOWN, explain
 from sfumato.protection.loss import measure
 from strategies import all_cuts, tables
 
@@ -47,7 +47,7 @@ def test_each_step_of_a_cut_is_what_taking_it_would_do(table, k, diversity, data
                 expected[column.taxonomy.labels[node]] = (broken(table, finer, promises), saved)
         assert story.possible == len(expected)
         assert sum(story.blocked.values()) == sum(bool(e[0][0]) for e in expected.values())
-        assert len(story.steps) == min(SHOWN, len(expected))
+        assert len(story.steps) == min(MOST_STEPS_SHOWN, len(expected))
         for step in story.steps:
             (first, people, classes, rows), saved = expected[step.of]
             assert (step.promise, step.people, step.classes, step.cost) == (first, people, classes, rows)

@@ -19,7 +19,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure
 from sfumato.protection.patterns.metrics import EXACT, METRICS
-from sfumato.protection.patterns.patterns import PATTERNS, classify
+from sfumato.protection.patterns.patterns import MOST_PATTERNS, classify
 from sfumato.protection.searches.search import Aim
 from strategies import tables
 
@@ -193,7 +193,7 @@ def test_nonsense_is_refused():
     with pytest.raises(WrongCall, match="no metric 'beauty'"):
         found.metric("beauty")
     wide = Microdata.of_codes([column(f"c{j}", 9) for j in range(7)], [np.zeros(2, int)] * 7)
-    with pytest.raises(WrongCall, match=f"at most {PATTERNS:,}"):
+    with pytest.raises(WrongCall, match=f"at most {MOST_PATTERNS:,}"):
         classify(wide, Promises((KAnonymity(2),)))
     dropped = Microdata.of_codes([column("a", 2)], [np.zeros(4, int)], dropped=2)
     with pytest.raises(BrokenPromise):

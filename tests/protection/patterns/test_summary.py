@@ -14,7 +14,13 @@ from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.charts import LEAVES, NODES, lattice_chart, level_tree, quality_map
+from sfumato.protection.patterns.charts import (
+    MOST_LEAVES,
+    MOST_PATTERNS_DRAWN,
+    lattice_chart,
+    level_tree,
+    quality_map,
+)
 from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.searches.search import Aim
 from sfumato.show.chart import Chart, Diagram
@@ -109,7 +115,7 @@ def test_a_tree_of_unlike_depths_and_a_large_one():
     assert drawn.name == "levels-1-disease-all"
     assert sorted(s.text for s in drawn.spots) == ["", "(empty)", "*", "AIDS", "Flu", "Viral"]
     assert len(drawn.links) == len(drawn.spots) - 1
-    many = Taxonomy.flat([str(i) for i in range(LEAVES + 1)])
+    many = Taxonomy.flat([str(i) for i in range(MOST_LEAVES + 1)])
     assert len(level_tree(Column("n", Role.QUASI, many), set(many.labels)).spots) == 2
 
 
@@ -131,7 +137,7 @@ def test_a_large_lattice_is_told_by_its_heights():
     columns = [Column(f"c{j}", Role.QUASI, GENDER) for j in range(7)]
     table = Microdata.of_codes(columns, [np.arange(20) % 2 for _ in columns])
     patterns = classify(table, TWO)
-    assert patterns.count > NODES
+    assert patterns.count > MOST_PATTERNS_DRAWN
     drawn = lattice_chart(patterns, "height")
     assert isinstance(drawn, Chart) and sum(n for _, n in drawn.points) == patterns.allowed.sum()
 

@@ -16,9 +16,9 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.promises import make
 from sfumato.protection.patterns.patterns import classify
-from sfumato.protection.recipients.assignment import Held, Versions
-from sfumato.protection.recipients.capacity import capacity_of, enough_for
-from sfumato.protection.recipients.framing import ShownDetail
+from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion
+from sfumato.protection.recipients.capacity import capacity_of, least_tolerance_for
+from sfumato.protection.recipients.frame_proofness import ShownDetail
 from sfumato.protection.searches.search import Aim
 from strategies import tables
 
@@ -38,7 +38,7 @@ def promised(k):
 
 def made(people, rule, metric, k=1, held=(), suppress=0):
     patterns = classify(people, promised(k), Aim(suppress=Fraction(suppress)))
-    return Versions(patterns, rule, metric, held=held)
+    return AvailableVersions(patterns, rule, metric, held=held)
 
 
 def is_safe(people, versions, rule, k):
@@ -85,7 +85,7 @@ def test_on_small_lattices_no_frame_proof_family_is_larger(people, metric, toler
 @given(tables(rows=12, keys=4, leaves=6, min_rows=3), RULES, METRICS, st.data())
 def test_a_wider_tolerance_never_serves_fewer(people, rule, metric, data):
     """Any two tolerances, also where families are only searched for, and beside what is held."""
-    held = [Held(f"r{i}", v.cuts) for i, v in enumerate(made(people, rule, metric).choose(1))]
+    held = [EarlierVersion(f"r{i}", v.cuts) for i, v in enumerate(made(people, rule, metric).choose(1))]
     versions = made(people, rule, metric, held=held if data.draw(st.booleans()) else ())
     shares = st.fractions(0, 3, max_denominator=50)
     asked = data.draw(st.lists(shares, min_size=2, max_size=6))
@@ -133,7 +133,7 @@ def test_any_coalition_lies_above_one_allowed_pattern_or_is_small(people, metric
 @given(SMALL, RULES, METRICS, st.integers(1, 3))
 def test_whoever_comes_later_gets_a_version_beside_the_earlier_ones(people, rule, metric, first):
     start = made(people, rule, metric).choose(first)
-    held = [Held(f"r{i}", v.cuts) for i, v in enumerate(start)]
+    held = [EarlierVersion(f"r{i}", v.cuts) for i, v in enumerate(start)]
     later = made(people, rule, metric, held=held).choose(2)
     assert is_safe(people, [h.cuts for h in held] + [v.cuts for v in later], rule, 1)
 
@@ -143,7 +143,7 @@ def test_capacity_left_is_capacity_less_those_served(people, metric):
     rule = RecipientRule(tolerance=Fraction(1))
     versions = made(people, rule, metric)
     family = versions.family()
-    held = [Held(str(i), versions.patterns.cuts(i)) for i in family[:2].tolist()]
+    held = [EarlierVersion(str(i), versions.patterns.cuts(i)) for i in family[:2].tolist()]
     assert made(people, rule, metric, held=held).most() >= len(family) - len(held)
 
 
@@ -152,7 +152,7 @@ def test_table_one_serves_two_of_one_height():
     assert versions.most() == 1, "(0, 1) alone is of the least height"
     wide = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2)
     assert [wide.patterns.levels(i) for i in wide.family().tolist()] == [(0, 2), (1, 1)]
-    held = [Held("U1", version(1, 1))]
+    held = [EarlierVersion("U1", version(1, 1))]
     later = made(table(), RecipientRule(tolerance=Fraction(1)), "height", k=2, held=held)
     assert [later.patterns.levels(i) for i in later.family().tolist()] == [(0, 2)]
 
@@ -164,8 +164,8 @@ def test_capacity_is_a_sentence():
     more = capacity_of(made(table(), RecipientRule(), "height", k=2), whole)
     assert more.sentence == "this policy serves 1 recipient at this quality, 2 at 100 % more loss"
     assert more.exact
-    assert enough_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
-    assert enough_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
+    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 2, whole) == 1
+    assert least_tolerance_for(made(table(), RecipientRule(), "height", k=2), 3, whole) is None
 
 
 GROUPS = Taxonomy.grow(
@@ -186,7 +186,9 @@ def test_subtree_cuts_carry_where_levels_run_out():
     assert len(chosen) == 1, "one level up is everything"
     rule = RecipientRule(tolerance=Fraction(1))
     patterns = classify(people, promised(3), Aim())
-    raised = Versions(replace(patterns, allowed=patterns.allowed & (np.arange(3) == 1)), rule, "loss")
+    raised = AvailableVersions(
+        replace(patterns, allowed=patterns.allowed & (np.arange(3) == 1)), rule, "loss"
+    )
     assert raised.most() == 1
     chosen = raised.choose(4)
     assert [v.index for v in chosen] == [None] * 4

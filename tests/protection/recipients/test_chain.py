@@ -14,7 +14,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
 from sfumato.journey.protect import counted
-from sfumato.protection.recipients.framing import ShownDetail
+from sfumato.protection.recipients.frame_proofness import ShownDetail
 
 NAMES = ["registry", "university"]
 

@@ -15,7 +15,7 @@ from sfumato.core.errors import BadData, BadTaxonomy, Infeasible, RefusedByHisto
 from sfumato.core.imprint import Imprint
 from sfumato.core.recoding import classes_under
 from sfumato.journey.protect import counted
-from sfumato.protection.recipients.framing import ShownDetail
+from sfumato.protection.recipients.frame_proofness import ShownDetail
 from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.override import Override

@@ -12,8 +12,8 @@ import plain_beliefs as plain
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
-from sfumato.protection.term_removal.cost import Tariff
-from sfumato.protection.term_removal.one_class import METHODS, Effort, TermLimit, solve_class
+from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.protection.term_removal.one_class import METHODS, SolverBudget, TermLimit, solve_class
 
 TERMS = "abcde"
 ROWS = st.lists(st.sets(st.sampled_from(TERMS), max_size=4).map(sorted).map(tuple), min_size=1, max_size=3)
@@ -29,15 +29,15 @@ COSTS = st.sampled_from(["inverse", "count"])
 def check(rows, promise, holds, kind):
     """The answer of every method is valid; complete searches find the least cost there is."""
     least = plain.cheapest(rows, holds, kind)
-    tariff, widths = Tariff(kind, 4), [len(row) for row in rows]
+    costs, widths = RemovalCosts(kind, 4), [len(row) for row in rows]
     for method in METHODS:
-        answer = solve_class(rows, TermLimit.of(promise), tariff, Effort(method))
+        answer = solve_class(rows, TermLimit.of(promise), costs, SolverBudget(method))
         assert answer.proved
         assert answer.found == (least is not None)
         if answer.found:
             assert all(set(k) <= set(row) for k, row in zip(answer.kept, rows, strict=True))
             assert holds(list(answer.kept))
-            assert plain.cost(rows, answer.kept, kind) == tariff.share(answer.cost, widths) == least
+            assert plain.cost(rows, answer.kept, kind) == costs.share(answer.cost, widths) == least
             assert 0 <= least <= 1
 
 
@@ -60,12 +60,12 @@ def test_closeness_at_the_least_cost(rows, known, others, t, kind):
 def test_a_search_cut_short_is_never_wrong(rows, known, l, nodes, method):  # noqa: E741
     promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=l, c=Fraction(1))
     least = plain.cheapest(rows, lambda kept: plain.diverse(known, kept, 1, l))
-    tariff, widths = Tariff("inverse", 4), [len(row) for row in rows]
-    answer = solve_class(rows, TermLimit.of(promise), tariff, Effort(method, rounds=2, nodes=nodes))
+    costs, widths = RemovalCosts("inverse", 4), [len(row) for row in rows]
+    answer = solve_class(rows, TermLimit.of(promise), costs, SolverBudget(method, rounds=2, nodes=nodes))
     if answer.found:
         assert plain.diverse(known, answer.kept, 1, l)
-        assert tariff.share(answer.bound, widths) <= least <= tariff.share(answer.cost, widths)
-        assert answer.proved <= (tariff.share(answer.cost, widths) == least)
+        assert costs.share(answer.bound, widths) <= least <= costs.share(answer.cost, widths)
+        assert answer.proved <= (costs.share(answer.cost, widths) == least)
     else:
         assert not answer.proved or least is None
 
@@ -73,9 +73,9 @@ def test_a_search_cut_short_is_never_wrong(rows, known, l, nodes, method):  # no
 @given(KNOWN, st.permutations(range(3)), ROWS.filter(lambda rows: len(rows) == 3))
 def test_the_order_of_rows_changes_no_cost(known, order, rows):
     limit = TermLimit.of(QuasiSensitiveDiversity("s", Knowledge.of(known), l=2, c=Fraction(1)))
-    tariff = Tariff("inverse", 4)
-    one = solve_class(rows, limit, tariff, Effort())
-    other = solve_class([rows[i] for i in order], limit, tariff, Effort())
+    costs = RemovalCosts("inverse", 4)
+    one = solve_class(rows, limit, costs, SolverBudget())
+    other = solve_class([rows[i] for i in order], limit, costs, SolverBudget())
     assert (one.cost, one.found) == (other.cost, other.found)
 
 
@@ -83,7 +83,7 @@ def test_rows_of_very_many_terms_lose_the_rare_ones_first():
     terms = tuple(f"t{i:02d}" for i in range(40))
     known = Knowledge.of([("A", terms), ("B", terms[1:]), ("C", terms[:1])])
     limit = TermLimit.of(QuasiSensitiveDiversity("s", known, l=2, c=Fraction(1)))
-    answer = solve_class([terms], limit, Tariff("inverse", 40), Effort())
+    answer = solve_class([terms], limit, RemovalCosts("inverse", 40), SolverBudget())
     assert answer.found and not answer.proved
     assert plain.diverse(list(known.rows), answer.kept, 1, 2)
     assert len(answer.kept[0]) == 39
@@ -91,10 +91,10 @@ def test_rows_of_very_many_terms_lose_the_rare_ones_first():
 
 @pytest.mark.parametrize("kind", ["inverse", "count"])
 def test_prices_do_not_depend_on_the_order_of_removals(kind):
-    tariff = Tariff(kind, 9)
+    costs = RemovalCosts(kind, 9)
     for width in range(10):
-        steps = [int(tariff.table[w, 1]) for w in range(width, 0, -1)]
-        assert [int(tariff.table[width, v]) for v in range(width + 1)] == [
+        steps = [int(costs.table[w, 1]) for w in range(width, 0, -1)]
+        assert [int(costs.table[width, v]) for v in range(width + 1)] == [
             sum(steps[:v]) for v in range(width + 1)
         ]
-        assert tariff.share(int(tariff.table[width, width]), [width]) == (1 if width else 0)
+        assert costs.share(int(costs.table[width, width]), [width]) == (1 if width else 0)

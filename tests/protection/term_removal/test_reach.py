@@ -17,8 +17,14 @@ from sfumato.core.prior import Prior
 from sfumato.journey.release import protect_file
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protection.term_removal import phase
-from sfumato.protection.term_removal.cost import Tariff
-from sfumato.protection.term_removal.one_class import METHODS, Effort, TermLimit, out_of_reach, solve_class
+from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.protection.term_removal.one_class import (
+    METHODS,
+    SolverBudget,
+    TermLimit,
+    out_of_reach,
+    solve_class,
+)
 
 F = Fraction
 TERMS = "abcde"
@@ -29,7 +35,7 @@ KNOWN = st.lists(
     max_size=7,
 )
 NEAR = st.sampled_from([F(0), F(1, 5), F(1, 3), F(1, 2), F(3, 4)])
-TARIFF = Tariff("inverse", 4)
+TARIFF = RemovalCosts("inverse", 4)
 
 
 def close(known, before, t):
@@ -40,7 +46,7 @@ def close(known, before, t):
 def test_what_is_told_out_of_reach_is(rows, known, others, t):
     before = plain.prior(known, others)
     least = plain.cheapest(rows, lambda kept: plain.squared_distance(known, kept, before) <= t * t)
-    told = out_of_reach(rows, TermLimit.of(close(known, before, t)), TARIFF, Effort(rounds=200))
+    told = out_of_reach(rows, TermLimit.of(close(known, before, t)), TARIFF, SolverBudget(rounds=200))
     assert not told or least is None
     if len(rows) == 1:
         assert told == (least is None)
@@ -50,8 +56,8 @@ def test_the_bound_tells_classes_of_several_rows():
     known = [("A", "ab"), ("B", "cd"), ("C", "ab")]
     before = {"A": F(0), "B": F(1), "C": F(0)}
     rows = [("a", "b"), ("a",), ("b",)]
-    assert out_of_reach(rows, TermLimit.of(close(known, before, F(1, 2))), TARIFF, Effort())
-    assert not out_of_reach(rows, TermLimit.of(close(known, before, F(9, 10))), TARIFF, Effort())
+    assert out_of_reach(rows, TermLimit.of(close(known, before, F(1, 2))), TARIFF, SolverBudget())
+    assert not out_of_reach(rows, TermLimit.of(close(known, before, F(9, 10))), TARIFF, SolverBudget())
 
 
 @given(ROWS, KNOWN, ROWS, NEAR, st.sampled_from([F(1, 2), F(1), F(3)]), st.integers(1, 4))
@@ -67,7 +73,7 @@ def test_both_kinds_at_the_least_cost(rows, known, others, t, c, few):
 
     least = plain.cheapest(rows, holds)
     for method in METHODS:
-        answer = solve_class(rows, limit, TARIFF, Effort(method))
+        answer = solve_class(rows, limit, TARIFF, SolverBudget(method))
         assert answer.proved and answer.found == (least is not None)
         if answer.found:
             assert holds(list(answer.kept)) and plain.cost(rows, answer.kept) == least

@@ -1,4 +1,4 @@
-"""Why a plan is not finer: for every column the steps not taken, and what each would cost.
+"""Explanations why a plan is not finer: per column the steps not taken, and what each would cost.
 
 One pass per column judges all its steps at once: a class publishes one node per column, so refining every
 node of a column by one step shows what refining each of them alone would do.
@@ -26,8 +26,8 @@ from sfumato.protection.suppression import keep
 from sfumato.show.card import Card, Printable, figure, several
 from sfumato.show.document import json_ready
 
-SHOWN = 5
-"""Steps that an explanation lists per column; all of them are judged and counted."""
+MOST_STEPS_SHOWN = 5
+"""An explanation lists so many steps per column; all of them are judged and counted."""
 
 Ints = NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class NextStep:
 
 
 @dataclass(frozen=True)
-class Story:
+class ColumnExplanation:
     """What one column became and why it is not finer.
 
     `possible` steps were judged, of which `steps` lists the cheapest; `blocked` counts per promise the steps
@@ -77,13 +77,15 @@ class Story:
             return f"{steps} would keep the promises, at a greater loss"
         worst = max(self.blocked, key=lambda name: self.blocked[name])
         stopped = f"{worst} stops {figure(self.blocked[worst])} of {steps}"
-        price = next((step for step in self.steps if step.promise), None)
-        if price is None:
+        cheapest = next((step for step in self.steps if step.promise), None)
+        if cheapest is None:
             return f"{stopped}; {figure(self.possible - sum(self.blocked.values()))} would keep the promises"
-        if price.reason:
-            return f"{stopped}; {price.reason}"
-        change = f"save {figure(price.gain)}" if price.gain >= 0 else f"lose {figure(-price.gain)} more"
-        cost = f"{several(price.cost, 'row')} ({several(price.people, 'person', 'people')} too exposed)"
+        if cheapest.reason:
+            return f"{stopped}; {cheapest.reason}"
+        change = (
+            f"save {figure(cheapest.gain)}" if cheapest.gain >= 0 else f"lose {figure(-cheapest.gain)} more"
+        )
+        cost = f"{several(cheapest.cost, 'row')} ({several(cheapest.people, 'person', 'people')} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
 
     @property
@@ -93,31 +95,31 @@ class Story:
 
 @dataclass(frozen=True)
 class Explanation(Printable):
-    """The stories of all columns; `spare` counts the rows that may still be suppressed."""
+    """The explanations of all columns; `spare` counts the rows that may still be suppressed."""
 
-    columns: Mapping[str, Story]
+    columns: Mapping[str, ColumnExplanation]
     spare: int = 0
 
     def card(self) -> Card:
         spare = f"{several(self.spare, 'row')} more may be suppressed"
         notes = (spare,) if self.spare else ()
-        lines = [(name, story.sentence) for name, story in self.columns.items()]
+        lines = [(name, explanation.sentence) for name, explanation in self.columns.items()]
         return Card("why not finer", lines, notes)
 
     def as_dict(self) -> JsonObject:
-        """JSON-ready, under the names of the attributes."""
+        """Returns JSON, under the names of the attributes."""
         return {"columns": json_ready(self.columns), "spare": self.spare}
 
     def values(self) -> list[str]:
-        """What stops steps, with the values at stake: for somebody who asked to see them, never on a card."""
+        """Returns what stops steps, with the values at stake, for whoever asked to see them."""
         return [
             f"{name}: {step.in_full}"
-            for name, story in self.columns.items()
-            for step in story.steps
+            for name, explanation in self.columns.items()
+            for step in explanation.steps
             if step.in_full
         ]
 
-    def __getitem__(self, column: str) -> Story:
+    def __getitem__(self, column: str) -> ColumnExplanation:
         return self.columns[column]
 
 
@@ -130,39 +132,39 @@ def explain(
     weights: Mapping[str, Fraction] | None = None,
     allowed: int = 0,
 ) -> Explanation:
-    """Judge, column by column, the steps that the recoding does not take.
+    """Judges, column by column, the steps that the recoding does not take.
 
     `allowed` is how many rows may be suppressed in all.
     """
-    stories = {}
-    doubts = Doubts(recoding, promises)
+    explanations = {}
+    table_check = TablePromiseCheck(recoding, promises)
     for j, column in enumerate(recoding.table.keys):
         if levels is not None:
             shape = shape_of(recoding, j, levels[column.name])
-            stories[column.name] = _level_story(recoding, promises, shape, levels, loss, weights)
+            explanations[column.name] = _explain_level(recoding, promises, shape, levels, loss, weights)
         else:
             parts = (
                 children_of_nodes(recoding, j)
                 if recoding.cuts is not None
                 else halves_of_classes(recoding, j)
             )
-            story = _story(shape_of(recoding, j), recoding, promises, parts)
-            stories[column.name] = doubts.add(story, column.name)
-    return Explanation(stories, max(0, allowed - recoding.suppressed))
+            explanation = _explain_column(shape_of(recoding, j), recoding, promises, parts)
+            explanations[column.name] = table_check.add(explanation, column.name)
+    return Explanation(explanations, max(0, allowed - recoding.suppressed))
 
 
-def _level_story(
+def _explain_level(
     recoding: Recoding,
     promises: Promises,
     shape: ColumnShape,
     levels: Mapping[str, int],
     loss: str,
     weights: Mapping[str, Fraction] | None,
-) -> Story:
-    """One level less in one column of a full-domain recoding."""
+) -> ColumnExplanation:
+    """Explains why one column of a full-domain recoding is not at one level less."""
     table, level = recoding.table, levels[shape.column]
     if level == 0:
-        return Story(shape, (), 0, {})
+        return ColumnExplanation(shape, (), 0, {})
     finer_levels = {**levels, shape.column: level - 1}
     cuts = {c.name: Cut.level(c.taxonomy, finer_levels[c.name]) for c in table.keys}
     class_of, _ = classes_under(table, cuts)
@@ -179,11 +181,13 @@ def _level_story(
         finer.suppressed - recoding.suppressed,
         measure(loss, recoding, levels, weights) - measure(loss, finer, finer_levels, weights),
     )
-    return Story(shape, (step,), 1, {first: 1} if first else {})
+    return ColumnExplanation(shape, (step,), 1, {first: 1} if first else {})
 
 
-def _story(shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Parts) -> Story:
-    """Judge every part, and add up what each step would break."""
+def _explain_column(
+    shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Parts
+) -> ColumnExplanation:
+    """Judges every part, and adds up what each step would break."""
     table, count = recoding.table, len(parts.labels)
     classes = Classes.of(table, parts.part_of, sensitive=promises.sensitive)
     broken = np.zeros(len(classes), dtype=bool)
@@ -195,10 +199,10 @@ def _story(shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Pa
         first[hit & (first < 0)] = i
         broken |= wrong
     where = parts.step_of[broken]
-    people = tally(where, classes.people[broken], count)
-    cost = tally(where, classes.rows[broken], count)
+    people = sums_per_id(where, classes.people[broken], count)
+    cost = sums_per_id(where, classes.rows[broken], count)
     unit = (table.rows + table.dropped) * max(1, parts.domain - 1) * len(table.keys)
-    gain = tally(parts.step_of, classes.rows * parts.narrower, count) / unit
+    gain = sums_per_id(parts.step_of, classes.rows * parts.narrower, count) / unit
     names = [str(p) for p in promises.of_class]
     steps = tuple(
         NextStep(
@@ -206,14 +210,14 @@ def _story(shape: ColumnShape, recoding: Recoding, promises: Promises, parts: Pa
             int((where == s).sum()), int(cost[s]), float(gain[s]),
             node=parts.nodes[s] if parts.nodes else -1,
         )
-        for s in np.lexsort((-gain, cost))[: None if promises.of_table else SHOWN].tolist()
+        for s in np.lexsort((-gain, cost))[: None if promises.of_table else MOST_STEPS_SHOWN].tolist()
     )  # fmt: skip
     blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
-    return Story(shape, steps, count, blocked, by_class=recoding.cuts is None)
+    return ColumnExplanation(shape, steps, count, blocked, by_class=recoding.cuts is None)
 
 
-class Doubts:
-    """What promises about the table as a whole say against single steps of a global recoding."""
+class TablePromiseCheck:
+    """Asks promises about the table as a whole for single steps of a global recoding."""
 
     def __init__(self, recoding: Recoding, promises: Promises) -> None:
         self._cuts = recoding.cuts or {}
@@ -222,30 +226,29 @@ class Doubts:
             watch.ask(self._cuts)
             watch.accept(self._cuts)
 
-    def add(self, story: Story, column: str) -> Story:
-        """The story with the steps that a table promise stops, the most gainful of them first."""
+    def add(self, explanation: ColumnExplanation, column: str) -> ColumnExplanation:
+        """Returns the explanation with the steps that a table promise stops, the most gainful first."""
         if not self._watches:
-            return story
-        steps = [step if step.promise else self._judged(step, column) for step in story.steps]
-        blocked = dict(story.blocked)
+            return explanation
+        steps = [step if step.promise else self._judged(step, column) for step in explanation.steps]
+        blocked = dict(explanation.blocked)
         for step in steps:
             if step.reason:
                 blocked[step.promise] = blocked.get(step.promise, 0) + 1
         steps.sort(key=lambda step: (step.cost, -step.gain))
-        return replace(story, steps=tuple(steps[:SHOWN]), blocked=blocked)
+        return replace(explanation, steps=tuple(steps[:MOST_STEPS_SHOWN]), blocked=blocked)
 
     def _judged(self, step: NextStep, column: str) -> NextStep:
         finer = {**self._cuts, column: self._cuts[column].specialize(step.node)}
         for promise, watch in self._watches:
             answer, reason = watch.ask(finer, (column, step.node))
             if answer is not Answer.YES:
-                full = watch.in_full
-                return replace(step, promise=str(promise), reason=reason, in_full=full)
+                return replace(step, promise=str(promise), reason=reason, in_full=watch.in_full)
         return step
 
 
-def tally(ids: Ints, weights: Ints, count: int) -> Ints:
-    """Exact sums per id."""
+def sums_per_id(ids: Ints, weights: Ints, count: int) -> Ints:
+    """Returns exact sums per id."""
     sums = np.zeros(count, dtype=np.int64)
     np.add.at(sums, ids, weights)
     return sums

@@ -1,9 +1,10 @@
-"""The parts that classes would fall into if one column were a step finer."""
+"""The parts into which classes would split if one column were a step finer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class Parts:
 
 
 def one_step_below(taxonomy: Taxonomy, node_of: Nodes) -> Nodes:
-    """For every leaf the child of its node that covers it, or the leaf itself where the node is one."""
+    """Returns for every leaf the child of its node that covers it, or the leaf where the node is one."""
     below = taxonomy.leaves.copy()
     while np.any(deep := taxonomy.depth[below] > taxonomy.depth[node_of] + 1):
         below = np.where(deep, taxonomy.parent[below], below)
@@ -43,7 +44,7 @@ def one_step_below(taxonomy: Taxonomy, node_of: Nodes) -> Nodes:
 
 
 def children_of_nodes(recoding: Recoding, j: int) -> Parts:
-    """A step replaces one node of the column's cut by its children, in every class that publishes it."""
+    """Returns the parts of steps that replace a node of the cut by its children, in every class with it."""
     column, table = recoding.table.keys[j], recoding.table
     taxonomy = column.taxonomy
     assert recoding.cuts is not None  # noqa: S101  # the caller asks this of global recodings only
@@ -62,7 +63,7 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
 
 
 def halves_of_classes(recoding: Recoding, j: int) -> Parts:
-    """A step splits one class: at its median if the column is ordered, else into branches of the tree."""
+    """Returns the parts of steps that split a class: at its median in an ordered column, else by branches."""
     column, table = recoding.table.keys[j], recoding.table
     taxonomy = column.taxonomy
     kept = recoding.class_of != SUPPRESSED
@@ -84,14 +85,14 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     whose, low, high = owner[inside][example], recoding.low[:, j], recoding.high[:, j]
     first, last = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
     narrower = ((high - low)[whose] - (last - first + 1)).astype(np.int64)
-    labels = _Described(taxonomy, low[splits], high[splits])
+    labels = _IntervalLabels(taxonomy, low[splits], high[splits])
     return Parts(part_of, number[whose], narrower, labels, leaves_of(taxonomy))
 
 
 def one_step_below_cover(
     taxonomy: Taxonomy, lowest: Ints, highest: Ints, owner: NDArray[np.integer], codes: NDArray[np.integer]
 ) -> Ints:
-    """For every row the child, below the lowest node over its class, that covers its value."""
+    """Returns for every row the child, below the lowest node over its class, that covers its value."""
     cover = taxonomy.leaves[lowest]
     while np.any(short := taxonomy.high[cover] <= highest):
         cover = np.where(short, taxonomy.parent[cover], cover)
@@ -106,7 +107,7 @@ def one_step_below_cover(
 def _number(
     recoding: Recoding, touched: NDArray[np.bool_], below: NDArray[np.integer], size: int
 ) -> tuple[Ints, Ints]:
-    """Numbers for the pairs of class and `below`, and for each part one row (among the touched) in it."""
+    """Numbers the pairs of class and `below`; returns the part of every row, and one touched row per part."""
     pairs = recoding.class_of[touched].astype(np.int64) * size + below
     _, example, part = np.unique(pairs, return_index=True, return_inverse=True)
     part_of = np.full(len(touched), SUPPRESSED, dtype=np.int64)
@@ -124,7 +125,7 @@ def _extremes(
 
 
 def _medians(owner: NDArray[np.integer], codes: NDArray[np.integer], counts: Ints, classes: int) -> Ints:
-    """The least code that at least half of a class's rows do not exceed."""
+    """Returns, per class, the least code that at least half of its rows do not exceed."""
     order = np.lexsort((codes, owner))
     sorted_owner, sorted_counts = owner[order], counts[order]
     totals = np.zeros(classes, dtype=np.int64)
@@ -139,7 +140,7 @@ def _medians(owner: NDArray[np.integer], codes: NDArray[np.integer], counts: Int
 
 
 @dataclass(frozen=True, eq=False)
-class _Described(Sequence[Label]):
+class _IntervalLabels(Sequence[Label]):
     """Labels of intervals, made when asked for."""
 
     taxonomy: Taxonomy
@@ -149,5 +150,11 @@ class _Described(Sequence[Label]):
     def __len__(self) -> int:
         return len(self.low)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, index: int) -> Label: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Label]: ...
+    def __getitem__(self, index: int | slice) -> Label | Sequence[Label]:
+        if isinstance(index, slice):
+            return _IntervalLabels(self.taxonomy, self.low[index], self.high[index])
         return self.taxonomy.describe(int(self.low[index]), int(self.high[index]))

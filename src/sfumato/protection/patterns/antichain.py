@@ -16,12 +16,12 @@ from sfumato.kernels.lattice import antichains
 Lines = NDArray[np.integer]
 """One line per pattern, one level per key column."""
 
-MOST = 40_000
-"""So many patterns at most are compared with each other: 200 MB of bits."""
+MOST_COMPARED = 40_000
+"""So many patterns are compared with each other: 200 MB of bits."""
 
 
 def largest_antichain(levels: Lines) -> NDArray[np.int64]:
-    """The positions of the patterns in a largest antichain, ascending.
+    """Returns the positions of the patterns in a largest antichain, ascending.
 
     Of several largest antichains it is always the same one, whatever the order of the patterns. No two
     patterns are equal.
@@ -29,9 +29,9 @@ def largest_antichain(levels: Lines) -> NDArray[np.int64]:
     >>> largest_antichain(np.array([[0, 0], [1, 0], [0, 1], [0, 2], [1, 1]])).tolist()
     [3, 4]
     """
-    if len(levels) > MOST:
+    if len(levels) > MOST_COMPARED:
         raise WrongCall(
-            f"{len(levels):,} patterns are too many to compare each with each; at most {MOST:,} are",
+            f"{len(levels):,} patterns are too many to compare each with each; at most {MOST_COMPARED:,} are",
             remedy="Narrow the tolerance.",
         )
     if len(levels) == 0:
@@ -54,7 +54,7 @@ def is_antichain(levels: Lines) -> bool:
 
 
 def _guarded(levels: Lines) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The levels of every pattern in a few words, a free bit above each, and these bits."""
+    """Returns the levels of every pattern in a few words, a free bit above each, and these bits."""
     sizes = (2 * (levels.max(axis=0).astype(np.int64) + 1)).tolist()
     packing = Packing(tuple(2 ** int(size - 1).bit_length() for size in sizes))
     words = packing.pack(list(levels.T))

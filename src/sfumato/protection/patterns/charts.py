@@ -1,4 +1,4 @@
-"""What of patterns can be drawn: the levels of each column, the lattice, anonymity against quality."""
+"""Charts of patterns: the levels of each column, the lattice, anonymity against quality."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 from sfumato.core.microdata import Column
 from sfumato.core.taxonomy import Label
 from sfumato.protection.loss import Reals
-from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.patterns.pattern_table import PatternTable
 from sfumato.protection.patterns.quality import quality_classes
 from sfumato.show.card import figure, several
-from sfumato.show.chart import Chart, Diagram, Mark, Scatter, Spot, Tone
+from sfumato.show.chart import Chart, Diagram, Figure, Mark, Scatter, Spot, Tone
 
-LEAVES = 40
+MOST_LEAVES = 40
 """A tree with more leaves is drawn as a chain of its levels."""
-NODES = 60
-"""A lattice with more patterns is told by its heights."""
-CLUSTERS = 3
-"""So many quality classes are told apart on the map."""
-PLACES = 3_000
+MOST_PATTERNS_DRAWN = 60
+"""A lattice with more patterns is drawn by its heights."""
+MOST_CLASSES_DRAWN = 3
+"""So many quality classes have a colour on the map."""
+MOST_POINTS = 3_000
 """Where more patterns lie apart on the map, near ones are drawn as one."""
 
 BEST, ALLOWED, NOT = "best class", "allowed", "not allowed"
 
 
 def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Diagram:
-    """The levels of a column, raw values on the right, as a tree that lies.
+    """Returns the levels of a column as a tree that lies, raw values on the right.
 
     Only labels among `words`, those of the policy itself, are written; a tree that would say little for its
     size is a chain: how many values each level has.
@@ -39,7 +39,7 @@ def level_tree(column: Column, words: Collection[Label], number: int = 1) -> Dia
     name = f"levels-{number}-{re.sub('[^a-z0-9]+', '-', column.name.lower()).strip('-')}".rstrip("-")
     title = f"Levels of {column.name}"
     kinds: dict[str, Tone] = {"node": "ink"}
-    if len(tree.leaves) > LEAVES or not set(tree.leaf_labels) <= {*words, None}:
+    if len(tree.leaves) > MOST_LEAVES or not set(tree.leaf_labels) <= {*words, None}:
         counts = [len(np.unique(level)) for level in tree.levels]
         spots = [
             Spot(tree.height - i, 0, f"level {i}\n{several(n, 'value')}", "node")
@@ -64,9 +64,9 @@ def _text(label: Label) -> str:
     return "(empty)" if label is None else label
 
 
-def lattice_chart(patterns: Patterns, metric: str, tolerance: Fraction = Fraction(0)) -> Diagram | Chart:
-    """Every pattern with its k and its quality, by height; a large lattice by the heights alone."""
-    if patterns.count > NODES:
+def lattice_chart(patterns: PatternTable, metric: str, tolerance: Fraction = Fraction(0)) -> Diagram | Chart:
+    """Returns every pattern with its k and its quality, by height; a large lattice by the heights alone."""
+    if patterns.count > MOST_PATTERNS_DRAWN:
         return _by_height(patterns)
     classes = quality_classes(patterns, metric, tolerance=tolerance)
     best = set(classes[0].members.tolist()) if classes else set()
@@ -78,9 +78,9 @@ def lattice_chart(patterns: Patterns, metric: str, tolerance: Fraction = Fractio
         x = middle + seen[h] - (wide[h] - 1) / 2
         seen[h] += 1
         quality = f"{float(patterns.value(metric, at)):,.4g}"
-        said = f"({', '.join(map(str, patterns.levels(at)))})\nk {patterns.k[at]} · {quality}"
+        text = f"({', '.join(map(str, patterns.levels(at)))})\nk {patterns.k[at]} · {quality}"
         kind = BEST if at in best else ALLOWED if patterns.allowed[at] else NOT
-        spots.append(Spot(x, h, said, kind, several(int(patterns.suppressed[at]), "row") + " suppressed"))
+        spots.append(Spot(x, h, text, kind, several(int(patterns.suppressed[at]), "row") + " suppressed"))
     links = [
         (at, patterns.index([*levels[:j], levels[j] + 1, *levels[j + 1 :]]))
         for at in range(patterns.count)
@@ -91,7 +91,7 @@ def lattice_chart(patterns: Patterns, metric: str, tolerance: Fraction = Fractio
     return Diagram("lattice", title, spots, links, _kinds())
 
 
-def _by_height(patterns: Patterns) -> Chart:
+def _by_height(patterns: PatternTable) -> Chart:
     heights = patterns.grid.sum(axis=0)
     every = np.bincount(heights)
     allowed = np.bincount(heights[patterns.allowed], minlength=len(every))
@@ -105,9 +105,9 @@ def _by_height(patterns: Patterns) -> Chart:
     )
 
 
-def quality_map(patterns: Patterns, metric: str, tolerance: Fraction = Fraction(0)) -> Scatter:
-    """Every pattern by its quality and its smallest class, and the best classes among those allowed."""
-    classes = quality_classes(patterns, metric, tolerance=tolerance)[:CLUSTERS]
+def quality_map(patterns: PatternTable, metric: str, tolerance: Fraction = Fraction(0)) -> Scatter:
+    """Returns every pattern by its quality and its smallest class, and the best classes of allowed ones."""
+    classes = quality_classes(patterns, metric, tolerance=tolerance)[:MOST_CLASSES_DRAWN]
     names = [f"class {i + 1}: {figure(one.quality)}" for i, one in enumerate(classes)]
     kind = np.where(patterns.allowed, len(names), len(names) + 1)
     for i, one in enumerate(classes):
@@ -139,7 +139,7 @@ def _places(x: Reals, y: Reals, k: int) -> tuple[list[float], list[float]]:
 
     The grid has a line at k, and points move down to lines: none crosses it.
     """
-    if len(set(zip(x.tolist(), y.tolist(), strict=True))) > PLACES:
+    if len(set(zip(x.tolist(), y.tolist(), strict=True))) > MOST_POINTS:
         wide = float(np.ptp(x)) / 80 or 1.0
         x = x.min() + np.round((x - x.min()) / wide) * wide
         logs = np.log(np.maximum(y, 1) / k)
@@ -150,3 +150,13 @@ def _places(x: Reals, y: Reals, k: int) -> tuple[list[float], list[float]]:
 
 def _kinds() -> dict[str, Tone]:
     return {BEST: "accent", ALLOWED: "ink", NOT: "faint"}
+
+
+def charts(patterns: PatternTable) -> tuple[Figure, ...]:
+    """Returns the levels of every column, the lattice, and anonymity against quality."""
+    trees = [
+        level_tree(column, patterns.words.get(column.name, frozenset()), i + 1)
+        for i, column in enumerate(patterns.table.keys)
+    ]
+    metric, tolerance = patterns.quality, patterns.tolerance
+    return (*trees, lattice_chart(patterns, metric, tolerance), quality_map(patterns, metric, tolerance))

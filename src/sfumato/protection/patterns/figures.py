@@ -1,4 +1,4 @@
-"""What is counted of every pattern: classes, rows to suppress, and what these rows hold."""
+"""Figures of every pattern: classes, rows to suppress, and what these rows hold."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from sfumato.protection.searches.frontier import Levels, levels_at
 from sfumato.protection.searches.lattice import NodeJudge
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
 
-STEP = 64
-"""Progress is told after so many patterns that are looked at one by one."""
+PROGRESS_EVERY = 64
+"""Progress is reported after so many patterns that are judged one by one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
-    """One line per pattern. Only what suppression does to a pattern depends on promises.
+class PatternFigures:
+    """Counts of every pattern, one line each; only what suppression does depends on promises.
 
     `k` is the size of the smallest class (people), `squares` adds up the squares of all `classes` (rows).
     `published` classes are left after suppression, the `smallest` of so many people, with the squares
-    `published_squares`; `gone` rows are not. Of these, `covered[:, j]` adds up the leaves below their nodes
-    in key column j, and `bits[:, j]` is the entropy of these nodes, times the rows.
+    `published_squares`; `suppressed` rows are not. Of these, `covered[:, j]` adds up the leaves below their
+    nodes in key column j, and `bits[:, j]` is the entropy of these nodes, times the rows.
     """
 
     counts: NDArray[np.int64]
     bits: Reals
 
     @classmethod
-    def empty(cls, count: int, keys: int) -> Figures:
+    def empty(cls, count: int, keys: int) -> PatternFigures:
         return cls(np.zeros((count, walking.COVERED + keys), np.int64), np.zeros((count, keys)))
 
     @property
@@ -65,18 +65,18 @@ class Figures:
         return self.counts[:, walking.KEPT_SQUARES]
 
     @property
-    def gone(self) -> Counts:
+    def suppressed(self) -> Counts:
         return self.counts[:, walking.GONE]
 
     @property
     def covered(self) -> NDArray[np.int64]:
         return self.counts[:, walking.COVERED :]
 
-    def put(self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, kept: Truth) -> None:
-        """Write down a pattern that was looked at by itself."""
+    def record(self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, kept: Truth) -> None:
+        """Records a pattern that was judged by itself."""
         rows, left = classes.rows, classes.rows[kept]
         least = [int(some.min()) if len(some) else 0 for some in (classes.people, classes.people[kept])]
-        gone = rollup.tally(grouped, ~kept)
+        suppressed = rollup.tally(grouped, ~kept)
         leaves = [c.taxonomy.leaf_count.astype(np.int64) for c in rollup.table.keys]
         self.counts[at] = [
             least[0],
@@ -86,13 +86,13 @@ class Figures:
             least[1],
             left @ left,
             rows.sum() - left.sum(),
-            *(some @ below for some, below in zip(gone, leaves, strict=True)),
+            *(some @ below for some, below in zip(suppressed, leaves, strict=True)),
         ]
-        self.bits[at] = [shuffled_bits(some) for some in gone]
+        self.bits[at] = [shuffled_bits(some) for some in suppressed]
 
 
-def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> Figures:
-    """Every pattern, judged by the promises about class sizes alone."""
+def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> PatternFigures:
+    """Returns the figures of every pattern, judged by the promises about class sizes alone."""
     of_size = Promises(tuple(p for p in promises.of_class if not p.sensitive))
     rollup = RollUp(table, ())
     if table.has_person or rollup.fields.packing.words > 1 or not table.keys:
@@ -100,12 +100,12 @@ def count_sizes(table: Microdata, promises: Promises, progress: Progress) -> Fig
     return _in_one_walk(rollup, of_size, progress)
 
 
-def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Figures:
-    """Rows are people, and a key is one word: one compiled walk for the levels of the first two columns."""
+def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> PatternFigures:
+    """Counts by compiled walks, where rows are people and a key is one word."""
     fields, first, rest = rollup.fields, rollup.order[:2], rollup.order[2:]
     shape = tuple(len(starts) for starts in fields.offset)
     count, keys = prod(shape), len(shape)
-    figures = Figures.empty(count, keys)
+    figures = PatternFigures.empty(count, keys)
     levels = np.full((keys, max(shape)), -1, np.int64)
     for j, starts in enumerate(fields.offset):
         levels[j, : len(starts)] = starts
@@ -130,34 +130,34 @@ def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Figur
 
 
 def _kept_sizes(of_size: Promises, rows: int) -> Truth:
-    """For every size that a class may have, whether it keeps the promises about sizes."""
+    """Returns, for every size that a class may have, whether it keeps the promises about sizes."""
     sizes = np.arange(1, rows + 1)
     return np.concatenate(([False], of_size.holds_on(Classes(sizes, sizes))))
 
 
-def _one_by_one(rollup: RollUp, of_size: Promises, progress: Progress) -> Figures:
-    """Where people have several rows, or a key takes several words: pattern by pattern."""
+def _one_by_one(rollup: RollUp, of_size: Promises, progress: Progress) -> PatternFigures:
+    """Counts pattern by pattern, where people have several rows or a key takes several words."""
     shape = tuple(len(starts) for starts in rollup.fields.offset)
-    figures = Figures.empty(prod(shape), len(shape))
+    figures = PatternFigures.empty(prod(shape), len(shape))
     for at in range(prod(shape)):
         grouped = rollup.at(levels_at(at, shape))
         classes = rollup.classes(grouped, sensitive=False)
-        figures.put(at, rollup, grouped, classes, of_size.holds_on(classes))
-        if at % STEP == 0:
+        figures.record(at, rollup, grouped, classes, of_size.holds_on(classes))
+        if at % PROGRESS_EVERY == 0:
             progress("patterns", at, prod(shape))
     return figures
 
 
 def judge_further(
-    table: Microdata, promises: Promises, budget: int, figures: Figures, progress: Progress
+    table: Microdata, promises: Promises, budget: int, figures: PatternFigures, progress: Progress
 ) -> Truth:
-    """Which patterns keep every promise. Where rows go for other promises than sizes, figures are corrected.
+    """Flags the patterns that keep every promise; corrects figures where other promises suppress rows.
 
-    Only patterns that keep the promises about sizes are looked at, the most general first: what breaks a
+    Only patterns that keep the promises about sizes are judged, the most general first: what breaks a
     lasting promise there rules out everything finer.
     """
     shape = tuple(c.taxonomy.height + 1 for c in table.keys)
-    allowed = figures.gone <= budget
+    allowed = figures.suppressed <= budget
     if not (promises.sensitive or promises.of_table):
         return allowed
     judge = NodeJudge(table, promises, budget)
@@ -166,7 +166,7 @@ def judge_further(
     order = np.flatnonzero(allowed)[np.argsort(-heights[allowed], kind="stable")]
     for done, at in enumerate(order.tolist()):
         levels = levels_at(at, shape)
-        if done % STEP == 0:
+        if done % PROGRESS_EVERY == 0:
             progress("promises", done, len(order))
         if closed[levels]:
             allowed[at] = False
@@ -177,16 +177,16 @@ def judge_further(
     return allowed
 
 
-def _keeps_all(judge: NodeJudge, levels: Levels, at: int, figures: Figures) -> tuple[bool, bool]:
-    """Whether a pattern keeps every promise; if not, whether nothing finer can."""
+def _keeps_all(judge: NodeJudge, levels: Levels, at: int, figures: PatternFigures) -> tuple[bool, bool]:
+    """Returns whether a pattern keeps every promise; if not, whether nothing finer can."""
     node = judge.judge_node(levels)
     if node is None:
         return False, True
     if node.suppressed > judge.budget:
         return False, False
     answer = judge.ask(levels)
-    if answer is Answer.YES and node.suppressed > figures.gone[at]:
+    if answer is Answer.YES and node.suppressed > figures.suppressed[at]:
         grouped = judge.rollup.at(levels)
         classes = judge.rollup.classes(grouped, sensitive=False)
-        figures.put(at, judge.rollup, grouped, classes, node.kept)
+        figures.record(at, judge.rollup, grouped, classes, node.kept)
     return answer is Answer.YES, answer is Answer.NEVER

@@ -10,174 +10,46 @@ pattern and 16 per key column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Counts, Microdata
+from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises, Truth
-from sfumato.core.taxonomy import Label
-from sfumato.protection.patterns.figures import Figures, count_sizes, judge_further
-from sfumato.protection.patterns.metrics import EXACT, METRICS, Bench, Numbers, steps
-from sfumato.protection.searches.frontier import levels_at
+from sfumato.core.promise import Promises
+from sfumato.protection.patterns.charts import charts
+from sfumato.protection.patterns.figures import count_sizes, judge_further
+from sfumato.protection.patterns.pattern_table import PatternTable, shape_of
+from sfumato.protection.patterns.summary import as_dict, card
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.show.card import Card, Printable
 from sfumato.show.chart import Figure
 
-PATTERNS = 1_000_000
-"""The largest lattice that is classified."""
+MOST_PATTERNS = 1_000_000
+"""Larger lattices are not classified."""
 
 
-@dataclass(frozen=True, eq=False)
-class Patterns(Printable):
-    """Every pattern of a table, classified under promises; arrays hold one entry per pattern.
+@dataclass(frozen=True, eq=False, repr=False)
+class Patterns(PatternTable, Printable):
+    """Every pattern of a table, judged under promises; arrays hold one entry per pattern.
 
     Patterns are numbered with the last key column fastest. `allowed` are those that keep every promise within
     the suppression limit. `figures` and metrics of an allowed pattern are those of what would be published;
     of the others only the promises about class sizes were asked.
-
-    `quality` names the metric by which versions are to be equally good, up to `tolerance`; `words` are the
-    labels of each column that the policy itself knows, and that may be shown.
     """
 
-    table: Microdata
-    promises: Promises
-    aim: Aim
-    figures: Figures
-    allowed: Truth
-    quality: str = "loss"
-    tolerance: Fraction = Fraction(0)
-    words: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
-    _metrics: dict[str, Numbers] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The key columns."""
-        return tuple(c.name for c in self.table.keys)
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """How many levels each key column has."""
-        return shape_of(self.table)
-
-    @property
-    def count(self) -> int:
-        """F, the number of patterns."""
-        return prod(self.shape)
-
-    @property
-    def k(self) -> Counts:
-        """The size of the smallest class, before suppression."""
-        return self.figures.k
-
-    @property
-    def smallest(self) -> Counts:
-        """The size of the smallest class that is published; 0 where none is."""
-        return self.figures.smallest
-
-    @property
-    def classes(self) -> Counts:
-        """The number of classes, before suppression."""
-        return self.figures.classes
-
-    @cached_property
-    def suppressed(self) -> Counts:
-        """How many rows of the source are not published."""
-        return np.asarray(self.figures.gone + self.table.dropped)
-
-    def levels(self, index: int) -> tuple[int, ...]:
-        """The pattern with this number."""
-        return levels_at(int(index), self.shape)
-
-    def index(self, levels: Sequence[int]) -> int:
-        """The number of a pattern."""
-        at = 0
-        if len(levels) != len(self.shape):
-            raise WrongCall(f"a pattern has {len(self.shape)} levels, one per key column")
-        for name, level, size in zip(self.names, levels, self.shape, strict=True):
-            if not 0 <= level < size:
-                raise WrongCall(f"{name} has the levels 0 to {size - 1}")
-            at = at * size + level
-        return at
-
-    @cached_property
-    def grid(self) -> NDArray[np.int16]:
-        """The level of every pattern, one line per key column."""
-        lines = np.indices(self.shape, dtype=np.int16)
-        return lines.reshape(len(self.shape), self.count)
-
-    @cached_property
-    def ranks(self) -> NDArray[np.int16]:
-        """The same as `grid`, levels numbered anew: those that show the same of this table count once.
-
-        One pattern can be made from another iff its ranks are nowhere smaller.
-        """
-        lines = []
-        for column, levels in zip(self.table.keys, self.grid, strict=True):
-            shown = column.taxonomy.levels[:, np.unique(self.table.codes(column.name))]
-            new = np.any(shown[1:] != shown[:-1], axis=1)
-            lines.append(np.concatenate(([0], np.cumsum(new))).astype(np.int16)[levels])
-        return np.array(lines, np.int16).reshape(self.grid.shape)
-
-    def cuts(self, index: int) -> dict[str, Cut]:
-        """What each key column becomes under a pattern."""
-        pairs = zip(self.table.keys, self.levels(index), strict=True)
-        return {c.name: Cut.level(c.taxonomy, level) for c, level in pairs}
-
-    def metric(self, name: str) -> Numbers:
-        """The quality of every pattern, smaller is better; exact metrics are integers (see `scale`)."""
-        if name not in METRICS:
-            raise WrongCall(f"patterns have no metric '{name}'", remedy=f"Known: {', '.join(METRICS)}.")
-        if name not in self._metrics:
-            values = METRICS[name](Bench(self.table, self.aim.weights, self.grid, self.figures))
-            values.setflags(write=False)
-            self._metrics[name] = values
-        return self._metrics[name]
-
-    def scale(self, name: str) -> int:
-        """What the integers of an exact metric are to be divided by."""
-        return self.steps(name)[1] if name in ("height", "precision") else 1
-
-    def steps(self, name: str) -> tuple[list[list[int]], int]:
-        """What each level of each column adds to `height` or `precision`, and the scale."""
-        weights = [Fraction(self.aim.weights.get(name, 1)) for name in self.names]
-        return steps(name, [size - 1 for size in self.shape], weights)
-
-    def value(self, name: str, index: int) -> Fraction | float:
-        """The quality of one pattern."""
-        found = self.metric(name)[index].item()
-        return Fraction(found, self.scale(name)) if name in EXACT else float(found)
-
-    def named(self, index: int) -> Mapping[str, int]:
-        """Column -> level."""
-        return dict(zip(self.names, self.levels(index), strict=True))
-
     def card(self) -> Card:
-        """The patterns on a few lines."""
-        from sfumato.protection.patterns.summary import card  # noqa: PLC0415  # it builds on patterns
-
+        """Returns the patterns on a few lines."""
         return card(self)
 
     def as_dict(self) -> JsonObject:
-        """JSON-ready: counts, the quality classes, and the patterns of the first that can be handed out."""
-        from sfumato.protection.patterns.summary import as_dict  # noqa: PLC0415  # it builds on patterns
-
+        """Returns JSON: counts, the quality classes, and patterns of the first that can be handed out."""
         return as_dict(self)
 
     def charts(self) -> tuple[Figure, ...]:
-        """The levels of every column, the lattice, and anonymity against quality."""
-        from sfumato.protection.patterns.summary import charts  # noqa: PLC0415  # it builds on patterns
-
+        """Returns the levels of every column, the lattice, and anonymity against quality."""
         return charts(self)
 
     def __repr__(self) -> str:
@@ -187,19 +59,14 @@ class Patterns(Printable):
 def classify(
     table: Microdata, promises: Promises, aim: Aim | None = None, *, progress: Progress = silent
 ) -> Patterns:
-    """Every pattern of a table with its classes, its suppressed rows, and whether it keeps the promises."""
+    """Returns every pattern of a table with its classes, its suppressed rows, and whether it is allowed."""
     wanted = aim or Aim()
-    if (count := prod(shape_of(table))) > PATTERNS:
+    if (count := prod(shape_of(table))) > MOST_PATTERNS:
         raise WrongCall(
-            f"the key columns have {count:,} patterns; at most {PATTERNS:,} are classified",
+            f"the key columns have {count:,} patterns; at most {MOST_PATTERNS:,} are classified",
             remedy="Give some taxonomies fewer levels.",
         )
     budget = budget_of(table, promises, wanted)
     figures = count_sizes(table, promises, progress)
     allowed = judge_further(table, promises, budget, figures, progress)
     return Patterns(table, promises, wanted, figures, allowed, wanted.loss)
-
-
-def shape_of(table: Microdata) -> tuple[int, ...]:
-    """How many levels each key column has."""
-    return tuple(c.taxonomy.height + 1 for c in table.keys)

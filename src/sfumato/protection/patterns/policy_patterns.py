@@ -26,7 +26,7 @@ def patterns_of(
     tolerance: Fraction | None = None,
     progress: Progress = silent,
 ) -> Patterns:
-    """Every pattern of the policy's key columns, judged by its promises.
+    """Returns every pattern of the policy's key columns, judged by its promises.
 
     Versions are equally good by `quality`, a metric, up to `tolerance`; where these are not given, as the
     policy says of recipients, else equal in the loss that it keeps small. Where terms are removed
@@ -43,12 +43,12 @@ def patterns_of(
     check_people(table, policy.promises)
     meant = bound(policy, table)
     promises = meant.promises if policy.protect.terms.method == "keep" else of_keys(meant.promises)
-    found = classify(table, promises, aim_of(policy), progress=progress)
-    return replace(found, quality=metric, tolerance=share, words=own_words(policy))
+    patterns = classify(table, promises, aim_of(policy), progress=progress)
+    return replace(patterns, quality=metric, tolerance=share, words=own_words(policy))
 
 
 def own_words(policy: Policy) -> dict[str, frozenset[Label]]:
-    """Column -> the labels that the policy itself lists; other labels come from the data."""
+    """Returns, per column, the labels that the policy itself lists; other labels come from the data."""
     rules = {name: rule.taxonomy for name, rule in policy.columns.items()}
     return {
         name: frozenset(rule.build([]).labels)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import WrongCall
 from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.metrics import EXACT
-from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.patterns.pattern_table import PatternTable
 from sfumato.protection.searches.frontier import ties_up_to
 
 Indices = NDArray[np.int64]
@@ -28,7 +28,7 @@ class QualityClass:
     given.
     """
 
-    patterns: Patterns
+    patterns: PatternTable
     metric: str
     members: Indices
 
@@ -46,7 +46,7 @@ class QualityClass:
         return self.patterns.value(self.metric, int(self.members[np.argmax(values)]))
 
     def antichain(self) -> Indices:
-        """A largest set of members of which none can be made from another; always the same one.
+        """Returns a largest set of members of which none can be made from another; always the same one.
 
         Of members that show the same of this table, one counts.
         """
@@ -59,9 +59,9 @@ class QualityClass:
 
 
 def quality_classes(
-    patterns: Patterns, metric: str, *, tolerance: Fraction = Fraction(0)
+    patterns: PatternTable, metric: str, *, tolerance: Fraction = Fraction(0)
 ) -> tuple[QualityClass, ...]:
-    """The allowed patterns in classes of equal quality, the best first.
+    """Returns the allowed patterns in classes of equal quality, the best first.
 
     With a tolerance a class reaches from its best member to what is worse by that share; the next class
     begins with the best pattern that is left. Integers are compared exactly, other metrics up to rounding
@@ -72,17 +72,19 @@ def quality_classes(
     values = patterns.metric(metric)
     order = np.flatnonzero(patterns.allowed)
     order = order[np.argsort(values[order], kind="stable")]
-    ranked, found, begin = values[order], [], 0
+    ranked, classes, begin = values[order], list[QualityClass](), 0
     while begin < len(order):
         limit = _limit(ranked[begin].item(), tolerance, exact=metric in EXACT)
         end = int(np.searchsorted(ranked, limit, side="right"))
-        found.append(QualityClass(patterns, metric, np.sort(order[begin:end])))
+        classes.append(QualityClass(patterns, metric, np.sort(order[begin:end])))
         begin = end
-    return tuple(found)
+    return tuple(classes)
 
 
-def best_class(patterns: Patterns, metric: str, *, tolerance: Fraction = Fraction(0)) -> QualityClass | None:
-    """The first of the quality classes; `None` if no pattern is allowed."""
+def best_class(
+    patterns: PatternTable, metric: str, *, tolerance: Fraction = Fraction(0)
+) -> QualityClass | None:
+    """Returns the first of the quality classes; `None` if no pattern is allowed."""
     values = patterns.metric(metric)
     allowed = np.flatnonzero(patterns.allowed)
     if not len(allowed):
@@ -92,14 +94,14 @@ def best_class(patterns: Patterns, metric: str, *, tolerance: Fraction = Fractio
 
 
 def _limit(best: float, tolerance: Fraction, *, exact: bool) -> float:
-    """The largest value that is within a tolerance of the best."""
+    """Returns the largest value that is within a tolerance of the best."""
     return int(best * (1 + tolerance)) if exact else ties_up_to(best * float(1 + tolerance))
 
 
 def expected_sizes(columns: Sequence[Sequence[int]]) -> dict[int, int]:
-    """How many patterns there are of every quality, before any data are seen.
+    """Returns how many patterns there are of every quality, before any data are seen.
 
-    `columns` says what each level of each column adds to the metric (`Patterns.steps`). The sizes are the
+    `columns` says what each level of each column adds to the metric (`PatternTable.steps`). The sizes are the
     coefficients of the product over the columns of Σ x^step: for Samarati's height Π (1 + x + ... + x^(n-1)).
 
     >>> expected_sizes([range(2), range(2), range(3)])
@@ -116,9 +118,9 @@ def expected_sizes(columns: Sequence[Sequence[int]]) -> dict[int, int]:
 
 
 def expected_capacity(shape: Sequence[int], base: Sequence[int] | None = None) -> int:
-    """How many patterns of one height at most there are, all at least as general as `base` (default: all).
+    """Returns how many patterns of one height there are at most, all at least as general as `base`.
 
-    Patterns of one height are an antichain, and no antichain of the lattice is larger: so many recipients
+    PatternTable of one height are an antichain, and no antichain of the lattice is larger: so many recipients
     can be served before any promise is asked.
 
     >>> expected_capacity((2, 3)), expected_capacity((3, 3)), expected_capacity((2, 2, 3))

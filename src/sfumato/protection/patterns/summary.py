@@ -1,4 +1,4 @@
-"""What is said of patterns: a card, a document, charts."""
+"""Patterns in words and as JSON."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from sfumato.core.json_object import JsonObject
-from sfumato.protection.patterns.antichain import MOST
-from sfumato.protection.patterns.charts import lattice_chart, level_tree, quality_map
-from sfumato.protection.patterns.patterns import Patterns
+from sfumato.protection.patterns.antichain import MOST_COMPARED
+from sfumato.protection.patterns.pattern_table import PatternTable
 from sfumato.protection.patterns.quality import (
     QualityClass,
     best_class,
@@ -16,26 +15,29 @@ from sfumato.protection.patterns.quality import (
     quality_classes,
 )
 from sfumato.show.card import Card, figure, several
-from sfumato.show.chart import Figure
 from sfumato.show.document import json_ready
 
-SHOWN, LISTED = 5, 100
-"""So many quality classes are told one by one: on a card, in a document."""
-WIDER = (1, 5, 10, 20)
+MOST_SHOWN, MOST_LISTED = 5, 100
+"""So many quality classes are listed one by one: on a card, in a document."""
+WIDER_TOLERANCES = (1, 5, 10, 20)
 """Tolerances in percent, beyond the asked one, to show what they would bring."""
 
 
-def card(patterns: Patterns) -> Card:
-    """Counts, the best quality classes, and what a wider tolerance would bring."""
-    allowed, found = int(patterns.allowed.sum()), _classes(patterns)
+def card(patterns: PatternTable) -> Card:
+    """Returns counts, the best quality classes, and what a wider tolerance would bring."""
+    allowed, classes = int(patterns.allowed.sum()), _classes(patterns)
     shape = " x ".join(map(str, patterns.shape))
     promised = " and ".join(map(str, patterns.promises))
     lines: list[tuple[str, ...]] = [
         (several(patterns.count, "pattern"), f"{shape} levels of {', '.join(patterns.names)}"),
         (f"{allowed:,} allowed", f"keep {promised}" if promised else "nothing is promised"),
         (),
-        *((f"{patterns.quality} {_range(one)}", *_counts(one)) for one in found[:SHOWN]),
-        *([(f"{several(len(found) - SHOWN, 'more class', 'more classes')}",)] if len(found) > SHOWN else []),
+        *((f"{patterns.quality} {_range(one)}", *_counts(one)) for one in classes[:MOST_SHOWN]),
+        *(
+            [(f"{several(len(classes) - MOST_SHOWN, 'more class', 'more classes')}",)]
+            if len(classes) > MOST_SHOWN
+            else []
+        ),
         (),
         *((f"within {share} % of the best", *_counts(one)) for share, one in _wider(patterns)),
     ]
@@ -45,10 +47,10 @@ def card(patterns: Patterns) -> Card:
     return Card(f"patterns of {several(len(patterns.names), 'column')}", lines, notes)
 
 
-def as_dict(patterns: Patterns) -> JsonObject:
+def as_dict(patterns: PatternTable) -> JsonObject:
     """JSON-ready; of many quality classes the best are listed."""
-    found = _classes(patterns)
-    apart = [] if not found or _apart(found[0]) is None else found[0].antichain().tolist()
+    classes = _classes(patterns)
+    apart = [] if not classes or _apart(classes[0]) is None else classes[0].antichain().tolist()
     return {
         "columns": dict(zip(patterns.names, patterns.shape, strict=True)),
         "patterns": patterns.count,
@@ -56,37 +58,27 @@ def as_dict(patterns: Patterns) -> JsonObject:
         "expected": expected_capacity(patterns.shape),
         "quality": patterns.quality,
         "tolerance": json_ready(patterns.tolerance),
-        "class_count": len(found),
-        "classes": [_document(one) for one in found[:LISTED]],
+        "class_count": len(classes),
+        "classes": [_document(one) for one in classes[:MOST_LISTED]],
         "within": {f"{share}%": _document(one) for share, one in _wider(patterns)},
         "apart": [patterns.named(at) for at in apart],
     }
 
 
-def charts(patterns: Patterns) -> tuple[Figure, ...]:
-    """The levels of every column, the lattice, and anonymity against quality."""
-    trees = [
-        level_tree(column, patterns.words.get(column.name, frozenset()), i + 1)
-        for i, column in enumerate(patterns.table.keys)
-    ]
-    metric, tolerance = patterns.quality, patterns.tolerance
-    return (*trees, lattice_chart(patterns, metric, tolerance), quality_map(patterns, metric, tolerance))
-
-
-def _classes(patterns: Patterns) -> tuple[QualityClass, ...]:
+def _classes(patterns: PatternTable) -> tuple[QualityClass, ...]:
     return quality_classes(patterns, patterns.quality, tolerance=patterns.tolerance)
 
 
-def _wider(patterns: Patterns) -> Iterator[tuple[int, QualityClass]]:
-    for percent in WIDER:
+def _wider(patterns: PatternTable) -> Iterator[tuple[int, QualityClass]]:
+    for percent in WIDER_TOLERANCES:
         share = Fraction(percent, 100)
         if share > patterns.tolerance and (one := best_class(patterns, patterns.quality, tolerance=share)):
             yield percent, one
 
 
 def _apart(one: QualityClass) -> int | None:
-    """How many members none of which can be made from another; `None` where they are too many to compare."""
-    return len(one.antichain()) if len(one) <= MOST else None
+    """Returns how many members none of which can be made from another; `None` where they are too many."""
+    return len(one.antichain()) if len(one) <= MOST_COMPARED else None
 
 
 def _range(one: QualityClass) -> str:

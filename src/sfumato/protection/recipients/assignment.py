@@ -1,8 +1,9 @@
 """Assignment: a version of its own for every recipient, all of one quality, and safe from each other.
 
 Among the allowed patterns that lose no more than a tolerance above the best, a family is looked for of which
-no few members build another (`framing`) and, where the policy asks for it, keep every promise when they are
-put together (`pooling`): see `families`. Where patterns run out, cuts beside them are used (`carriers`).
+no few members build another (`frame_proofness`) and, where the policy asks for it, keep every promise when
+they are put together (`pooling`): see `families`. Where patterns run out, cuts beside them are used
+(`subtree_versions`).
 """
 
 from __future__ import annotations
@@ -20,40 +21,42 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.protection.loss import measure
 from sfumato.protection.patterns.patterns import Patterns
 from sfumato.protection.patterns.quality import best_class
-from sfumato.protection.recipients.carriers import carriers
-from sfumato.protection.recipients.families import Families, Held, Indices
+from sfumato.protection.recipients.families import EarlierVersion, Families, Indices
+from sfumato.protection.recipients.subtree_versions import subtree_versions
 from sfumato.protection.searches.frontier import ties_up_to
 from sfumato.protection.suppression import recoded
 
-__all__ = ["Held", "PlannedVersion", "Versions"]
+__all__ = ["AvailableVersions", "EarlierVersion", "PlannedVersion"]
 
-RUNGS = tuple(Fraction(p, 100) for p in (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000))
+TOLERANCE_STEPS = tuple(
+    Fraction(p, 100) for p in (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 200, 500, 1000)
+)
 """Tolerances whose patterns are searched by themselves; between them the family before is extended."""
 
-SPARE = 8
+FEWEST_VERSIONS = 8
 """So many versions a family should have, even where fewer recipients are named."""
 
-LOOKS = 200
-"""So many carriers are counted and measured."""
+MOST_MEASURED = 200
+"""So many subtree versions are counted and measured."""
 
-LEVELS_ONLY = ("height", "precision", "sweeney")
-"""Measures that only patterns have: with them there are no carriers."""
+LEVEL_MEASURES = ("height", "precision", "sweeney")
+"""Measures that only patterns have: with them there are no subtree versions."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedVersion:
-    """What a recipient may get; `index` is the number of the pattern, where it is one."""
+    """A version that a recipient may get; `index` is the number of the pattern, where it is one."""
 
     cuts: Cuts
     quality: Fraction | float
     index: int | None = None
 
 
-class Versions:
-    """The versions of one table that can be handed out beside those that were."""
+class AvailableVersions:
+    """The versions of one table that can be handed out beside those that were handed out before."""
 
     def __init__(
-        self, patterns: Patterns, rule: RecipientRule, metric: str, *, held: Sequence[Held] = ()
+        self, patterns: Patterns, rule: RecipientRule, metric: str, *, held: Sequence[EarlierVersion] = ()
     ) -> None:
         self.patterns, self.rule, self.metric = patterns, rule, metric
         self.held = tuple(held)
@@ -61,42 +64,44 @@ class Versions:
         self.shown = self.families.shown
 
     def most(self, tolerance: Fraction | None = None) -> int:
-        """How many further recipients patterns serve within a tolerance (else the policy's)."""
+        """Returns how many further recipients patterns serve within a tolerance (else the policy's)."""
         return len(self.family(tolerance))
 
     def family(self, tolerance: Fraction | None = None) -> Indices:
-        """Patterns that can be handed out together, the best first; always the same ones.
+        """Returns patterns that can be handed out together, the best first; always the same ones.
 
         A wider tolerance never has fewer.
         """
         asked = self.rule.tolerance if tolerance is None else tolerance
-        narrower = [] if self.families.exact else [len(self._window(t)) for t in RUNGS if t <= asked]
+        narrower = (
+            [] if self.families.exact else [len(self._window(t)) for t in TOLERANCE_STEPS if t <= asked]
+        )
         return self._best_first(self.families.largest(self._window(asked), narrower))
 
     def choose(self, count: int) -> list[PlannedVersion]:
-        """Versions for so many new recipients, or as many as there are; carriers where patterns run out.
+        """Returns versions for so many new recipients, or as many as there are; subtree versions come last.
 
         A family is looked for that leaves room for some who come later.
         """
-        family, wanted = self.family(), max(count, SPARE)
+        family, wanted = self.family(), max(count, FEWEST_VERSIONS)
         chosen = [self._version(i) for i in family.tolist()]
-        window = self._window() if len(chosen) < wanted and self.carries else family[:0]
+        window = self._window() if len(chosen) < wanted and self.has_subtree_versions else family[:0]
         for start, together in ((family, 1), (family[:0], 1), (family[:0], 2)):
             if len(window) and len(chosen) < wanted:
-                chosen = max(chosen, self._carried(start, window, wanted, together), key=len)
+                chosen = max(chosen, self._with_subtree_versions(start, window, wanted, together), key=len)
         return chosen[:count]
 
     @property
-    def carries(self) -> bool:
+    def has_subtree_versions(self) -> bool:
         """Whether cuts between patterns can be measured."""
-        return self.metric not in LEVELS_ONLY and self.patterns.aim.loss != "height"
+        return self.metric not in LEVEL_MEASURES and self.patterns.aim.loss != "height"
 
     def first_fit(
         self, owner: str, accept: Callable[[Cuts], bool], *, within: Fraction | None = None
     ) -> PlannedVersion | None:
-        """The best version for somebody, beside all that they and others hold; if need be far from the best.
+        """Returns the best version for somebody beside all that is held; `None` if there is none.
 
-        `accept` has the last word. What the owner holds already is tried first, carriers last.
+        `accept` has the last word. What the owner holds already is tried first, subtree versions last.
         """
         found = self._best_first(
             np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
@@ -104,7 +109,7 @@ class Versions:
         if not len(found):
             return None
         limit = inf if within is None else self._limit(within)
-        others, family = [h.cuts for h in self.held if h.recipient != owner], self.families.started()
+        others, family = [h.cuts for h in self.held if h.recipient != owner], self.families.family_of_held()
         for cuts, index in self._candidates(owner, found):
             if not (family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)):
                 continue
@@ -114,21 +119,24 @@ class Versions:
         return None
 
     def _candidates(self, owner: str, found: Indices) -> Iterator[tuple[Cuts, int | None]]:
-        if self.carries:
+        if self.has_subtree_versions:
             yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)
         yield from ((self.patterns.cuts(index), index) for index in found.tolist())
-        if self.carries:
-            yield from ((cuts, None) for cuts in islice(carriers(self.patterns, found.tolist()), LOOKS))
+        if self.has_subtree_versions:
+            yield from (
+                (cuts, None)
+                for cuts in islice(subtree_versions(self.patterns, found.tolist()), MOST_MEASURED)
+            )
 
     # -- which patterns -----------------------------------------------------------------------------------
 
     def _window(self, tolerance: Fraction | None = None) -> Indices:
-        """Patterns that are alike, none that shows the same as another or as one that is held."""
+        """Returns patterns within a tolerance, none that shows the same as another or as one that is held."""
         alike = self._alike(self.rule.tolerance if tolerance is None else tolerance)
         return self.families.distinct(self._best_first(alike))
 
     def _alike(self, tolerance: Fraction) -> Indices:
-        """Allowed patterns within a tolerance of the best."""
+        """Returns the allowed patterns within a tolerance of the best."""
         best = best_class(self.patterns, self.metric, tolerance=tolerance)
         return np.zeros(0, np.int64) if best is None else best.members
 
@@ -136,21 +144,23 @@ class Versions:
         values = self.patterns.metric(self.metric)[indices]
         return indices[np.lexsort((indices, values))]
 
-    # -- carriers -----------------------------------------------------------------------------------------
+    # -- subtree versions -------------------------------------------------------------------------------
 
-    def _carried(self, family: Indices, window: Indices, count: int, together: int) -> list[PlannedVersion]:
-        """These patterns and carriers beside them, or carriers alone, until there are enough."""
-        members, chosen = self.families.started(), [self._version(i) for i in family.tolist()]
+    def _with_subtree_versions(
+        self, family: Indices, window: Indices, count: int, together: int
+    ) -> list[PlannedVersion]:
+        """Returns these patterns and subtree versions beside them, or these alone, until there are enough."""
+        members, chosen = self.families.family_of_held(), [self._version(i) for i in family.tolist()]
         for version in chosen:
             members.add(self.shown.detail(version.cuts))
-        limit, looks = self._limit(self.rule.tolerance), LOOKS
-        for cuts in carriers(self.patterns, window.tolist(), together=together):
-            if len(chosen) >= count or not looks:
+        limit, left = self._limit(self.rule.tolerance), MOST_MEASURED
+        for cuts in subtree_versions(self.patterns, window.tolist(), together=together):
+            if len(chosen) >= count or not left:
                 break
             detail = self.shown.detail(cuts)
             if not members.fits(detail):
                 continue
-            looks -= 1
+            left -= 1
             quality = self._quality(cuts)
             if quality is None or quality > limit:
                 continue
@@ -160,12 +170,12 @@ class Versions:
         return chosen
 
     def _limit(self, tolerance: Fraction) -> float:
-        """The most that a carrier may lose: as much as the tolerance allows, from the best pattern on."""
+        """Returns the most that a version may lose: what the tolerance allows beyond the best pattern."""
         best = self._alike(Fraction(0))[0]
         return ties_up_to(float(self.patterns.value(self.metric, int(best))) * float(1 + tolerance))
 
     def _quality(self, cuts: Cuts) -> float | None:
-        """What a carrier loses; `None` if it does not keep every promise within the suppression limit."""
+        """Returns what cuts lose; `None` if they do not keep every promise within the suppression limit."""
         table, promises = self.patterns.table, self.patterns.promises
         recoding = recoded(table, cuts, promises)
         if recoding.suppressed > self.patterns.aim.allowed(table) or not recoding.count:

@@ -8,21 +8,21 @@ from fractions import Fraction
 
 from sfumato.core.json_object import JsonObject
 from sfumato.policy.recipients import Coalition, RecipientRule
-from sfumato.protection.recipients.assignment import Versions
+from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.show.card import Card, several
 from sfumato.show.document import json_ready
 
 TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
 """Shares of the best loss by which versions may be worse."""
 
-POOLED = {
+COALITION_NOTES = {
     Coalition.NONE: "what recipients learn who put their versions together is not judged",
     Coalition.PAIRS: "every promise is kept also where two put their versions together",
     Coalition.ANY: "every promise is kept whoever puts versions together",
 }
 
-ENOUGH = 100
-"""So many versions of subtree cuts are looked for."""
+MOST_SUBTREE_VERSIONS = 100
+"""Subtree versions are looked for until there are so many versions."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Capacity:
 
     @property
     def sentence(self) -> str:
-        """One line: what the policy serves, and what more loss would buy."""
+        """One line: how many the policy serves, and what more loss would buy."""
         more = f" more, beside {several(self.held, 'recipient')} served before," if self.held else ""
         now = dict(self.steps)[self.rule.tolerance]
-        said = f"this policy serves {several(now, 'recipient')}{more} at this quality"
+        sentence = f"this policy serves {several(now, 'recipient')}{more} at this quality"
         if self.with_subtrees > now:
-            or_more = "or more " if self.with_subtrees >= ENOUGH else ""
-            said += f" ({self.with_subtrees} {or_more}with subtree cuts)"
+            or_more = "or more " if self.with_subtrees >= MOST_SUBTREE_VERSIONS else ""
+            sentence += f" ({self.with_subtrees} {or_more}with subtree cuts)"
         better = [(t, n) for t, n in self.steps if t > self.rule.tolerance and n > now]
         grown = [better[i] for i in range(len(better)) if i == 0 or better[i][1] > better[i - 1][1]]
-        parts = [f"{n} at {_percent(t)} more loss" for t, n in _picked(grown)]
-        return ", ".join([said, *parts])
+        parts = [f"{n} at {_percent(t)} more loss" for t, n in _first_and_last(grown)]
+        return ", ".join([sentence, *parts])
 
     def as_dict(self) -> JsonObject:
-        """JSON-ready."""
+        """Returns the capacity as JSON."""
         return {
             "recipients": self.recipients,
             "sentence": self.sentence,
@@ -77,21 +77,21 @@ class Capacity:
         }
 
     def card(self) -> Card:
-        """A few lines."""
+        """Returns the capacity in a few lines."""
         lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
         framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
         notes = (
             f"alike in {self.metric}; {framers} the version of another",
-            POOLED[self.rule.coalition],
+            COALITION_NOTES[self.rule.coalition],
             "no family of patterns is larger" if self.exact else "larger families may exist",
         )
         return Card(self.sentence, lines, notes)
 
 
 def capacity_of(
-    versions: Versions, tolerances: Sequence[Fraction] = TOLERANCES, *, wanted: int = 0
+    versions: AvailableVersions, tolerances: Sequence[Fraction] = TOLERANCES, *, wanted: int = 0
 ) -> Capacity:
-    """What the versions of a table come to; `wanted` recipients are looked for with subtree cuts, too."""
+    """Returns how many recipients the versions of a table serve, `wanted` of them with subtree cuts, too."""
     rule = versions.rule
     asked = sorted({*tolerances, rule.tolerance})
     steps = tuple((t, versions.most(t)) for t in asked)
@@ -103,14 +103,14 @@ def capacity_of(
     return Capacity(rule, versions.metric, steps, max(now, more), versions.families.exact, held)
 
 
-def enough_for(
-    versions: Versions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
+def least_tolerance_for(
+    versions: AvailableVersions, count: int, tolerances: Sequence[Fraction] = TOLERANCES
 ) -> Fraction | None:
-    """The least of some tolerances that serves so many recipients, with subtree cuts if need be."""
+    """Returns the least of some tolerances that serves so many recipients, with subtree cuts if need be."""
     rule = versions.rule
     for tolerance in sorted(t for t in tolerances if t > rule.tolerance):
         wider = replace(rule, tolerance=tolerance)
-        more = Versions(versions.patterns, wider, versions.metric, held=versions.held)
+        more = AvailableVersions(versions.patterns, wider, versions.metric, held=versions.held)
         if len(more.choose(count)) >= count:
             return tolerance
     return None
@@ -121,6 +121,6 @@ def _percent(share: Fraction) -> str:
     return f"{int(whole)} %" if whole.denominator == 1 else f"{float(whole):g} %"
 
 
-def _picked(steps: Sequence[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
-    """The first that serves more, and the last."""
+def _first_and_last(steps: Sequence[tuple[Fraction, int]]) -> list[tuple[Fraction, int]]:
+    """Returns the first and the last of some steps."""
     return list(steps) if len(steps) < 3 else [steps[0], steps[-1]]

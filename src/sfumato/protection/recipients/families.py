@@ -19,28 +19,28 @@ from sfumato.core.promise import Cuts
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.patterns import Patterns
-from sfumato.protection.recipients.framing import Detail, Family, ShownDetail
+from sfumato.protection.recipients.frame_proofness import Detail, FrameProofFamily, ShownDetail
 
 Indices = NDArray[np.int64]
 
-TRIES = 64
-"""So many bases are tried for any coalition."""
+MOST_BASES_TRIED = 64
+"""So many bases are tried where any coalition must be safe."""
 
-TRIES_OF = {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6}
-"""So many coalitions are looked into, in search of further members, whose meet is not safe by itself."""
+MOST_COALITIONS_TRIED = {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6}
+"""So many coalitions whose meet is not allowed by itself are judged in search of further members."""
 
-SHORT = 10
+SHORT_WINDOW = 10
 """Windows of at most so many patterns are each searched."""
 
-STARTS = 24
+MOST_STARTS = 24
 """So many patterns are tried as the first of a family that pairs or more cannot frame."""
 
-STEPS = 2_000
+MOST_STEPS = 2_000
 """So many steps are taken in search of a larger family: enough to be exact for a dozen patterns."""
 
 
 @dataclass(frozen=True)
-class Held:
+class EarlierVersion:
     """A version that somebody got earlier, on today's trees."""
 
     recipient: str
@@ -50,10 +50,10 @@ class Held:
 class Families:
     """Families of a table's patterns under a rule, beside the versions that are held."""
 
-    def __init__(self, patterns: Patterns, rule: RecipientRule, held: Sequence[Held]) -> None:
+    def __init__(self, patterns: Patterns, rule: RecipientRule, held: Sequence[EarlierVersion]) -> None:
         self.patterns, self.rule, self.held = patterns, rule, tuple(held)
         self.shown = ShownDetail(patterns.table)
-        self._climbed: dict[bytes, Indices] = {}
+        self._best_so_far: dict[bytes, Indices] = {}
         self._cuts_of: dict[int, Cuts] = {}
 
     @property
@@ -62,33 +62,33 @@ class Families:
         alone = self.rule.frame_proof == 1 and self.rule.coalition is Coalition.NONE
         return alone and not self._several_versions
 
-    def largest(self, window: Indices, rungs: Sequence[int] = ()) -> Indices:
-        """A family of these patterns, given in order of preference; always the same one.
+    def largest(self, window: Indices, lengths: Sequence[int] = ()) -> Indices:
+        """Returns a family of these patterns, given in order of preference; always the same one.
 
-        The first so many of them, for each rung, are searched by themselves, and the best family so far is
-        carried on and extended: a longer window never has a smaller family, if it has the rungs of the
-        shorter one.
+        For each of the `lengths`, the first so many patterns are searched by themselves, and the best family
+        so far is extended: a longer window never has a smaller family, if it has the lengths of the shorter
+        one.
         """
         if self.exact:
             return self._frame_proof(window)
         best, done = window[:0], 0
-        for rung in sorted({r for r in (*range(1, SHORT + 1), *rungs) if r <= len(window)}):
-            key = window[:rung].tobytes()
-            if key not in self._climbed:
-                carried = self._extended(best, window[done:rung])
-                self._climbed[key] = max(carried, self._searched(window[:rung]), key=len)
-            best, done = self._climbed[key], rung
+        for length in sorted({r for r in (*range(1, SHORT_WINDOW + 1), *lengths) if r <= len(window)}):
+            key = window[:length].tobytes()
+            if key not in self._best_so_far:
+                extended = self._extended(best, window[done:length])
+                self._best_so_far[key] = max(extended, self._searched(window[:length]), key=len)
+            best, done = self._best_so_far[key], length
         return self._extended(best, window[done:])
 
     def _searched(self, window: Indices) -> Indices:
-        """A family of the window, found without regard to shorter ones."""
+        """Returns a family of the window, found without regard to shorter ones."""
         if self.rule.coalition is Coalition.NONE:
             return self._frame_proof(window)
         found = self._above_a_base(window)
         return self._extended(found, window[~np.isin(window, found)])
 
     def distinct(self, indices: Indices) -> Indices:
-        """These patterns, none that shows the same as another or as one that is held."""
+        """Returns these patterns, none that shows the same as another or as one that is held."""
         _, first = np.unique(self.ranks[indices], axis=0, return_index=True)
         found = indices[np.sort(first)]
         for held in self._held_details:
@@ -102,7 +102,7 @@ class Families:
         return self.rule.coalition is Coalition.NONE or self._pool.keeps_all([cuts, *others])
 
     def _frame_proof(self, window: Indices) -> Indices:
-        """A family of the window beside what is held."""
+        """Returns a family of the window beside what is held."""
         for held in self._held_details:
             window = window[~(self._finer(held, window) | self._coarser(held, window))]
         if not len(window):
@@ -112,7 +112,7 @@ class Families:
             return antichain
         first = window[np.isin(window, antichain)]
         order = np.append(first, window[~np.isin(window, first)])
-        starts = [np.append(order[i], np.delete(order, i)) for i in range(min(STARTS, len(order)))]
+        starts = [np.append(order[i], np.delete(order, i)) for i in range(min(MOST_STARTS, len(order)))]
         found = max((self._greedy(start) for start in [*starts, window, order[::-1]]), key=len)
         return self._largest(order, found)
 
@@ -121,20 +121,21 @@ class Families:
         """Whether somebody holds more than one version: then holdings and versions differ."""
         return len({h.recipient for h in self.held}) < len(self.held)
 
-    def started(self) -> Family:
-        family = Family(self.rule.frame_proof)
+    def family_of_held(self) -> FrameProofFamily:
+        """Returns the family of the versions that are held."""
+        family = FrameProofFamily(self.rule.frame_proof)
         for held, detail in zip(self.held, self._held_details, strict=True):
             family.add(detail, held.recipient)
         return family
 
     def _greedy(self, order: Indices) -> Indices:
-        family = self.started()
+        family = self.family_of_held()
         details = [self._compared_by(i) for i in order.tolist()]
         return order[[family.take(detail) for detail in details]] if len(order) else order
 
     def _largest(self, order: Indices, found: Indices) -> Indices:
-        """A larger family, if a search of all comes upon one in time: whatever is left of a family is one."""
-        family, best, steps = self.started(), found, STEPS
+        """Returns a larger family, if a search through all finds one within `MOST_STEPS`."""
+        family, best, steps = self.family_of_held(), found, MOST_STEPS
         details = [self._compared_by(i) for i in order.tolist()]
 
         def grow(begin: int, taken: list[int]) -> None:
@@ -153,11 +154,11 @@ class Families:
         return best
 
     def _compared_by(self, index: int) -> Detail:
-        """The detail of a pattern; by column where nothing is held that could be another kind of cut."""
+        """Returns the detail of a pattern, by column where no other kind of cut is held."""
         return self.shown.detail(self.patterns.cuts(index)) if self.held else self.ranks[index]
 
     def _above_a_base(self, window: Indices) -> Indices:
-        """The largest family that lies above one allowed pattern, also what is held."""
+        """Returns the largest family that lies, with what is held, above one allowed pattern."""
         bases = self._bases()
         for held in self._held_details:
             bases = bases[self._finer(held, bases)]
@@ -165,7 +166,7 @@ class Families:
         above = [np.all(levels[window] >= levels[b], axis=1) for b in bases.tolist()]
         found = window[:0]
         order = sorted(range(len(bases)), key=lambda i: (-int(above[i].sum()), int(bases[i])))
-        for i in order[:TRIES]:
+        for i in order[:MOST_BASES_TRIED]:
             if int(above[i].sum()) <= len(found):
                 break
             family = self._frame_proof(window[above[i]])
@@ -173,7 +174,7 @@ class Families:
         return found
 
     def _bases(self) -> Indices:
-        """Allowed patterns below which nothing is allowed."""
+        """Returns the allowed patterns below which nothing is allowed."""
         allowed = self.patterns.allowed.reshape(self.patterns.shape)
         below = np.zeros_like(allowed)
         for axis in range(allowed.ndim):
@@ -185,8 +186,12 @@ class Families:
         return np.flatnonzero(allowed & ~below)
 
     def _extended(self, start: Indices, more: Indices) -> Indices:
-        """The family, and whatever of these fits beside it, in their order."""
-        family, tries, chosen = self.started(), TRIES_OF[self.rule.coalition], start.tolist()
+        """Returns the family, and whatever of these fits beside it, in their order."""
+        family, tries, chosen = (
+            self.family_of_held(),
+            MOST_COALITIONS_TRIED[self.rule.coalition],
+            start.tolist(),
+        )
         for index in chosen:
             family.add(self._compared_by(index))
             mine, theirs = self.ranks[index], self.ranks[more]
@@ -204,7 +209,7 @@ class Families:
         return np.array(chosen, np.int64)
 
     def _doubtful(self, index: int, chosen: Sequence[int]) -> list[list[Cuts]]:
-        """Coalitions of a pattern and these, or what is held, whose meet is not known to be allowed."""
+        """Returns coalitions of a pattern and these, or what is held, whose meet may not be allowed."""
         if self.rule.coalition is Coalition.NONE:
             return []
         patterns, cuts = self._held_patterns
@@ -223,7 +228,7 @@ class Families:
         return self._cuts_of[index]
 
     def _unsafe_meets(self, index: int, others: Sequence[int]) -> list[int]:
-        """Those whose meet with a pattern is not allowed by itself."""
+        """Returns those whose meet with a pattern is not allowed by itself."""
         if not others:
             return []
         grid = self.patterns.grid.astype(np.int64)
@@ -262,7 +267,7 @@ class Families:
         return [self.shown.detail(h.cuts) for h in self.held]
 
     def _finer(self, detail: Detail, indices: Indices) -> NDArray[np.bool_]:
-        """Which patterns show everything in that detail or finer."""
+        """Flags the patterns that show everything in that detail or finer."""
         return self._compared(detail, indices, np.greater_equal)
 
     def _coarser(self, detail: Detail, indices: Indices) -> NDArray[np.bool_]:
@@ -279,7 +284,7 @@ class Families:
 
 
 def _reached(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For every pattern: whether it, or something at most as general, is allowed."""
+    """Returns, for every pattern, whether it or something at most as general is allowed."""
     found = allowed
     for axis in range(allowed.ndim):
         found = np.logical_or.accumulate(found, axis=axis)

@@ -1,4 +1,4 @@
-"""Many classes at once: each by itself, in parallel, against one deadline."""
+"""All classes of a table: each solved by itself, in parallel, within one deadline."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from dataclasses import replace
 
 from sfumato.core.progress import Progress, silent
 from sfumato.protection.term_removal.clock import Clock
-from sfumato.protection.term_removal.cost import Tariff
+from sfumato.protection.term_removal.cost import RemovalCosts
 from sfumato.protection.term_removal.one_class import (
     ClassSolution,
-    Effort,
+    SolverBudget,
     TermLimit,
     Terms,
     out_of_reach,
     solve_class,
 )
 
-FIRST = Effort(rounds=60, nodes=20_000)
+FIRST_PASS = SolverBudget(rounds=60, nodes=20_000)
 """What every class is given; what it proves depends on no clock."""
-SECOND = Effort(rounds=400, nodes=1 << 40)
+SECOND_PASS = SolverBudget(rounds=400, nodes=1 << 40)
 """What classes without proof are given while time is left."""
-LAST = Effort(rounds=10, nodes=0)
-"""What a class is given when time is up: an answer that keeps the promise, perhaps a dear one."""
+AFTER_DEADLINE = SolverBudget(rounds=10, nodes=0)
+"""What a class is given when time is up: an answer that keeps the promise, perhaps a costly one."""
 
-REACH = Effort(rounds=100)
-"""What a class is given to be told out of reach."""
+REACH_CHECK = SolverBudget(rounds=100)
+"""What a class is given to be found out of reach."""
 
 Rows = Sequence[Terms]
 
 
 def infeasible_among(
-    classes: Mapping[int, Rows], limit: TermLimit, tariff: Tariff, *, progress: Progress = silent
+    classes: Mapping[int, Rows], limit: TermLimit, costs: RemovalCosts, *, progress: Progress = silent
 ) -> list[int]:
-    """The classes that no removal can help, as far as a bound tells; nothing is searched for."""
-    found = []
+    """Returns the classes that no removal can help, as far as a bound shows; searches for nothing."""
+    infeasible = []
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
         some = sorted(classes)
-        told = pool.map(lambda c: out_of_reach(classes[c], limit, tariff, REACH), some)
-        for done, (c, lost) in enumerate(zip(some, told, strict=True), start=1):
+        results = pool.map(lambda c: out_of_reach(classes[c], limit, costs, REACH_CHECK), some)
+        for done, (c, lost) in enumerate(zip(some, results, strict=True), start=1):
             if lost:
-                found.append(c)
+                infeasible.append(c)
             progress("reach", done, len(some))
-    return found
+    return infeasible
 
 
 def solve_classes(
     classes: Mapping[int, Rows],
     limit: TermLimit,
-    tariff: Tariff,
+    costs: RemovalCosts,
     *,
     method: str = "exact",
     seconds: float = 60.0,
@@ -59,8 +59,8 @@ def solve_classes(
     strict: bool = False,
     progress: Progress = silent,
 ) -> dict[int, ClassSolution]:
-    """An answer for every class. `each` gives every class the same seconds of work, whatever else the machine
-    is busy with, instead of a share of the time.
+    """Returns an answer for every class. `each` gives every class the same seconds of work, whatever else the
+    machine is busy with, instead of a share of the time.
 
     Classes are independent of each other. The exact method works in two passes: the first does the same work
     for every class, the second spends what is left of the time on classes whose answer is not proved. If time
@@ -68,18 +68,18 @@ def solve_classes(
     """
     deadline = time.monotonic() + seconds
     workers = max(1, os.cpu_count() or 1)
-    found: dict[int, ClassSolution] = {}
+    answers: dict[int, ClassSolution] = {}
     with Clock() as clock, ThreadPoolExecutor(workers) as pool:
 
-        def one(index: int, effort: Effort, until: Callable[[], float]) -> tuple[int, ClassSolution]:
+        def one(index: int, budget: SolverBudget, until: Callable[[], float]) -> tuple[int, ClassSolution]:
             stop = clock.flag(until=until(), work=each)
             try:
-                tried = replace(effort, method=method, strict=strict, stop=stop)
-                return index, solve_class(classes[index], limit, tariff, tried)
+                tried = replace(budget, method=method, strict=strict, stop=stop)
+                return index, solve_class(classes[index], limit, costs, tried)
             finally:
                 clock.forget(stop)
 
-        def all_of(some: Sequence[int], effort: Effort, label: str) -> None:
+        def all_of(some: Sequence[int], budget: SolverBudget, label: str) -> None:
             left = [len(some)]
 
             def until() -> float:
@@ -91,32 +91,32 @@ def solve_classes(
             def task(index: int) -> tuple[int, ClassSolution]:
                 late = each is None and time.monotonic() >= deadline
                 if late and method == "exact":
-                    return one(index, LAST, lambda: float("inf"))
-                return one(index, effort, until)
+                    return one(index, AFTER_DEADLINE, lambda: float("inf"))
+                return one(index, budget, until)
 
             for index, answer in pool.map(task, some):
                 left[0] -= 1
-                if index not in found or _better(answer, found[index]):
-                    found[index] = answer
+                if index not in answers or _better(answer, answers[index]):
+                    answers[index] = answer
                 progress(label, len(some) - left[0], len(some))
 
         single = method != "exact" or each is not None
-        all_of(sorted(classes), SECOND if single else FIRST, "terms")
-        open_ = [i for i in sorted(classes) if not found[i].proved]
+        all_of(sorted(classes), SECOND_PASS if single else FIRST_PASS, "terms")
+        open_ = [i for i in sorted(classes) if not answers[i].proved]
         if not single and open_ and time.monotonic() < deadline:
-            budget = max(0.05, (deadline - time.monotonic()) * workers / len(open_))
+            seconds_each = max(0.05, (deadline - time.monotonic()) * workers / len(open_))
 
             def again(index: int) -> tuple[int, ClassSolution]:
                 now = time.monotonic()
                 if now >= deadline:
-                    return index, found[index]
-                return one(index, SECOND, lambda: min(deadline, now + budget))
+                    return index, answers[index]
+                return one(index, SECOND_PASS, lambda: min(deadline, now + seconds_each))
 
             for done, (index, answer) in enumerate(pool.map(again, open_), start=1):
-                if _better(answer, found[index]):
-                    found[index] = answer
+                if _better(answer, answers[index]):
+                    answers[index] = answer
                 progress("proofs", done, len(open_))
-    return found
+    return answers
 
 
 def _better(new: ClassSolution, old: ClassSolution) -> bool:

@@ -1,4 +1,4 @@
-"""A clock that compiled searches can see: it raises their flags when their time is up."""
+"""A clock for compiled searches: it raises their flags when their time is up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Flag = NDArray[np.int32]
-TICK = 0.002
+TICK_SECONDS = 0.002
 
 
 class Clock:
@@ -34,7 +34,7 @@ class Clock:
         self._thread.join()
 
     def flag(self, *, until: float = float("inf"), work: float | None = None) -> Flag:
-        """A flag that goes up at this time (`time.monotonic`), or after so many seconds of work.
+        """Returns a flag that goes up at this time (`time.monotonic`), or after so many seconds of work.
 
         Work is what the calling thread does from now on, whatever else the machine is busy with.
         """
@@ -47,11 +47,11 @@ class Clock:
         return flag
 
     def forget(self, flag: Flag) -> None:
-        """The search is over."""
+        """Stops watching a flag: its search is over."""
         self._watched.pop(id(flag), None)
 
     def _run(self) -> None:
-        while not self._over.wait(TICK):
+        while not self._over.wait(TICK_SECONDS):
             for now, until, flag in list(self._watched.values()):
                 with suppress(OSError):  # the thread of a forgotten flag may be gone
                     if now() >= until:
@@ -59,7 +59,8 @@ class Clock:
 
 
 def _thread_clock() -> Callable[[], float]:
-    """A clock of the calling thread's work that other threads can read; wall time where there is none."""
+    """Returns a clock of the calling thread's work that other threads can read, else of wall time."""
+    # `getattr`: not every system has it.
     ask = getattr(time, "pthread_getcpuclockid", None)
     if ask is None:
         return time.monotonic

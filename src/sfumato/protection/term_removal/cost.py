@@ -1,4 +1,4 @@
-"""What it costs to remove terms."""
+"""Costs of removing terms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sfumato.core.microdata import Counts
 
 EXACT_WIDTH = 36
 """Up to so many terms per row, harmonic sums are whole multiples of a unit that 64 bits hold."""
-FINE = 1 << 40
+FINE_UNIT = 1 << 40
 
 
 def inverse(width: int, gone: int) -> Fraction:
-    """A removal from a row that still holds w terms costs 1/w, so the last terms of a row are the dearest.
+    """Returns the cost where a removal from a row with w terms costs 1/w: its last terms cost the most.
 
     >>> inverse(3, 1), inverse(3, 2), inverse(3, 3)
     (Fraction(1, 3), Fraction(5, 6), Fraction(11, 6))
@@ -28,7 +28,7 @@ def inverse(width: int, gone: int) -> Fraction:
 
 
 def each_term(width: int, gone: int) -> Fraction:
-    """Every removal costs the same."""
+    """Returns the cost where every removal costs 1."""
     del width
     return Fraction(gone)
 
@@ -37,11 +37,11 @@ COSTS: Mapping[str, Callable[[int, int], Fraction]] = {"inverse": inverse, "coun
 
 
 @dataclass(frozen=True)
-class Tariff:
-    """Whole prices for rows of up to `widest` terms, in a unit that makes them exact where one can.
+class RemovalCosts:
+    """Whole costs for rows of up to `widest` terms, in a unit that makes them exact where there is one.
 
-    >>> tariff = Tariff("inverse", 3)
-    >>> tariff.share(tariff.table[3, 1], [2, 3])
+    >>> costs = RemovalCosts("inverse", 3)
+    >>> costs.share(costs.table[3, 1], [2, 3])
     Fraction(1, 10)
     """
 
@@ -54,7 +54,7 @@ class Tariff:
 
     @property
     def exact(self) -> bool:
-        """Whether prices are exact; if not, they are rounded down and nothing is proved by them."""
+        """Whether costs are exact; if not, they are rounded down and nothing is proved by them."""
         return self.cost != "inverse" or self.widest <= EXACT_WIDTH
 
     @cached_property
@@ -62,19 +62,19 @@ class Tariff:
         """How many whole units make a cost of 1."""
         if self.cost != "inverse":
             return 1
-        return lcm(*range(1, self.widest + 1)) if self.exact else FINE
+        return lcm(*range(1, self.widest + 1)) if self.exact else FINE_UNIT
 
     @cached_property
     def table(self) -> Counts:
-        """`table[w, v]`: the price of removing v of w terms."""
-        price = COSTS[self.cost]
-        found = np.zeros((self.widest + 1, self.widest + 1), np.int64)
+        """`table[w, v]`: the cost of removing v of w terms."""
+        cost = COSTS[self.cost]
+        table = np.zeros((self.widest + 1, self.widest + 1), np.int64)
         for width in range(self.widest + 1):
             for gone in range(width + 1):
-                found[width, gone] = int(price(width, gone) * self.unit)
-        return found
+                table[width, gone] = int(cost(width, gone) * self.unit)
+        return table
 
     def share(self, spent: int, widths: list[int]) -> Fraction:
-        """T: what was spent, as a share of the price of removing everything; 0 where there is nothing."""
+        """Returns T: what was spent, as a share of the cost of removing everything; 0 if that is nothing."""
         whole = sum(int(self.table[width, width]) for width in widths)
         return Fraction(int(spent), whole) if whole else Fraction(0)

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.core.recoding import Recoding
 from sfumato.protection.term_removal.one_class import Terms
+from sfumato.protection.term_removal.term_column import TermColumn
 
-if TYPE_CHECKING:
-    from sfumato.protection.term_removal.phase import TermPart
-
-TRIES = 4
+MOST_TRIES = 4
+"""So often terms are drawn anew for classes that would break the promise."""
 
 
 def with_margin(
-    recoding: Recoding, part: TermPart, gone: Mapping[int, Terms], share: float, *, seed: int | None = None
+    recoding: Recoding,
+    column: TermColumn,
+    gone: Mapping[int, Terms],
+    share: float,
+    *,
+    seed: int | None = None,
 ) -> dict[int, Terms]:
-    """Remove each remaining term with the probability `share`, where the promise still holds.
+    """Removes each remaining term with the probability `share`, where the promise still holds.
 
     Every class takes part, also those that needed no removal, so that a removal alone says nothing. A class
     that would break the promise is dealt with anew, a few times; if it still would, it gets none. Without a
     `seed` chance comes from the system: it must not be repeatable by outsiders.
     """
     rng = np.random.default_rng(seed)
-    sets = part.sets
-    found = dict(gone)
+    sets = column.sets
+    removed = dict(gone)
     owner = recoding.class_of[sets.row]
     waiting = np.ones(recoding.count, bool)
-    for _ in range(TRIES):
-        tried = dict(found)
+    for _ in range(MOST_TRIES):
+        tried = dict(removed)
         for row in np.flatnonzero((owner >= 0) & waiting[owner]).tolist():
             terms = sets.terms[sets.code[row]]
             lost = set(gone.get(row, ()))
@@ -40,10 +43,10 @@ def with_margin(
             }
             if more - lost:
                 tried[row] = tuple(t for t in terms if t in more | lost)
-        holds = part.judged(recoding, tried)
-        settled = waiting & holds
-        found |= {row: terms for row, terms in tried.items() if settled[owner[row]]}
+        holds = column.judged(recoding, tried)
+        accepted = waiting & holds
+        removed |= {row: terms for row, terms in tried.items() if accepted[owner[row]]}
         waiting &= ~holds
         if not waiting.any():
             break
-    return found
+    return removed

@@ -1,4 +1,4 @@
-"""One class and its term sets: what has to be kept, and the three ways to find out."""
+"""One class and its term sets: what it has to keep, and the cheapest removal of terms that does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
 from sfumato.core.promise import ClassPromise, Promises
-from sfumato.protection.term_removal.cost import Tariff
+from sfumato.protection.term_removal.cost import RemovalCosts
+
+if TYPE_CHECKING:
+    from sfumato.kernels.term_sets.limits import ConvexLimit
+    from sfumato.kernels.term_sets.solver import Holders, Query
 
 Terms = tuple[str, ...]
 
@@ -25,13 +29,13 @@ METHODS = ("plain", "adaptive", "exact")
 """plain: depth-first over removed cells; adaptive: the same, most promising cells first; exact: branch and
 bound over closed term sets."""
 
-ATOMS = range(12, 17)
-"""Terms of a row that are removed one by one, the more the smaller the class; of more terms, the commonest go
-together or not at all."""
-SUBSETS = 1 << 20
-"""So many subsets of rows may be looked at in a class."""
-LARGEST = 1 << 26
-"""Rows of a class times rows of the knowledge: beyond this, all terms go."""
+ATOMS_PER_ROW = range(12, 17)
+"""So many terms of a row are removed one by one, the more the smaller the class; of further terms, the
+commonest go together or not at all."""
+MOST_SUBSETS = 1 << 20
+"""So many subsets of rows may be enumerated in a class."""
+MOST_ROW_PAIRS = 1 << 26
+"""With more rows of a class times rows of the knowledge, all terms go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,7 @@ class TermLimit:
         return tuple(one for one in self.limits if isinstance(one, LabelCloseness))
 
     @cached_property
-    def reached_by_nothing(self) -> bool:
+    def kept_without_terms(self) -> bool:
         """Whether a class keeps every promise when all its terms are gone: all labels are equally likely."""
         labels = self.knowledge.labels
         even = Fraction(1, len(labels))
@@ -80,12 +84,12 @@ class TermLimit:
         return near and all(p.reachable for p in self.ratios)
 
     def holds_on(self, classes: Classes) -> NDArray[np.bool_]:
-        """Which classes keep every promise, exactly."""
+        """Flags the classes that keep every promise, exactly."""
         return self.promises.holds_on(classes)
 
-    def compiled(self, *, strict: bool) -> Any:
-        """The same as arrays and numbers; `strict` gives ties that rounding may have made no benefit."""
-        from sfumato.kernels.term_sets import limits  # noqa: PLC0415  # compiled
+    def compiled(self, *, strict: bool) -> ConvexLimit:
+        """Returns the limit as arrays; `strict` gives ties that rounding may have made no benefit."""
+        from sfumato.kernels.term_sets import limits  # noqa: PLC0415  # compiled code waits
 
         labels = self.knowledge.labels
         targets = [[float(share) for share in _prior(p).on(labels)] for p in self.distances]
@@ -107,8 +111,8 @@ def _prior(limit: LabelCloseness) -> Prior:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How hard to try: rounds of multipliers, nodes of the tree, and a flag that another thread may raise."""
+class SolverBudget:
+    """What a search may spend: rounds of multipliers, nodes of the tree; another thread may raise `stop`."""
 
     method: str = "exact"
     rounds: int = 60
@@ -119,9 +123,9 @@ class Effort:
 
 @dataclass(frozen=True)
 class ClassSolution:
-    """What is kept in every row of a class.
+    """The terms that are kept in every row of a class.
 
-    `cost` and `bound` are whole units of the tariff: no answer costs less than `bound`. `found` says that the
+    `cost` and `bound` are whole units of the costs: no answer costs less than `bound`. `found` says that the
     limit is kept; `proved` that nothing is cheaper or, where nothing was found, that nothing can be.
     """
 
@@ -132,41 +136,43 @@ class ClassSolution:
     proved: bool
 
 
-def solve_class(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff, effort: Effort) -> ClassSolution:
-    """What to keep in each row so that the class keeps the limit, as cheaply as the method finds.
+def solve_class(
+    rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, budget: SolverBudget
+) -> ClassSolution:
+    """Returns what to keep in each row so that the class keeps the limit, as cheaply as the method finds.
 
     >>> from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveDiversity
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", known, l=2, c=Fraction(1)))
-    >>> solve_class([("fever", "cough")], limit, Tariff("inverse", 2), Effort()).kept
+    >>> solve_class([("fever", "cough")], limit, RemovalCosts("inverse", 2), SolverBudget()).kept
     (('cough',),)
     """
-    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
     known = limit.knowledge
-    if len(rows) * len(known.rows) > LARGEST:
-        return _nothing_left(rows, limit, tariff)
+    if len(rows) * len(known.rows) > MOST_ROW_PAIRS:
+        return _all_terms_removed(rows, limit, costs)
     query, holders, coarse = _compiled(rows, known)
     choice, cost, bound, found, proved = solver.solve(
         query,
         holders,
-        tariff.table,
-        limit.compiled(strict=effort.strict),
-        METHODS.index(effort.method),
-        effort.rounds,
-        effort.nodes,
-        effort.stop,
+        costs.table,
+        limit.compiled(strict=budget.strict),
+        METHODS.index(budget.method),
+        budget.rounds,
+        budget.nodes,
+        budget.stop,
     )
     kept = []
     for i, row in enumerate(rows):
         bits = query.atom[query.start[i] : query.start[i + 1]].tolist()
         kept.append(tuple(t for t, b in zip(row, bits, strict=True) if int(choice[i]) >> b & 1))
-    sure = bool(proved) and tariff.exact and not coarse and not effort.strict
+    sure = bool(proved) and costs.exact and not coarse and not budget.strict
     return ClassSolution(tuple(kept), int(cost), int(bound) if not coarse else 0, bool(found), sure)
 
 
-def out_of_reach(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff, effort: Effort) -> bool:
-    """Whether no removal keeps the limit, as far as a bound tells before any search.
+def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, budget: SolverBudget) -> bool:
+    """Whether no removal keeps the limit, as far as a bound shows before any search.
 
     Of a diversity the answer is complete: with all terms gone it holds, or never. Of a closeness it is
     complete for a class of one row; for others the least distance of all mixtures of removals is a bound.
@@ -175,24 +181,24 @@ def out_of_reach(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff, effort
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> cold = Prior.of({"Cold": Fraction(1)})
     >>> close = QuasiSensitiveCloseness("symptoms", known, t=Fraction(1, 10), prior=cold)
-    >>> out_of_reach([("fever", "cough")], TermLimit.of(close), Tariff("inverse", 2), Effort())
+    >>> out_of_reach([("fever", "cough")], TermLimit.of(close), RemovalCosts("inverse", 2), SolverBudget())
     True
     """
-    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
     known = limit.knowledge
-    if limit.reached_by_nothing or not limit.distances or len(rows) * len(known.rows) > LARGEST:
-        return not limit.reached_by_nothing and not limit.distances
+    if limit.kept_without_terms or not limit.distances or len(rows) * len(known.rows) > MOST_ROW_PAIRS:
+        return not limit.kept_without_terms and not limit.distances
     query, holders, coarse = _compiled(rows, known)
     compiled = limit.compiled(strict=False)
     return not coarse and bool(
-        solver.unreachable(query, holders, tariff.table, compiled, effort.rounds, effort.stop)
+        solver.unreachable(query, holders, costs.table, compiled, budget.rounds, budget.stop)
     )
 
 
-def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Any, Any, bool]:
-    """Rows and knowledge as arrays, and whether terms of a row share a bit."""
-    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled
+def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Query, Holders, bool]:
+    """Returns rows and knowledge as arrays, and whether terms of a row share a bit."""
+    from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
     start, term = known.coded(rows)
     atom, coarse = _atoms(start, term, known.holders[0])
@@ -205,9 +211,12 @@ def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Any, Any, bool]:
 def _atoms(
     start: NDArray[np.int64], term: NDArray[np.int32], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], bool]:
-    """The bit of every term; in rows of very many terms the commonest share one."""
+    """Returns the bit of every term; in rows of very many terms the commonest share one."""
     widths = np.diff(start)
-    atoms = next((a for a in reversed(ATOMS) if (1 << np.minimum(widths, a)).sum() <= SUBSETS), ATOMS[0])
+    atoms = next(
+        (a for a in reversed(ATOMS_PER_ROW) if (1 << np.minimum(widths, a)).sum() <= MOST_SUBSETS),
+        ATOMS_PER_ROW[0],
+    )
     atom = (np.arange(len(term)) - np.repeat(start[:-1], widths)).astype(np.int32)
     wide = np.flatnonzero(widths > atoms)
     for i in wide.tolist():
@@ -221,7 +230,7 @@ def _atoms(
     return atom, bool(len(wide))
 
 
-def _nothing_left(rows: Sequence[Terms], limit: TermLimit, tariff: Tariff) -> ClassSolution:
-    """The answer that needs no search: every term gone."""
-    cost = sum(int(tariff.table[len(row), len(row)]) for row in rows)
-    return ClassSolution(((),) * len(rows), cost, 0, limit.reached_by_nothing, False)
+def _all_terms_removed(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts) -> ClassSolution:
+    """Returns the answer that needs no search: every term removed."""
+    cost = sum(int(costs.table[len(row), len(row)]) for row in rows)
+    return ClassSolution(((),) * len(rows), cost, 0, limit.kept_without_terms, False)

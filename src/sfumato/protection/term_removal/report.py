@@ -1,4 +1,4 @@
-"""What became of every class's terms."""
+"""The report of phase two: what became of every class's terms."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class TermReport:
     dropped: int = 0
 
     def count(self, status: str) -> int:
-        """How many classes have this status."""
+        """Counts the classes with this status."""
         return self.infeasible if status == INFEASIBLE else sum(s == status for s in self.status)
 
     def lines(self) -> tuple[str, ...]:
-        """The report in words."""
+        """Returns the report in words."""
         costly = [p for s, p in zip(self.status, self.proved, strict=True) if s != SATISFIED]
         sure = f"; {sum(costly)} of {len(costly)} answers proved the cheapest" if costly else ""
-        found = [
+        lines = [
             f"{self.removed} of {self.terms} terms removed, cost T = {float(self.total):.4g}",
             f"classes: {', '.join(f'{self.count(s)} {s}' for s in STATUS)}{sure}",
         ]
@@ -54,11 +54,11 @@ class TermReport:
             joined = sum(n for n, s in zip(self.made_of, self.status, strict=True) if s == MERGED)
             after = f"{several(self.dropped, 'row')} left out" if self.dropped else f"{joined} merged"
             late = f", {self.untold} of them found by the search" if self.untold else ""
-            found.append(f"infeasible: {several(self.infeasible, 'class', 'classes')}{late}; {after}")
-        return tuple(found)
+            lines.append(f"infeasible: {several(self.infeasible, 'class', 'classes')}{late}; {after}")
+        return tuple(lines)
 
     def as_dict(self) -> dict[str, object]:
-        """JSON-ready; classes that needed nothing are counted, not listed."""
+        """Returns JSON; classes that needed nothing are counted, not listed."""
         return {
             "removed": self.removed,
             "terms": self.terms,

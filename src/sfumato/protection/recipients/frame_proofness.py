@@ -1,4 +1,4 @@
-"""Framing: whether recipients can build, from what they hold, the version of another.
+"""Frame-proofness: whether recipients can build, from what they hold, the version of another.
 
 Whoever holds a version can make every coarser one. Several who can tell which of their rows belong together
 can make, column by column and value by value, everything that one of them shows in that detail or finer. So
@@ -44,14 +44,14 @@ def covers(known: Truth, size: int) -> bool:
 
 
 class ShownDetail:
-    """What versions of one table show of the values that occur in its key columns."""
+    """The detail in which versions of one table show the values that occur in its key columns."""
 
     def __init__(self, table: Microdata) -> None:
         self._keys = table.keys
         self._here = [np.unique(table.codes(c.name)) for c in table.keys]
 
     def detail(self, cuts: Cuts) -> Detail:
-        """One number per value of every key column: the depth of its node."""
+        """Returns one number per value of every key column: the depth of its node."""
         parts = [
             c.taxonomy.depth[cuts[c.name].node_of[here]]
             for c, here in zip(self._keys, self._here, strict=True)
@@ -59,12 +59,12 @@ class ShownDetail:
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
 
     def details_of_levels(self) -> list[NDArray[np.int64]]:
-        """The same for every level of every column."""
+        """Returns the same for every level of every column."""
         pairs = zip(self._keys, self._here, strict=True)
         return [c.taxonomy.depth[c.taxonomy.levels[:, here]].astype(np.int64) for c, here in pairs]
 
     def detail_ranks(self) -> list[NDArray[np.int64]]:
-        """Per column, less for every level that shows something else than the level below it."""
+        """Returns, per column, less for every level that shows something else than the level below it."""
         found = []
         for detail in self.details_of_levels():
             new = np.any(detail[1:] != detail[:-1], axis=1)
@@ -77,7 +77,7 @@ class ShownDetail:
         return bool(np.all(held.max(axis=0) >= self.detail(version)))
 
 
-class Family:
+class FrameProofFamily:
     """Versions of which no `size` owners can build one that is another's, from all that they hold.
 
     `take` makes a version a member, if it fits. An owner may have several versions.
@@ -111,7 +111,7 @@ class Family:
         return True
 
     def add(self, detail: Detail, owner: str = "") -> None:
-        """Make a version a member."""
+        """Makes a version a member."""
         if owner and owner in self._owners:
             place = self._owners.index(owner)
             self._holdings[place] = np.maximum(self._holdings[place], detail)
@@ -123,12 +123,12 @@ class Family:
         self._of.append(place)
 
     def forget(self) -> None:
-        """Take back the last version, of an owner without name."""
+        """Removes the last version, of an owner without name."""
         for members in (self._owners, self._holdings, self._versions, self._of):
             members.pop()
 
     def take(self, detail: Detail, owner: str = "") -> bool:
-        """Make a version a member, if it fits."""
+        """Makes a version a member if it fits; returns whether it does."""
         fits = self.fits(detail, owner)
         if fits:
             self.add(detail, owner)

@@ -47,14 +47,14 @@ class TermRows:
         return self.table.column(self.column).taxonomy
 
     def members(self, recoding: Recoding) -> list[NDArray[np.int64]]:
-        """The rows of every class."""
+        """Returns the rows of every class."""
         owner = recoding.class_of[self.row]
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(recoding.count + 1))
         return [order[bounds[c] : bounds[c + 1]] for c in range(recoding.count)]
 
     def rewriting(self, gone: Mapping[int, Terms]) -> Rewriting:
-        """What rows publish when these terms of these rows are gone."""
+        """Returns what rows publish when these terms of these rows are gone."""
         texts = [self.texts[c] for c in self.code.tolist()]
         for row, terms in gone.items():
             texts[row] = shortened(texts[row], terms)

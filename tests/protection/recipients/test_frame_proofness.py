@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from protection.recipients.table_one import table, version
 from sfumato.chains.pooling import meet_of
 from sfumato.core.cut import Cut
-from sfumato.protection.recipients.framing import Family, ShownDetail, covers
+from sfumato.protection.recipients.frame_proofness import FrameProofFamily, ShownDetail, covers
 from strategies import all_recodings, tables
 
 PATTERNS = st.lists(
@@ -39,7 +39,7 @@ def test_covers_is_set_cover(lines, size):
 
 @given(PATTERNS, st.integers(1, 4))
 def test_a_family_takes_exactly_what_keeps_it_frame_proof(patterns, size):
-    family, members = Family(size), []
+    family, members = FrameProofFamily(size), []
     for pattern in np.array(patterns):
         expected = all(is_frame_proof(np.array([*members, pattern]), fewer) for fewer in range(1, size + 1))
         assert family.take(-pattern) == expected
@@ -52,7 +52,7 @@ def test_a_family_takes_exactly_what_keeps_it_frame_proof(patterns, size):
     st.integers(1, 3),
 )
 def test_owners_of_several_versions_hold_them_all(handed, size):
-    family, taken = Family(size), []
+    family, taken = FrameProofFamily(size), []
     for owner, pattern in handed:
         whole = [*taken, (owner, pattern)]
         owners = sorted({o for o, _ in whole})
