@@ -15,7 +15,7 @@ from sfumato.attacks.verdicts import Placing, judge
 from sfumato.core.errors import BadData
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding, Verdict
-from sfumato.engine.source import open_source
+from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 from sfumato.show.card import Card, Printable, several, verdict_lines

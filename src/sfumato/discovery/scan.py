@@ -14,6 +14,8 @@ from sfumato.discovery.quasi_identifiers.measures import k_test
 from sfumato.discovery.quasi_identifiers.smallest import search
 from sfumato.discovery.record_risk import record_risk
 from sfumato.engine.source import CanSample, Source, SurveysFirstRows
+from sfumato.engine.survey import Survey
+from sfumato.engine.surveying_reader import survey_on_first_pass
 
 
 def scan(
@@ -33,9 +35,8 @@ def scan(
     unknown = [name for name in without if name not in source.columns]
     if unknown:
         raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
-    survey = source.survey(progress=progress)
     names = [name for name in source.columns if name not in set(without)]
-    table = Coded.from_source(source, names, progress=progress)
+    survey, table = _survey_and_code(source, names, progress)
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
     sizes = dict(zip(table.names, table.sizes, strict=True))
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
@@ -56,3 +57,14 @@ def scan(
         survey=survey,
         sample_of=source.sample_of if isinstance(source, CanSample) else None,
     )
+
+
+def _survey_and_code(source: Source, names: Sequence[str], progress: Progress) -> tuple[Survey, Coded]:
+    """A survey of all columns, and these columns coded: in one pass, if there is room for both at a time."""
+    surveys: list[Survey] = []
+    surveying = survey_on_first_pass(source, source.columns, {}, lambda columns, _: surveys.append(columns))
+    if surveying is None:
+        survey = source.survey(progress=progress)
+        return survey, Coded.from_source(source, names, progress=progress)
+    table = Coded.from_source(surveying, names, progress=progress)
+    return surveys[0] if surveys else source.survey(progress=progress), table

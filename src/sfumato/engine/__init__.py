@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sfumato.engine.source import Source, open_source
+from sfumato.engine.source import AnyTable, Source, open_source
 
-__all__ = ["Source", "open_source"]
+__all__ = ["AnyTable", "Source", "open_source"]

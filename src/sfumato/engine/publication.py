@@ -87,9 +87,9 @@ def _in_order(
     return ((words, None) for words in keys.expanded(rows))
 
 
-def equal_when_published(recoding: Recoding) -> Equivalence:
-    """Numbers of values that are one leaf of a key column, and are therefore published alike."""
-    columns = recoding.table.columns
+def equal_when_published(table: Microdata) -> Equivalence:
+    """Numbers of values that are one leaf of a key column: published alike under every recoding."""
+    columns = table.columns
 
     def equivalence(column: int, dictionary: Dictionary) -> NumberTable | None:
         values, index = dictionary.distinct_values()

@@ -54,6 +54,11 @@ class PublishedRows:
             columns.append(pc.take(values, indices) if len(values) else pa.nulls(self.rows, values.type))
         return pa.Table.from_arrays(columns, schema=self.schema)
 
+    def first_columns(self, count: int) -> PublishedRows:
+        """The same rows, in the same order, without the columns after the first `count`."""
+        names, values, place = self.names[:count], self.values[:count], self.place[:count]
+        return replace(self, names=names, values=values, place=place)
+
     def with_values(self, column: int, values: pa.Array) -> PublishedRows:
         """The same table, its values in one column written in another way."""
         changed = (*self.values[:column], values, *self.values[column + 1 :])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -11,24 +12,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.errors import BadData
 from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.count import equal_by_leaf, microdata
-from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER, BYTES_TO_PUBLISH
+from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
 from sfumato.engine.files.writer import writer
-from sfumato.engine.publication import equal_when_published, publish
-from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.reader import Reader
 from sfumato.engine.row_pass import WronglyMerged, gather
+from sfumato.engine.rows_to_publish import RowsToPublish, WriteVersion
 from sfumato.engine.set_columns import SetReader
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.row_buffer import Equivalence
 from sfumato.engine.survey import FIRST_ROWS, MOST_LISTED_VALUES, Survey, first_rows, survey
-from sfumato.engine.value_numbers import number_last
 from sfumato.system.memory import Memory
 
 
@@ -112,8 +111,8 @@ class RowSource:
         self, recoding: Recoding, *, drop: Sequence[str] = (), progress: Progress = silent
     ) -> Any:  # the reader's kind
         """The published table, of the same kind as this one (a path gives a PyArrow table)."""
-        with Spill(self.memory) as spill:
-            published = self._published(recoding, drop=drop, numbered=(), spill=spill, progress=progress)
+        with self._to_publish(recoding.table, drop, (), progress) as rows, Spill(self.memory) as spill:
+            published = rows.native(rows.published(recoding, spill, last=True), spill)
             return self.reader.native(published.table())
 
     def write(
@@ -133,11 +132,35 @@ class RowSource:
         are alike in that column, and nothing else. Only its owner may read such a file.
         """
         write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe, private=len(numbered) > 0)
-        with Spill(self.memory) as spill:
-            published = self._published(
-                recoding, drop=drop, numbered=numbered, spill=spill, progress=progress
-            )
-            return write(published, progress)
+        with self._to_publish(recoding.table, drop, numbered, progress) as rows, Spill(self.memory) as spill:
+            return write(rows.native(rows.published(recoding, spill, last=True), spill), progress)
+
+    @contextmanager
+    def versions(
+        self,
+        table: Microdata,
+        *,
+        count: int,
+        drop: Sequence[str] = (),
+        numbered: Sequence[str] = (),
+        progress: Progress = silent,
+    ) -> Iterator[WriteVersion]:
+        """Yields what writes up to `count` versions of the counted table; rows are read at the first one."""
+        kept = [name for name in drop if name not in numbered]
+        left = count
+
+        def write(recoding: Recoding, path: Path, witness: Path | None) -> None:
+            nonlocal left
+            left -= 1
+            to_path, to_witness = writer(path), None if witness is None else writer(witness, private=True)
+            with Spill(self.memory) as spill:
+                published = rows.published(recoding, spill, last=left <= 0)
+                to_path(rows.native(rows.without_numbers(published), spill), progress)
+                if to_witness is not None:
+                    to_witness(rows.native(published, spill), progress)
+
+        with self._to_publish(table, kept, numbered, progress) as rows:
+            yield write
 
     def digest(self, *, progress: Progress = silent) -> str:
         """The digest of all rows, whatever their order; lists are taken for term sets."""
@@ -147,56 +170,17 @@ class RowSource:
         lists = {f.name: SetForm() for f in self.reader.schema if pa.types.is_nested(f.type)}
         return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
 
-    def _published(
-        self,
-        recoding: Recoding,
-        *,
-        drop: Sequence[str],
-        numbered: Sequence[str],
-        spill: Spill,
-        progress: Progress,
-    ) -> PublishedRows:
-        """The published rows, coded and sorted: a second pass over the source."""
-        sets = self._with_sets({c.name: c.form for c in recoding.table.columns if c.form})
-        published = sets._recoded(recoding, drop=drop, numbered=numbered, spill=spill, progress=progress)
-        return sets.reader.written_back(published, spill) if isinstance(sets.reader, SetReader) else published
-
-    def _recoded(
-        self,
-        recoding: Recoding,
-        *,
-        drop: Sequence[str],
-        numbered: Sequence[str],
-        spill: Spill,
-        progress: Progress,
-    ) -> PublishedRows:
-        table = recoding.table
-        person = table.person_column
-        if table.has_person and person is None:
-            raise WrongCall("the planned table does not name its person column")
-        planned = [c.name for c in table.columns] + ([person] if person is not None else [])
-        gone = set(self._wanted(drop))
-        last = [name for name in self._wanted(dict.fromkeys(numbered)) if name not in gone]
-        published = [name for name in self.columns if name not in gone and name not in last] + last
-        others = [name for name in published if name not in planned]
-        names = [*planned, *others]
-        gathered = gather(
-            self.reader.batches(self._wanted(dict.fromkeys(names))),
-            self.reader.schema,
-            names,
-            whole=[c.name for c in table.keys] if table.dropped else (),
-            each=[BYTES_TO_NUMBER] * len(planned) + [BYTES_TO_PUBLISH] * len(others),
-            phase="recoding",
-            progress=progress,
-            total=self.reader.total,
-            memory=self.memory,
-            equivalence=equal_when_published(recoding),
-            spill=spill,
-        )
-        if gathered.dropped != table.dropped:
-            raise BadData("this is not the table that was planned", remedy="Plan again with this table.")
-        rows = publish(gathered, recoding, published, spill=spill, progress=progress)
-        return number_last(rows, len(last), spill) if last else rows
+    def _to_publish(
+        self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
+    ) -> RowsToPublish:
+        """The rows of a table that was counted here: a second pass over the source."""
+        source = self._with_sets({c.name: c.form for c in table.columns if c.form})
+        gone = set(source._wanted(drop))
+        last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]
+        names = [name for name in source.columns if name not in gone and name not in last] + last
+        person = [] if table.person_column is None else [table.person_column]
+        source._wanted([*(c.name for c in table.columns), *person])
+        return RowsToPublish(source.reader, table, names, len(last), Spill(self.memory), progress)
 
     def _with_sets(self, forms: Mapping[str, SetForm]) -> RowSource:
         """This source with term sets as text."""

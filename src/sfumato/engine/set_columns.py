@@ -54,10 +54,11 @@ class SetReader:
             form = self.forms.get(name)
             source += form.parts if form and form.parts else [name]
         for batch in self.reader.batches(source):
-            columns = [self._read(batch, name) for name in names]
+            columns = [self.cells(batch, name) for name in names]
             yield pa.RecordBatch.from_arrays(columns, names=list(names))
 
-    def _read(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+    def cells(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """The cells of a column in a batch of the reader; term sets as text."""
         form = self.forms.get(name)
         if form is None:
             return batch.column(name)

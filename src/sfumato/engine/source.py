@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sfumato.engine.survey import Survey
 
 
+SPARK, PARQUET = "spark", "parquet"
+"""The kind of a source whose rows other machines hold, and write as Parquet; and that of Parquet files."""
+
+
 class Source(Protocol):
     """A table that can be surveyed, counted, and published under a recoding."""
 
@@ -84,6 +88,20 @@ class Source(Protocol):
         ...
 
 
+class Frame(Protocol):
+    """A dataframe of pandas, Polars (eager or lazy), PyArrow, DuckDB or PySpark.
+
+    Names of columns are all that their classes have in common; which library it is, opening it finds out.
+    """
+
+    @property
+    def columns(self) -> object: ...
+
+
+AnyTable = str | PathLike[str] | Source | Frame
+"""A path of a CSV or Parquet file or of a folder of Parquet files, a dataframe, or a source."""
+
+
 @runtime_checkable
 class CanSample(Protocol):
     """A source that can be too long to be looked at row by row."""
@@ -107,8 +125,8 @@ class SurveysFirstRows(Protocol):
         ...
 
 
-def open_source(data: object, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
-    """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path.
+def open_source(data: AnyTable, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
+    """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path; a source is one already.
 
     A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest.
 

@@ -63,17 +63,42 @@ def survey(
     memory: Memory | None = None,
 ) -> Survey:
     """Survey some columns in one pass over the rows."""
-    tallies = [_ColumnTally(name, schema.field(name).type, limit) for name in names]
-    rows = 0
+    surveyor = Surveyor({name: schema.field(name).type for name in names}, limit=limit, memory=memory)
     for batch in batches:
-        rows += len(batch)
-        for tally in tallies:
+        surveyor.add(batch)
+        progress("surveying", surveyor.rows, total)
+    return surveyor.result()
+
+
+class Surveyor:
+    """Surveys columns, given by name and type, while their rows go by.
+
+    Raises `NotEnoughMemory` where their values are more than `memory` allows to be told apart.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, pa.DataType],
+        *,
+        limit: int = MOST_LISTED_VALUES,
+        memory: Memory | None = None,
+    ) -> None:
+        self._tallies = [_ColumnTally(name, kind, limit) for name, kind in columns.items()]
+        self._memory = memory
+        self.rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Survey some more rows; the batch may hold other columns, too."""
+        self.rows += len(batch)
+        for tally in self._tallies:
             tally.add(batch.column(tally.name))
-        if memory is not None:
-            seen = [tally.seen for tally in tallies]
-            check_values(seen, [BYTES_TO_NUMBER] * len(seen), memory, rows=rows)
-        progress("surveying", rows, total)
-    return Survey(rows, {tally.name: tally.result() for tally in tallies})
+        if self._memory is not None:
+            seen = [tally.seen for tally in self._tallies]
+            check_values(seen, [BYTES_TO_NUMBER] * len(seen), self._memory, rows=self.rows)
+
+    def result(self) -> Survey:
+        """Returns what the rows so far hold."""
+        return Survey(self.rows, {tally.name: tally.result() for tally in self._tallies})
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

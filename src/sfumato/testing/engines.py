@@ -22,7 +22,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.microdata import Coding, Microdata, Missing, Role
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label, Taxonomy
-from sfumato.engine.source import Source, open_source
+from sfumato.engine import Source, open_source
 from sfumato.engine.text import canonical
 
 Cells = Mapping[str, Sequence[Label]]

@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, BrokenPromise, WrongCall
 from sfumato.engine import open_source
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.releases import manifest
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address

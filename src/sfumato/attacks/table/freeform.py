@@ -20,7 +20,7 @@ from sfumato.core.limits import AttackLimits
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
-from sfumato.engine.source import open_source
+from sfumato.engine import open_source
 from sfumato.kernels.freeform.breaches import breaches, worst
 from sfumato.policy.policy import Policy
 from sfumato.show.card import several

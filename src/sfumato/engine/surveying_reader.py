@@ -1,0 +1,142 @@
+"""A survey taken on the way: a reader that surveys columns while its rows are read for something else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.core.errors import SfumatoError
+from sfumato.core.microdata import Coding, Role
+from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.term_sets import SetForm
+from sfumato.engine.reader import Reader
+from sfumato.engine.rows import RowSource
+from sfumato.engine.set_columns import TEXT, SetReader
+from sfumato.engine.source import Source
+from sfumato.engine.survey import ColumnSurvey, Survey, Surveyor
+from sfumato.system.memory import Memory
+
+Report = Callable[[Survey, Survey], None]
+"""Receives a survey of columns, and one of term sets, whose values are the texts of coded columns."""
+
+
+def survey_on_first_pass(
+    source: Source, names: Sequence[str], forms: Mapping[str, SetForm], report: Report
+) -> Source | None:
+    """Returns the same source, whose first whole pass also surveys `names` and the term sets `forms`.
+
+    `report` gets the surveys at the end of that pass; a survey that fails is given up, and the pass goes on.
+    Returns `None` for a source that hands out no rows, and for one that is held to a limit of memory: there,
+    a survey would take room from what the pass is for.
+    """
+    if not isinstance(source, RowSource) or source.memory.limit is not None:
+        return None
+    return RowSource(SurveyingReader(source.reader, names, forms, report), source.memory)
+
+
+def survey_with_sets(
+    source: Source, names: Sequence[str], forms: Mapping[str, SetForm], *, progress: Progress = silent
+) -> tuple[Survey, Survey]:
+    """Returns a survey of columns and one of term sets, in one pass where the source hands out rows."""
+    if not isinstance(source, RowSource):
+        return source.survey(names, progress=progress), _counted_sets(source, forms)
+    survey = _SurveyWithSets(source.reader, names, forms, source.memory)
+    for batch in source.reader.batches(survey.wanted):
+        survey.add(batch)
+        progress("surveying", survey.rows, source.reader.total)
+    return survey.result()
+
+
+def _counted_sets(source: Source, forms: Mapping[str, SetForm]) -> Survey:
+    """The same survey of term sets, of a source that can only count them."""
+    columns, rows = {}, 0
+    for name, form in forms.items():
+        table = source.count([Coding(name, Role.QUASI_SENSITIVE, _flat, form)])
+        texts = table.column(name).taxonomy.leaf_labels
+        missing = int(table.counts[[text is None for text in texts]].sum())
+        distinct = sum(text is not None for text in texts)
+        columns[name] = ColumnSurvey(name, "text", distinct, missing, texts, table.counts)
+        rows = table.rows
+    return Survey(rows, columns)
+
+
+def _flat(values: Sequence[Label]) -> Taxonomy:
+    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))
+
+
+class _SurveyWithSets:
+    """A survey of columns beside one of term sets, from the same batches."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        names: Sequence[str],
+        forms: Mapping[str, SetForm],
+        memory: Memory | None = None,
+    ) -> None:
+        self._forms, self._sets = forms, SetReader(reader, forms)
+        parts = [part for name, form in forms.items() for part in (form.parts or (name,))]
+        self.wanted = list(dict.fromkeys([*names, *parts]))
+        self._of_columns = Surveyor({name: reader.schema.field(name).type for name in names}, memory=memory)
+        self._of_sets = Surveyor(dict.fromkeys(forms, TEXT), limit=sys.maxsize, memory=memory)
+
+    @property
+    def rows(self) -> int:
+        return self._of_columns.rows
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self._of_columns.add(batch)
+        if self._forms:
+            cells = {name: self._sets.cells(batch, name) for name in self._forms}
+            self._of_sets.add(pa.RecordBatch.from_pydict(cells))
+
+    def result(self) -> tuple[Survey, Survey]:
+        return self._of_columns.result(), self._of_sets.result()
+
+
+@dataclass(eq=False)
+class SurveyingReader:
+    """A reader whose first whole pass also surveys columns and term sets, and reports them at its end."""
+
+    reader: Reader
+    names: Sequence[str]
+    forms: Mapping[str, SetForm]
+    report: Report
+    _reported: bool = field(default=False, init=False)
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.reader.schema
+
+    @property
+    def total(self) -> int | None:
+        return self.reader.total
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self._reported:
+            yield from self.reader.batches(names)
+            return
+        survey: _SurveyWithSets | None = _SurveyWithSets(self.reader, self.names, self.forms)
+        wanted = list(dict.fromkeys([*names, *survey.wanted])) if survey else names
+        for batch in self.reader.batches(wanted):
+            try:
+                if survey is not None:
+                    survey.add(batch)
+            except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
+                survey = None
+            yield batch.select(list(names))
+        self._reported = True
+        if survey is not None:
+            self.report(*survey.result())
+
+    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
+        return self.reader.native(table)
