@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from sfumato.discovery.discovery import Discovery
     from sfumato.journey.attack import attack
     from sfumato.journey.audit import audit
+    from sfumato.journey.capacity import capacity
     from sfumato.journey.declare import declare
-    from sfumato.journey.discover import discover, draw
+    from sfumato.journey.discover import discover
+    from sfumato.journey.draw import draw
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
-    from sfumato.journey.release import capacity, release
+    from sfumato.journey.release import release
     from sfumato.journey.trace import trace
     from sfumato.policy.policy import Policy
     from sfumato.protection.patterns.patterns import Patterns
@@ -73,10 +75,10 @@ _HOMES = {
     "Trace": "sfumato.tracing.trace",
     "attack": "sfumato.journey.attack",
     "audit": "sfumato.journey.audit",
-    "capacity": "sfumato.journey.release",
+    "capacity": "sfumato.journey.capacity",
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
-    "draw": "sfumato.journey.discover",
+    "draw": "sfumato.journey.draw",
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",

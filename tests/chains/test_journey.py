@@ -208,21 +208,21 @@ def test_the_policy_writes_itself():
 
 
 def test_a_first_release_is_published_and_judged_again(tmp_path):
-    from sfumato.journey.release import protect_file
+    from sfumato.journey.protect_file import protect_file
 
     _, verdicts = protect_file(upto("2026-01"), WORDS, tmp_path / "first.csv")
     assert [v.holds for v in verdicts] == [True]
 
 
 def test_a_later_release_is_not_decided_by_its_file_alone(tmp_path):
-    from sfumato.journey.arguments import beside
+    from sfumato.journey.policy_argument import bind_earlier
     from sfumato.judge.file import recheck
 
     first = sf.protect(upto("2026-01"), WORDS).imprint
     plan = sf.protect(upto("2026-02"), WORDS, earlier=[first])
     file = tmp_path / "second.csv"
     plan.apply(upto("2026-02")).write_csv(file)
-    [verdict] = recheck(file, beside(Policy.from_dict(WORDS), [first]))
+    [verdict] = recheck(file, bind_earlier(Policy.from_dict(WORDS), [first]))
     assert verdict.holds is None and "earlier releases" in verdict.reason
 
 
@@ -252,7 +252,7 @@ def test_what_is_signed_is_what_is_left_beside_the_earlier_releases(tmp_path):
 
 
 def test_a_file_beside_a_ledger_is_told_the_same(tmp_path):
-    from sfumato.journey.release import protect_file
+    from sfumato.journey.protect_file import protect_file
 
     for month in MONTHS[:2]:
         released(month, tmp_path)

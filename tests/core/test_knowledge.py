@@ -16,7 +16,7 @@ import plain_beliefs as plain
 from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.term_sets import text_of
-from sfumato.journey.declare import knowledge
+from sfumato.journey.knowledge import knowledge
 from sfumato.kernels.term_sets.knowledge import links_of_texts
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.promises.quasi_sensitive.knowledge_file import load, save

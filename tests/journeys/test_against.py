@@ -10,8 +10,8 @@ import pytest
 import sfumato as sf
 from journeys.test_chain import ALONE, FIRST, PEOPLE, POLICY
 from sfumato.core.errors import RefusedByHistory, WrongCall
-from sfumato.journey import release
-from sfumato.journey.release import protect_file
+from sfumato.journey import protect_file as protect_file_module
+from sfumato.journey.protect_file import protect_file
 
 LEDGER = "sqlite:///l.db"
 AGAINST = ("--against", LEDGER)
@@ -126,7 +126,7 @@ def test_a_policy_that_does_not_look_back_cannot_be_planned_beside_others(home):
 
 def test_a_file_that_forgets_the_history_is_not_written(home, monkeypatch):
     forgetful = sf.protect(PEOPLE, POLICY)
-    monkeypatch.setattr(release, "protect", lambda *_, **__: forgetful)
+    monkeypatch.setattr(protect_file_module, "plan_table", lambda *_, **__: forgetful)
     with pytest.raises(RefusedByHistory, match="fewer than 5 people are possible"):
         protect_file(PEOPLE, POLICY, home / "x.csv", against=LEDGER)
     assert not (home / "x.csv").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 
 import polars as pl
 import pytest
@@ -75,7 +76,7 @@ def test_comparing_and_entering_are_phases_of_their_own(go, tmp_path):
 def test_a_plan_that_forgets_the_first_release_is_refused(go, tmp_path, monkeypatch):
     go(FIRST, POLICY, "one")
     forgetful = sf.protect(PEOPLE, POLICY)
-    monkeypatch.setattr(delivery, "protect", lambda *_, **__: forgetful)
+    monkeypatch.setattr(delivery, "plan_table", lambda *_, **__: forgetful)
     with pytest.raises(RefusedByHistory, match="fewer than 5 people are possible"):
         go(PEOPLE, POLICY, "two")
     assert not (tmp_path / "two").exists()
@@ -106,21 +107,20 @@ def test_people_who_vanish_are_refused(go, tmp_path):
 
 
 def test_bytes_that_differ_from_what_is_remembered_are_refused(go, tmp_path, monkeypatch):
-    honest = delivery.open_source
+    honest = delivery.version_writer
 
-    class Careless:
-        def __init__(self, data):
-            self.source = honest(data)
+    @contextmanager
+    def careless(*given, **more):
+        with honest(*given, **more) as write:
 
-        def __getattr__(self, name):
-            return getattr(self.source, name)
+            def write_carelessly(recoding, path, witness):
+                write(recoding, path, witness)
+                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+                path.write_text("".join([lines[0], lines[1], *lines[1:-1]]), encoding="utf-8")
 
-        def write(self, recoding, path, **more):
-            self.source.write(recoding, path, **more)
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            path.write_text("".join([lines[0], lines[1], *lines[1:-1]]), encoding="utf-8")
+            yield write_carelessly
 
-    monkeypatch.setattr(delivery, "open_source", Careless)
+    monkeypatch.setattr(delivery, "version_writer", careless)
     with pytest.raises(BadData, match="later releases would be checked against"):
         go(FIRST, POLICY, "one")
     assert not (tmp_path / "one").exists()

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from sfumato.core.errors import BrokenPromise
-from sfumato.journey import release
+from sfumato.journey import protect_file as protect_file_module
 from sfumato.journey.protect import protect
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
@@ -224,7 +224,7 @@ def test_a_search_that_counts_rows_for_people_is_caught_in_the_bytes(clinic, mon
     wrong = clinic("name,zip,disease\n" + rows, promises=[{"k-anonymity": {"k": 3}}]) / "policy.yaml"
     careless = protect(folder / "data.csv", wrong)
     clinic("name,zip,disease\n" + rows, person="name", promises=[{"k-anonymity": {"k": 3}}])
-    monkeypatch.setattr(release, "protect", lambda *_, **__: careless)
+    monkeypatch.setattr(protect_file_module, "plan_table", lambda *_, **__: careless)
     with pytest.raises(BrokenPromise, match="does not keep k-anonymity"):
         protect_file(folder / "data.csv", folder / "policy.yaml", folder / "s.csv")
     assert {p.name for p in folder.iterdir()} == {"data.csv", "policy.yaml"}

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli.demo import examples
 from sfumato.core.errors import BadData
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 
 ROWS = 900
 

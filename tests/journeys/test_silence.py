@@ -16,7 +16,7 @@ import pytest
 
 from sfumato import demo
 from sfumato.core.errors import SfumatoError
-from sfumato.journey import judgement, release
+from sfumato.journey import judgement, protect_file
 from sfumato.journey.protect import protect
 
 CANARY = "canary7421"
@@ -92,7 +92,7 @@ def test_a_bug_is_exit_70_without_its_message(sfumato, clinic, monkeypatch, erro
     def fail(*_, **__):
         raise error(CANARY)
 
-    monkeypatch.setattr(release, "protect", fail)
+    monkeypatch.setattr(protect_file, "plan_table", fail)
     call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv", "--json")
     said = sfumato(*call)
     assert said.code == said.document["error"]["exit_code"] == 70

@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, OutOfReach, WrongCall
 from sfumato.journey.doctor import doctor
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address
 

@@ -16,7 +16,7 @@ import pytest
 
 from sfumato.core.errors import BrokenPromise
 from sfumato.journey import judgement
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.system.private_folder import PREFIX, private_folder
 
 CANARY = "canary-person-"

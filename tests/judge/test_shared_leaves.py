@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import Infeasible
 from sfumato.journey.audit import audit
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 
 PROMISES = [
     {"k-anonymity": {"k": 2}},

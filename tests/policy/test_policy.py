@@ -16,7 +16,7 @@ from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import Origin
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.policy import yaml
 from sfumato.policy.policy import Policy
 from sfumato.promises import DistinctLDiversity, KAnonymity

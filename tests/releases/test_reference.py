@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, BrokenPromise, Unfinished
 from sfumato.core.prior import LONGEST, share_of, share_text
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.policy.reference import Reference, kept_at
 from sfumato.releases.private_file import kept_on_success
 from sfumato.releases.targets.store import Store

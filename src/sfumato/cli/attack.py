@@ -1,5 +1,5 @@
 """`sfumato attack`: one adversary."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
 
 def attack(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="linkage, homogeneity, skewness, …")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
+    ],
     data: Data,
     policy: PolicyFile,
     against: Against = None,
@@ -25,18 +27,17 @@ def attack(
 ) -> None:
     """Try to break a published file as one adversary would.
 
-    Exits 1 if more is achieved than the policy allows, 70 if the attack failed.
+    Exits 1 if the adversary achieves more than the policy allows, 70 if the attack broke down.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
     """
     from sfumato.attacks.findings_card import attack_card
     from sfumato.journey.attack import attack as attack_
-    from sfumato.reports.before_and_after import values_of
 
     with progress_bar() as progress:
-        found = attack_(
+        audit = attack_(
             name,
-            read_by(engine, data),
+            table_read_by(engine, data),
             policy,
             reference=reference,
             against=against,
@@ -44,12 +45,14 @@ def attack(
             progress=progress,
         )
     if as_json:
-        words = found.as_dict()
-        document({name: words[name] for name in ("findings", "failed", "beside")})
+        whole = audit.as_dict()
+        document({name: whole[name] for name in ("findings", "failed", "beside")})
     else:
-        say(str(attack_card(found.findings)))
-        for what in (*found.failed, *([str(found.beside)] if found.beside else [])):
-            talk(what)
+        say(str(attack_card(audit.findings)))
+        for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
+            talk(remark)
     if show_values:
-        talk("\n".join(values_of(found.findings)))
-    raise typer.Exit(1 if found.breaches else FAILED if found.failed else 0)
+        from sfumato.reports.before_and_after import values_of
+
+        talk("\n".join(values_of(audit.findings)))
+    raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)

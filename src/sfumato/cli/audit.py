@@ -1,5 +1,5 @@
 """`sfumato audit`: is this file safe to publish?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -19,8 +19,7 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
-from sfumato.cli.warnings import warn
+from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk, warn
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
@@ -43,31 +42,31 @@ def audit(
     """Judge a published file from its bytes, and attack it.
 
     DATA may be the address of a release in a store, such as s3://bucket/2026-11.
-    Exits 1 if a promise is broken, 70 if an attack failed.
+    Exits 1 if a promise is broken, 70 if an attack broke down.
 
     Example:  sfumato audit safe.csv --policy policy.yaml --against sqlite:///ledger.db
     """
     from sfumato.journey.audit import audit as audit_
-    from sfumato.reports.before_and_after import values_of
     from sfumato.system.memory import Memory
 
-    warn(policy)
-    allowed = Memory.of(memory, spill=spill)
     with progress_bar() as progress:
-        found = audit_(
-            read_by(engine, data),
+        result = audit_(
+            table_read_by(engine, data),
             policy,
             reference=reference,
             against=against,
             chain=chain,
-            memory=allowed,
+            memory=Memory.of(memory, spill=spill),
+            warn=warn,
             progress=progress,
         )
     if as_json:
-        document(found.as_dict())
+        document(result.as_dict())
     else:
-        say(str(found))
+        say(str(result))
     if show_values:
-        talk("\n".join(values_of(found.findings)))
-    broken = found.holds is False or (strict and found.holds is None)
-    raise typer.Exit(1 if broken else FAILED if found.failed else 0)
+        from sfumato.reports.before_and_after import values_of
+
+        talk("\n".join(values_of(result.findings)))
+    broken = result.holds is False or (strict and result.holds is None)
+    raise typer.Exit(1 if broken else FAILED if result.failed else 0)

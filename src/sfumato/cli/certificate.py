@@ -1,5 +1,5 @@
 """`sfumato certificate`: is this what was published?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.interruptions import through
+from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, PublicKey
 from sfumato.cli.terminal import document, say
 
@@ -20,7 +20,7 @@ def _certificate() -> None:
 
 
 @certificate.command()
-@through
+@carry_interruptions
 def verify(
     file: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="certificate.json of a release.")],
     key: PublicKey = None,
@@ -38,9 +38,9 @@ def verify(
     from sfumato.releases.ledger.keys import public_key
 
     with local_copy(file, whole=False) as path:
-        found = examine(path, key=None if key is None else public_key(key))
+        examination = examine(path, key=None if key is None else public_key(key))
     if as_json:
-        document(found.as_dict())
+        document(examination.as_dict())
     else:
-        say(str(found.card()))
-    raise typer.Exit(0 if found.holds else 1)
+        say(str(examination.card()))
+    raise typer.Exit(0 if examination.holds else 1)

@@ -1,5 +1,5 @@
 """`sfumato declare`: a policy to start from."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Data, Overwrite
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
@@ -16,10 +16,12 @@ from sfumato.cli.terminal import document, progress_bar, say, talk
 def declare(
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="POLICY", help="Where to write it; else to stdout.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="POLICY", help="The file to write; by default it is printed."),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", help="Promises of a known rule, such as ema or uk-tre-10.")
+        str | None,
+        typer.Option("--preset", help="Use the promises of a known rule, such as ema or uk-tre-10."),
     ] = None,
     engine: Engine = None,
     as_json: AsJson = False,
@@ -27,7 +29,7 @@ def declare(
 ) -> None:
     """Write a working policy from the data alone.
 
-    It has a role, a taxonomy and a reason for every column.
+    Every column gets a role, a taxonomy and the reason for them.
 
     Read it before you use it: only you know what others know about these people.
 
@@ -39,7 +41,7 @@ def declare(
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
-        policy = declare_(read_by(engine, data), preset=preset, progress=progress)
+        policy = declare_(table_read_by(engine, data), preset=preset, progress=progress)
     text = policy.to_yaml()
     if out is not None:
         out.write_text(text, encoding="utf-8")

@@ -1,5 +1,5 @@
 """`sfumato demo`: the whole journey on made-up people."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ COLUMNS = ("name", "born", "zip", "job", "income", "disease")
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.")] = Path("demo-out"),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files.")] = Path(
+        "demo-out"
+    ),
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many patients to make up.")] = 100_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number, other patients.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another number makes up other patients.")] = 0,
 ) -> None:
     """Make up a hospital, attack it, protect it, attack it again.
 
@@ -33,7 +35,7 @@ def demo(
     """
     from sfumato.demo import write
     from sfumato.journey.audit import audit as audit_
-    from sfumato.journey.release import protect_file as protect_file_
+    from sfumato.journey.protect_file import protect_file as protect_file_
     from sfumato.reports.before_and_after import side_by_side
     from sfumato.show.html import page
 

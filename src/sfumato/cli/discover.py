@@ -1,5 +1,5 @@
 """`sfumato discover`: which columns single people out?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,39 +8,49 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Charts, Data, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.core.errors import WrongCall
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
 Mode = Annotated[
     str | None, typer.Option("--mode", help="any: one exposed record is enough; all: every one; distinct.")
 ]
 Share = Annotated[
-    str | None, typer.Option("--fraction", metavar="P", help="This share of the records, as 5/100 or 0.05.")
+    str | None,
+    typer.Option(
+        "--fraction", metavar="P", help="So large a share of the records is exposed, as 5/100 or 0.05."
+    ),
 ]
-Count = Annotated[int | None, typer.Option("--count", metavar="T", help="This many exposed records.")]
-MaxSize = Annotated[int | None, typer.Option("--max-size", min=0, help="Sets of at most so many columns.")]
+Count = Annotated[int | None, typer.Option("--count", metavar="T", help="So many records are exposed.")]
+MaxSize = Annotated[
+    int | None, typer.Option("--max-size", min=0, help="Look at sets of at most so many columns.")
+]
 MaxResults = Annotated[int | None, typer.Option("--max-results", min=1, help="Stop after so many sets.")]
 Deadline = Annotated[
     float | None, typer.Option("--deadline", metavar="S", min=0, help="Stop after S seconds.")
 ]
 RecordRisk = Annotated[
     int | None,
-    typer.Option("--record-risk", metavar="SIZE", min=1, help="Also records unique by up to SIZE columns."),
+    typer.Option(
+        "--record-risk", metavar="SIZE", min=1, help="Also count records that up to SIZE columns make unique."
+    ),
 ]
 Without = Annotated[
     list[str] | None, typer.Option("--without", metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
 Sample = Annotated[
     int | None,
-    typer.Option("--sample", metavar="ROWS", min=1, help="With --engine spark: about so many rows."),
+    typer.Option("--sample", metavar="ROWS", min=1, help="With --engine spark: look at about so many rows."),
 ]
 Suggest = Annotated[
-    Path | None, typer.Option("--suggest", metavar="POLICY", help="Write a policy proposed from all this.")
+    Path | None, typer.Option("--suggest", metavar="POLICY", help="Write a proposed policy to this file.")
 ]
 PresetName = Annotated[
-    str | None, typer.Option("--preset", help="Promises of a known rule for it, such as ema or uk-tre-10.")
+    str | None,
+    typer.Option("--preset", help="For --suggest: the promises of a known rule, such as ema or uk-tre-10."),
 ]
 
 
@@ -67,27 +77,17 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
 ) -> None:
     """Find the columns that single people out.
 
-    Say what that means: exactly one of --mode, --fraction and --count.
+    How many records have to be exposed: give exactly one of --mode, --fraction and --count.
 
     Example:  sfumato discover patients.csv --k 2 --mode any --max-size 3
     """
-    from sfumato.core.errors import WrongCall
     from sfumato.journey.discover import discover as discover_
-    from sfumato.journey.discover import draw as draw_
-    from sfumato.policy.presets import preset as preset_of
-    from sfumato.releases.output_file import check_target
     from sfumato.system.memory import Memory
 
-    if preset is not None:
-        preset_of(preset)
-        if suggest is None:
-            raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
-    if suggest is not None:
-        check_target(suggest, source=Path(data), overwrite=overwrite)
-    allowed = Memory.of(memory, spill=spill)
+    _check_suggestion(suggest, preset, data, overwrite=overwrite)
     with progress_bar() as progress:
-        found = discover_(
-            read_by(engine, data),
+        discovery = discover_(
+            table_read_by(engine, data),
             k=k,
             mode=mode,
             fraction=fraction,
@@ -98,19 +98,32 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             record_risk=record_risk,
             without=without or (),
             sample=sample,
-            memory=allowed,
+            memory=Memory.of(memory, spill=spill),
             progress=progress,
         )
-        drawn = draw_(found, charts) if charts is not None else ()
+        drawn = draw_charts(discovery, charts)
     if suggest is not None:
-        suggest.write_text(found.suggest(preset).to_yaml(), encoding="utf-8")
+        suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
     if as_json:
-        document(found.as_dict())
+        document(discovery.as_dict())
     else:
-        say(str(found))
+        say(str(discovery))
     if suggest is not None:
         talk(
             f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"
         )
-    if drawn:
-        talk(f"drew {', '.join(str(file) for file in drawn)}")
+    tell_drawn(drawn)
+
+
+def _check_suggestion(suggest: Path | None, preset: str | None, data: str, *, overwrite: bool) -> None:
+    """Refuse before the search what could not be written after it."""
+    from sfumato.policy.presets import preset as preset_of
+
+    if preset is not None:
+        preset_of(preset)
+        if suggest is None:
+            raise WrongCall("a preset is for a policy", remedy="Say where to write it with --suggest.")
+    if suggest is not None:
+        from sfumato.releases.output_file import check_target
+
+        check_target(suggest, source=Path(data), overwrite=overwrite)

@@ -1,5 +1,5 @@
-"""`sfumato doctor`: is everything there that the program stands on?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+"""`sfumato doctor`: is everything there that the program needs?"""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ import typer
 from sfumato.cli.options import AsJson, SpillFolder
 from sfumato.cli.terminal import document, say
 
-Asked = Annotated[
+LedgerToReach = Annotated[
     str | None,
     typer.Option(
         "--ledger",
         metavar="URL",
         envvar="SFUMATO_LEDGER",
-        help="Also see whether this ledger can be reached.",
+        help="Also try to reach this ledger.",
     ),
 ]
 
 
 def doctor(
-    ledger: Asked = None,
+    ledger: LedgerToReach = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="ADDRESS", help="Also see whether this store can be reached."),
+        typer.Option("--store", metavar="ADDRESS", help="Also try to reach this object store."),
     ] = None,
     spill: SpillFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at versions, memory, disk, Java, Spark and database: what is missing, and how to get it.
+    """Check what the program needs, and say how to get what is missing.
 
-    The database is the one that --ledger names. Exits 3 if something needed is missing.
+    Looks at versions, memory, disk, Java and Spark; with --ledger and --store at a database and a store.
+    Exits 3 if something needed is missing.
 
     Example:  sfumato doctor --ledger postgresql://host/ledger
     """
-    from sfumato.journey.doctor import doctor as look
+    from sfumato.journey.doctor import doctor as doctor_
 
-    found = look(ledger=ledger, store=store, spill=spill)
+    checkup = doctor_(ledger=ledger, store=store, spill=spill)
     if as_json:
-        document(found.as_dict())
+        document(checkup.as_dict())
     else:
-        say(str(found))
-    raise typer.Exit(0 if found.sound else 3)
+        say(str(checkup))
+    raise typer.Exit(0 if checkup.sound else 3)

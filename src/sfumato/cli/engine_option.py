@@ -1,22 +1,27 @@
 """`--engine`: what reads the table."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # Spark is loaded when it is asked for
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.core.errors import WrongCall
+
+if TYPE_CHECKING:
+    from sfumato.engine.source import Frame
+
 Engine = Annotated[
     str | None,
-    typer.Option("--engine", metavar="NAME", help="spark: Spark reads the path or table named, and counts."),
+    typer.Option(
+        "--engine", metavar="NAME", help="spark: Spark reads and counts the table, by path or name."
+    ),
 ]
 
 
-def read_by(engine: str | None, data: str) -> Any:
-    """The data as the engine reads it; without one, its path or address."""
-    from sfumato.core.errors import WrongCall
-
+def table_read_by(engine: str | None, data: str) -> str | Frame:
+    """Returns the table as the engine reads it; without an engine, its path or address."""
     if engine is None:
         return data
     if engine != "spark":

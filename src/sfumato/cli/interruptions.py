@@ -1,4 +1,4 @@
-"""Typer ends by itself on interruptions and closed pipes; here they pass through it."""
+"""Interruptions and closed pipes: Typer would end the program on them by itself; here they pass through."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Through(Exception):
-    """Carries its cause past Typer."""
+class CarriedError(Exception):
+    """Carries its cause past Typer, which would otherwise swallow it."""
 
 
-def through(verb: Callable[P, R]) -> Callable[P, R]:
-    """The same verb; what Typer would swallow is carried."""
+def carry_interruptions(verb: Callable[P, R]) -> Callable[P, R]:
+    """Returns the same verb, whose interruptions and system errors reach `main` as the cause of an error."""
 
     @wraps(verb)
-    def carried(*args: P.args, **kwargs: P.kwargs) -> R:
+    def carrying(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return verb(*args, **kwargs)
         except (KeyboardInterrupt, OSError) as error:
-            raise Through from error
+            raise CarriedError from error
 
-    return carried
+    return carrying

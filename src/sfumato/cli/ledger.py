@@ -1,5 +1,5 @@
-"""`sfumato ledger`: look after the ledger."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+"""`sfumato ledger`: verify, back up and recover the ledger."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.interruptions import through
+from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, KeyFile, LedgerUrl, PublicKey
 from sfumato.cli.terminal import document, say, talk
 
@@ -18,13 +18,15 @@ DEFAULT = "sqlite:///ledger.db"
 Certificates = Annotated[
     list[str] | None,
     typer.Option(
-        "--certificate", metavar="FILE", help="A certificate that the ledger must know; may be repeated."
+        "--certificate",
+        metavar="FILE",
+        help="A certificate whose release must be in the ledger; may be repeated.",
     ),
 ]
 
 
 @ledger.command()
-@through
+@carry_interruptions
 def verify(
     url: LedgerUrl = DEFAULT,
     certificate: Certificates = None,
@@ -42,22 +44,24 @@ def verify(
     from sfumato.releases.ledger.ledger import Ledger
 
     opened = Ledger(url, readonly=True)
-    known = None if key is None else public_key(key)
-    found = opened.verify(certificates=[certificate_at(place) for place in certificate or []], key=known)
+    publishers = None if key is None else public_key(key)
+    certificates = [certificate_at(place) for place in certificate or []]
+    verification = opened.verify(certificates=certificates, key=publishers)
     if as_json:
-        document(found.as_dict())
+        document(verification.as_dict())
     else:
-        say(str(found.card()))
-    raise typer.Exit(0 if found.holds else 1)
+        say(str(verification.card()))
+    raise typer.Exit(0 if verification.holds else 1)
 
 
 @ledger.command()
-@through
+@carry_interruptions
 def recover(
     url: LedgerUrl = DEFAULT,
     key: KeyFile = None,
     host: Annotated[
-        str | None, typer.Option("--host", metavar="NAME", help="Also for this machine, which is no more.")
+        str | None,
+        typer.Option("--host", metavar="NAME", help="Also what this machine, which is gone, left half-done."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,22 +73,22 @@ def recover(
     Example:  sfumato ledger recover
     """
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.recovery import recover as put_right
+    from sfumato.releases.recovery import recover as recover_
 
-    found = put_right(Ledger(url, key=key), host=host)
+    recovered = recover_(Ledger(url, key=key), host=host)
     if as_json:
-        document({"releases": [vars(release) for release in found]})
+        document({"releases": [vars(release) for release in recovered]})
     else:
-        for release in found:
+        for release in recovered:
             place = f"  on {release.host}" if release.host else ""
             say(f"{release.release}  {release.outcome}  {release.target}{place}")
-        say("nothing is under way" if not found else f"looked after {len(found)}")
-    outcomes = {release.outcome for release in found}
+        say("nothing is under way" if not recovered else f"looked after {len(recovered)}")
+    outcomes = {release.outcome for release in recovered}
     raise typer.Exit(1 if "lost" in outcomes else 4 if "out of reach" in outcomes else 0)
 
 
 @ledger.command()
-@through
+@carry_interruptions
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.")],
     url: LedgerUrl = DEFAULT,
@@ -93,15 +97,15 @@ def backup(
 
     Example:  sfumato ledger backup ledger-2026-11.db
     """
-    from sfumato.releases.ledger.backup import backup as copy
+    from sfumato.releases.ledger.backup import backup as backup_
     from sfumato.releases.ledger.ledger import Ledger
 
-    copy(Ledger(url, readonly=True), file)
+    backup_(Ledger(url, readonly=True), file)
     talk(f"wrote {file}; keep the key somewhere else")
 
 
 @ledger.command()
-@through
+@carry_interruptions
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     url: LedgerUrl = DEFAULT,
@@ -115,14 +119,14 @@ def restore(
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
     from sfumato.releases.download import certificate_at
-    from sfumato.releases.ledger.backup import restore as fill
+    from sfumato.releases.ledger.backup import restore as restore_
 
-    fill(file, url, key=key, certificates=[certificate_at(place) for place in certificate or []])
+    restore_(file, url, key=key, certificates=[certificate_at(place) for place in certificate or []])
     talk("restored")
 
 
 @ledger.command()
-@through
+@carry_interruptions
 def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
     """Change to a new signing key; the old one signs the change.
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,7 +21,7 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
-from sfumato.cli.interruptions import Through, through
+from sfumato.cli.interruptions import CarriedError, carry_interruptions
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
@@ -40,7 +40,7 @@ app = typer.Typer(
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
 for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
-    app.command()(through(verb))
+    app.command()(carry_interruptions(verb))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")
 app.add_typer(certificate, name="certificate")
@@ -71,14 +71,14 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the arguments say; the exit code."""
+    """Do what the arguments say; returns the exit code."""
     try:
-        code: Any = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
+        code: object = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit:
         raise
     except BaseException as raised:  # a panic of a compiled library is no Exception; its text may hold cells
-        error = raised.__cause__ if isinstance(raised, Through) and raised.__cause__ else raised
+        error = raised.__cause__ if isinstance(raised, CarriedError) and raised.__cause__ else raised
         if isinstance(error, BrokenPipeError):
             _forget_stdout()
             return 0
@@ -86,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def as_ours(error: BaseException) -> SfumatoError:
-    """Anything that went wrong, as an error that may be shown."""
+    """Returns anything that went wrong as an error that may be shown."""
     if isinstance(error, SfumatoError):
         return error
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -99,7 +99,7 @@ def as_ours(error: BaseException) -> SfumatoError:
 
 
 def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
-    """Say what went wrong on stderr, and with --json also as the one document on stdout."""
+    """Print what went wrong on stderr, and with --json also as the one document on stdout; the exit code."""
     talk(f"{_place(error)}{error.message}")
     if error.remedy:
         talk(error.remedy)
@@ -110,9 +110,9 @@ def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
     return error.exit_code
 
 
-def as_document(error: SfumatoError) -> dict[str, Any]:
-    """An error as JSON; that of a policy lists each problem by itself."""
-    found = {
+def as_document(error: SfumatoError) -> dict[str, object]:
+    """Returns an error as JSON; that of a policy lists each problem by itself."""
+    whole: dict[str, object] = {
         "kind": type(error).__name__,
         "message": error.message,
         "where": error.where,
@@ -120,9 +120,9 @@ def as_document(error: SfumatoError) -> dict[str, Any]:
         "exit_code": error.exit_code,
     }
     if not isinstance(error, BadPolicy):
-        return found
+        return whole
     alone = {"line": None, "key": error.where, "message": error.message, "remedy": error.remedy}
-    return {**found, "problems": [dict(problem) for problem in error.problems] or [alone]}
+    return {**whole, "problems": [dict(problem) for problem in error.problems] or [alone]}
 
 
 def _place(error: SfumatoError) -> str:
@@ -130,7 +130,7 @@ def _place(error: SfumatoError) -> str:
 
 
 def _wrong_call(error: typer.TyperException) -> WrongCall:
-    text = getattr(error, "format_message", lambda: str(error))()
+    text = getattr(error, "format_message", lambda: str(error))()  # not every error of Typer has it
     return WrongCall(text, remedy="See `sfumato --help`.")
 
 
@@ -140,7 +140,7 @@ def _from_system(error: OSError) -> BadInput:
 
 
 def _bug(error: BaseException) -> SfumatoError:
-    """What can be told of a bug without telling a cell value: messages of other libraries may hold some."""
+    """A bug without a cell value: the message of another library may hold some, its type does not."""
     if os.environ.get("SFUMATO_DEBUG"):
         talk("A traceback may hold values of your data:")
         traceback.print_exception(error)
@@ -154,7 +154,7 @@ def _bug(error: BaseException) -> SfumatoError:
 
 
 def _forget_stdout() -> None:
-    """Whoever read stdout is gone; keep the interpreter from complaining at exit."""
+    """Nobody reads stdout any more: keep the interpreter from complaining of that at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -9,25 +9,31 @@ import typer
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy file (YAML).")]
+PolicyArgument = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")]
 ReferenceFile = Annotated[
     Path | None,
     typer.Option(
         "--reference",
         metavar="FILE",
-        help="What was kept of the original table; else as found beside the data.",
+        help="What `protect` kept of the original table; by default the file beside the data.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 ShowValues = Annotated[
     bool,
-    typer.Option("--show-values", help="Also show, on stderr only, the values of your data concerned."),
+    typer.Option(
+        "--show-values", help="Also print the values of your data that a message is about, on stderr."
+    ),
 ]
 Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 LedgerUrl = Annotated[
     str,
     typer.Option(
-        "--ledger", metavar="URL", envvar="SFUMATO_LEDGER", help="sqlite:///FILE or postgresql://HOST/NAME."
+        "--ledger",
+        metavar="URL",
+        envvar="SFUMATO_LEDGER",
+        help="The ledger: sqlite:///FILE or postgresql://HOST/NAME.",
     ),
 ]
 Against = Annotated[
@@ -35,7 +41,7 @@ Against = Annotated[
     typer.Option(
         "--against",
         metavar="URL",
-        help="A ledger: look at every release of a chain, too.",
+        help="A ledger: also compare with every release of a chain in it.",
     ),
 ]
 Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
@@ -49,7 +55,7 @@ SpillFolder = Annotated[
         "--spill",
         metavar="FOLDER",
         envvar="SFUMATO_SPILL",
-        help="Where rows wait that memory has no room for; else the system's temporary folder.",
+        help="A folder for rows that do not fit into memory; by default the temporary folder.",
     ),
 ]
 KeyFile = Annotated[
@@ -58,10 +64,10 @@ KeyFile = Annotated[
         "--key",
         metavar="FILE",
         envvar="SFUMATO_LEDGER_KEY",
-        help="The signing key; else beside the SQLite file, made when first needed.",
+        help="The signing key; by default beside the SQLite file, and made when first needed.",
     ),
 ]
 PublicKey = Annotated[
     Path | None,
-    typer.Option("--key", metavar="FILE", help="The public key, as you know it from the publisher."),
+    typer.Option("--key", metavar="FILE", help="The public key that the publisher gave you."),
 ]

@@ -1,64 +1,65 @@
-"""`sfumato policy`: is a policy sound, what does a policy look like, and what does it leave to choose?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+"""`sfumato policy`: check a policy, print the schema of policies, count the versions a policy allows."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.interruptions import through
-from sfumato.cli.options import AsJson, ShowValues
+from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.interruptions import carry_interruptions
+from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
-policy = typer.Typer(help="Check a policy, or print the shape of policies.", rich_markup_mode=None)
+policy = typer.Typer(help="Check a policy, or print the schema of policy files.", rich_markup_mode=None)
 
 
 @policy.command()
-@through
+@carry_interruptions
 def schema() -> None:
     """Print the JSON Schema of policy files, for editors.
 
     Example:  sfumato policy schema > sfumato.schema.json
     """
-    from sfumato.policy.schema import schema as shape
+    from sfumato.policy.schema import schema as schema_
 
-    document(shape())
+    document(schema_())
 
 
 @policy.command()
-@through
+@carry_interruptions
 def check(
-    file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
+    file: PolicyArgument,
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", help="Also what a known rule asks for, as hipaa-safe-harbor.")
+        str | None,
+        typer.Option("--preset", help="Also check what a known rule asks for, such as hipaa-safe-harbor."),
     ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
     """Check a policy and its taxonomies, alone or beside data.
 
-    Says what is wrong, worst first, and proposes the repair. Exits 3 if protecting would be refused.
+    Lists what is wrong, worst first, with the repair. Exits 3 if `protect` would refuse the policy.
 
     Example:  sfumato policy check policy.yaml patients.csv
     """
-    from sfumato.journey.declare import check as check_
+    from sfumato.journey.policy_check import check_policy
     from sfumato.show.card import several
     from sfumato.show.document import json_ready
 
     with progress_bar() as progress:
-        found = check_(file, data, preset=preset, progress=progress)
-    errors = sum(diagnosis.gravity == "error" for diagnosis in found)
+        diagnoses = check_policy(file, data, preset=preset, progress=progress)
+    errors = sum(diagnosis.gravity == "error" for diagnosis in diagnoses)
     if as_json:
-        document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in found]})
+        document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in diagnoses]})
     else:
-        for diagnosis in found:
+        for diagnosis in diagnoses:
             say(str(diagnosis))
         say(several(errors, "error") if errors else "the policy is sound")
     if show_values:
-        for diagnosis in found:
+        for diagnosis in diagnoses:
             for word, lines in (("values", diagnosis.values), ("lines to add", diagnosis.repair)):
                 if lines:
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
@@ -67,36 +68,35 @@ def check(
 
 
 @policy.command()
-@through
+@carry_interruptions
 def patterns(
-    file: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")],
+    file: PolicyArgument,
     data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     quality: Annotated[
-        str | None, typer.Option("--quality", metavar="METRIC", help="What makes versions equally good.")
+        str | None,
+        typer.Option("--quality", metavar="METRIC", help="The measure by which versions are equally good."),
     ] = None,
     tolerance: Annotated[
-        str | None, typer.Option("--tolerance", metavar="SHARE", help="How much worse one may be, as 5%.")
+        str | None,
+        typer.Option("--tolerance", metavar="SHARE", help="How much worse a version may be, such as 5%."),
     ] = None,
-    charts: Annotated[
-        Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")
-    ] = None,
+    charts: Charts = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the versions of a table that keep the promises equally well.
 
-    Every combination of levels is judged; of equally good ones, those apart cannot be made from each other.
+    Judges every combination of levels. Of equally good versions, it counts those of which none can be made
+    from another.
 
     Example:  sfumato policy patterns policy.yaml patients.csv --quality precision
     """
-    from sfumato.journey.discover import draw as draw_
     from sfumato.journey.patterns import patterns as patterns_
 
     with progress_bar() as progress:
-        found = patterns_(data, file, quality=quality, tolerance=tolerance, progress=progress)
-        drawn = draw_(found, charts) if charts is not None else ()
+        classified = patterns_(data, file, quality=quality, tolerance=tolerance, progress=progress)
+        drawn = draw_charts(classified, charts)
     if as_json:
-        document(found.as_dict())
+        document(classified.as_dict())
     else:
-        say(str(found))
-    if drawn:
-        talk(f"drew {', '.join(str(file) for file in drawn)}")
+        say(str(classified))
+    tell_drawn(drawn)

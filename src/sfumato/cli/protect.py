@@ -1,5 +1,5 @@
 """`sfumato protect`: a safe table out of an unsafe one."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     Against,
     AsJson,
@@ -20,8 +20,8 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk
-from sfumato.cli.warnings import warn
+from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.core.errors import WrongCall
 
 
 def protect(  # noqa: PLR0917  # Typer reads the options from here
@@ -34,9 +34,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     chain: Chain = "main",
     as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say what kept each column from being finer.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -45,37 +43,39 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
 ) -> None:
     """Make a table safe: generalize and suppress just enough.
 
-    The safe file appears only after its bytes were read again and judged by a second implementation.
+    The safe file appears only after a second implementation has read its bytes and agreed.
 
     Example:  sfumato protect patients.csv --policy policy.yaml -o safe.csv
     """
-    from sfumato.core.errors import WrongCall
-    from sfumato.journey.protect import protect as protect_
-    from sfumato.journey.release import protect_file as protect_file_
-    from sfumato.policy.reference import kept_at
     from sfumato.system.memory import Memory
 
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     allowed = Memory.of(memory, spill=spill)
-    table = read_by(engine, data)
+    table = table_read_by(engine, data)
+    target = None if dry_run else out
     with progress_bar() as progress:
-        warn(policy, table, progress=progress)
-        if out is None or dry_run:
-            plan = protect_(table, policy, against=against, chain=chain, memory=allowed, progress=progress)
+        if target is None:
+            from sfumato.journey.protect import protect as protect_
+
+            plan = protect_(
+                table, policy, against=against, chain=chain, memory=allowed, warn=warn, progress=progress
+            )
         else:
-            plan, _ = protect_file_(
+            from sfumato.journey.protect_file import protect_file
+
+            plan, _ = protect_file(
                 table,
                 policy,
-                out,
+                target,
                 against=against,
                 chain=chain,
                 overwrite=overwrite,
                 memory=allowed,
+                warn=warn,
                 progress=progress,
             )
-    published = None if out is None or dry_run else str(out)
-    kept = None if published is None or plan.reference is None else str(kept_at(Path(published)))
+    published = None if target is None else str(target)
     if as_json:
         content = {**plan.as_dict(), "published": published}
         document({**content, "explanation": plan.explain().as_dict()} if explain else content)
@@ -88,5 +88,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     talk(f"published {published}" if published else "nothing was written")
     if published and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
-    if kept:
-        talk(f"kept for you alone, to judge it later: {kept}")
+    if target is not None and plan.reference is not None:
+        from sfumato.policy.reference import kept_at
+
+        talk(f"kept for you alone, to judge it later: {kept_at(target)}")

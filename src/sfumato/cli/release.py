@@ -1,14 +1,14 @@
-"""`sfumato release`, `sfumato history`: publish, and look back."""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+"""`sfumato release`, `sfumato history`: publish a table, list the releases."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     AsJson,
     Chain,
@@ -20,11 +20,7 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk
-from sfumato.cli.warnings import warn
-
-if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
+from sfumato.cli.terminal import document, progress_bar, say, talk, warn
 
 
 def release(  # noqa: PLR0917  # Typer reads the options from here
@@ -33,15 +29,17 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     ledger: LedgerUrl = "sqlite:///ledger.db",
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="FOLDER", help="A new folder, or s3://bucket/folder: the release."),
+        typer.Option("--into", metavar="FOLDER", help="The release: a new folder, or s3://bucket/folder."),
     ] = None,
     to: Annotated[
         list[str] | None,
-        typer.Option("--to", metavar="NAME", help="Who receives it; several get a version each."),
+        typer.Option(
+            "--to", metavar="NAME", help="A recipient; several, each with --to, get a version each."
+        ),
     ] = None,
     chain: Chain = "main",
     format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; else as the data is.")
+        str | None, typer.Option("--format", help="csv or parquet; by default as the data is.")
     ] = None,
     override: Annotated[
         list[Path] | None,
@@ -57,32 +55,23 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 ) -> None:
     """Publish a safe table and enter it in the ledger: both, or neither.
 
-    With several recipients, FOLDER holds a folder for each; --dry-run says how many could be served.
-    Exits 4 if somebody else released meanwhile (try again), 5 if earlier releases forbid it.
+    With several recipients, FOLDER holds a folder for each; --dry-run says how many can be served.
+    Exits 4 if somebody else released in the meantime (try again), 5 if earlier releases forbid it.
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
-    from sfumato.core.errors import WrongCall
     from sfumato.journey.release import release as release_
-    from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.recipients import folders_of, recipients_of
-    from sfumato.releases.targets.target import check_first
+    from sfumato.releases.ledger.database import Database
     from sfumato.system.memory import Memory
 
-    if into is None and not dry_run:
-        raise WrongCall(
-            "no target named", remedy="Say where with --into FOLDER, or only plan with --dry-run."
-        )
-    folders_of(recipients_of(to))
-    if into is not None and not dry_run:
-        check_first(into, ledger)
-    table = read_by(engine, data)
+    if not dry_run and Database(ledger).on_a_shared_drive:
+        talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
     with progress_bar() as progress:
-        warn(policy, table, progress=progress)
         receipt = release_(
-            table,
+            table_read_by(engine, data),
             policy,
-            ledger=ledger if dry_run else _writable(Ledger(ledger, key=key)),
+            ledger=ledger,
+            key=key,
             overrides=override or (),
             into=into,
             to=to,
@@ -90,6 +79,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             format=format,
             dry_run=dry_run,
             memory=Memory.of(memory, spill=spill),
+            warn=warn,
             progress=progress,
         )
     if as_json:
@@ -99,18 +89,12 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     talk(f"published {into}" if receipt.published else "nothing was written")
 
 
-def _writable(ledger: Ledger) -> Ledger:
-    if ledger.database.on_a_shared_drive:
-        talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
-    return ledger
-
-
 def history(
     ledger: LedgerUrl = "sqlite:///ledger.db",
     chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was released: rows, k, what is left of it next to the others, loss.
+    """List the releases: rows, k, the k that is left beside the other releases, loss.
 
     Example:  sfumato history --ledger sqlite:///ledger.db
     """

@@ -1,5 +1,5 @@
 """`sfumato trace`: who leaked it?"""
-# ruff: noqa: PLC0415  # heavy imports wait until the verb runs
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.engine_option import Engine, read_by
+from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.core.errors import WrongCall
 
 LeakFile = Annotated[
     str, typer.Argument(metavar="LEAK", help="A CSV, Parquet or JSON file: a table or a record.")
 ]
 Original = Annotated[
-    str | None, typer.Option("--original", metavar="FILE", help="What the releases were made from.")
+    str | None, typer.Option("--original", metavar="FILE", help="The table that the releases were made from.")
 ]
 PolicyOf = Annotated[
     Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy of the original.")
 ]
-CMax = Annotated[int, typer.Option("--c-max", min=1, help="Look for coalitions of at most so many.")]
+CMax = Annotated[
+    int, typer.Option("--c-max", min=1, help="Look for coalitions of at most so many recipients.")
+]
 OneChain = Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="THEIRS=OURS", help="What we call a column of it; may be repeated."),
+    typer.Option(
+        "--column", metavar="THEIRS=OURS", help="Our name of a column of the leak; may be repeated."
+    ),
 ]
 
 
@@ -44,34 +50,31 @@ def trace(
 ) -> None:
     """Find out which recipients can have made a leak, alone or together.
 
-    Only reads. Exits 0 whatever the answer is, also if the leak is not ours.
+    Writes nothing. Exits 0 whatever the answer is, even if the leak is not ours.
 
     Example:  sfumato trace leak.csv --ledger sqlite:///ledger.db
     """
-    from sfumato.core.errors import WrongCall
-    from sfumato.journey.discover import draw as draw_
     from sfumato.journey.trace import trace as trace_
 
     pairs = [name.partition("=") for name in column or ()]
     if any(not mark for _, mark, _ in pairs):
         raise WrongCall("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
     with progress_bar() as progress:
-        found = trace_(
-            read_by(engine, leak),
+        result = trace_(
+            table_read_by(engine, leak),
             ledger=ledger,
-            original=None if original is None else read_by(engine, original),
+            original=None if original is None else table_read_by(engine, original),
             policy=policy,
             c_max=c_max,
             chain=chain,
             columns={theirs: ours for theirs, _, ours in pairs},
             progress=progress,
         )
-        drawn = draw_(found, charts) if charts is not None else ()
+        drawn = draw_charts(result, charts)
     if as_json:
-        document(found.as_dict())
+        document(result.as_dict())
     else:
-        say(str(found))
+        say(str(result))
     if show_values:
-        talk("\n".join(found.values()))
-    if drawn:
-        talk(f"drew {', '.join(str(file) for file in drawn)}")
+        talk("\n".join(result.values()))
+    tell_drawn(drawn)

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.progress import Progress, silent
-from sfumato.journey.arguments import AnyPolicy, policy_of
+from sfumato.engine import AnyTable
+from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
+from sfumato.journey.table_argument import open_table
 
 if TYPE_CHECKING:
     from sfumato.attacks.audit import Audit
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.core.verdict import Finding
     from sfumato.journey.audit import AnyReference
     from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.system.address import Address
 
 
 class AttackVerb:
@@ -29,7 +32,7 @@ class AttackVerb:
     def __call__(
         self,
         name: str,
-        data: Any,
+        data: AnyTable | Address,
         policy: AnyPolicy,
         *,
         reference: AnyReference | None = None,
@@ -46,7 +49,7 @@ class AttackVerb:
 
     def correspondence(
         self,
-        releases: Sequence[Any],
+        releases: Sequence[AnyTable | AnyImprint],
         policy: AnyPolicy | None = None,
         *,
         scope: Scope = "feasible",
@@ -65,12 +68,12 @@ class AttackVerb:
         """
         from sfumato.attacks.chain.correspondence import correspondence
 
-        meant = None if policy is None else policy_of(policy)
-        return correspondence(releases, meant, scope=scope, method=method, data=data, since=since)
+        rules = None if policy is None else load_policy(policy)
+        return correspondence(releases, rules, scope=scope, method=method, data=data, since=since)
 
     def freeform(
         self,
-        data: Any,
+        data: AnyTable,
         policy: AnyPolicy,
         *,
         every: bool = False,
@@ -87,24 +90,28 @@ class AttackVerb:
         """
         from sfumato.attacks.table.freeform import LIMIT, freeform
 
-        most = LIMIT if limit is None else limit
         return freeform(
-            data, policy_of(policy), every=every, extended=extended, limit=most, progress=progress
+            open_table(data),
+            load_policy(policy),
+            every=every,
+            extended=extended,
+            limit=LIMIT if limit is None else limit,
+            progress=progress,
         )
 
     def freeform_breaches(
-        self, data: Any, policy: AnyPolicy, *, extended: bool = True, progress: Progress = silent
+        self, data: AnyTable, policy: AnyPolicy, *, extended: bool = True, progress: Progress = silent
     ) -> Iterator[FreeformFinding]:
         """Yield all freeform breaches one by one, the most general first."""
         from sfumato.attacks.table.freeform import streamed
 
-        return streamed(data, policy_of(policy), extended=extended, progress=progress)
+        return streamed(open_table(data), load_policy(policy), extended=extended, progress=progress)
 
-    def quasi_sensitive(self, data: Any, policy: AnyPolicy) -> list[Finding]:
+    def quasi_sensitive(self, data: AnyTable, policy: AnyPolicy) -> list[Finding]:
         """Return what terms give away together, worst first, in a raw or a published table."""
         from sfumato.attacks.table.quasi_sensitive import quasi_sensitive
 
-        return quasi_sensitive(data, policy_of(policy))
+        return quasi_sensitive(data, load_policy(policy))
 
 
 attack = AttackVerb()

@@ -1,20 +1,26 @@
-"""Judging what is published, and attacking it."""
-# ruff: noqa: PLC0415  # not every audit looks at a ledger, or into a store
+"""The verb `audit`: judging what is published, and attacking it."""
+# ruff: noqa: PLC0415  # a ledger, a store and what compares releases are loaded where they are named
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.core.errors import RefusedByHistory, WrongCall
 from sfumato.core.progress import Progress, silent
-from sfumato.engine import open_source
-from sfumato.journey.arguments import AnyMemory, AnyPolicy, policy_of, within
-from sfumato.journey.chain import history_in, imprints
+from sfumato.engine import AnyTable
+from sfumato.engine.source import Source
+from sfumato.journey.history import imprints_of, read_history
+from sfumato.journey.policy_argument import AnyPolicy, load_policy
+from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.warnings import Warn, warn_of_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, referred
+from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -26,13 +32,14 @@ AnyReference = Reference | str | Path
 
 
 def audit(
-    data: Any,
+    data: AnyTable | Address,
     policy: AnyPolicy,
     *,
     reference: AnyReference | None = None,
     against: Ledger | str | None = None,
     chain: str = "main",
     memory: AnyMemory = None,
+    warn: Warn | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a published table, and attack it as every adversary would; nothing but the table is looked at.
@@ -43,18 +50,24 @@ def audit(
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
     more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
-    the folder of its release.
+    the folder of its release. `warn` receives what the policy allows and probably does not mean.
     """
-    from sfumato.releases.download import local_copy
-
-    meant = referred(policy_of(policy), data, reference)
-    with local_copy(data, spill=Memory.of(memory).spill) as near:
-        return _audited(within(near, memory), meant, None, against, chain, progress or silent)
+    rules = load_policy(policy)
+    warn_of_policy(rules, warn)
+    return _audit(
+        data,
+        referred(rules, data, reference),
+        attack=None,
+        against=against,
+        chain=chain,
+        memory=memory,
+        progress=progress or silent,
+    )
 
 
 def audit_by(
-    name: str,
-    data: Any,
+    attack: str,
+    data: AnyTable | Address,
     policy: AnyPolicy,
     *,
     reference: AnyReference | None = None,
@@ -63,32 +76,66 @@ def audit_by(
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a published table, and attack it as one adversary would."""
-    from sfumato.releases.download import local_copy
+    return _audit(
+        data,
+        referred(load_policy(policy), data, reference),
+        attack=attack,
+        against=against,
+        chain=chain,
+        memory=None,
+        progress=progress or silent,
+    )
 
-    meant = referred(policy_of(policy), data, reference)
-    with local_copy(data) as near:
-        return _audited(near, meant, name, against, chain, progress or silent)
 
-
-def _audited(
-    data: Any,
-    meant: Policy,
-    name: str | None,
+def _audit(
+    data: AnyTable | Address,
+    policy: Policy,
+    *,
+    attack: str | None,
     against: Ledger | str | None,
     chain: str,
+    memory: AnyMemory,
     progress: Progress,
 ) -> Audit:
-    source = open_source(data)
-    found = audit_source(source, meant, attacks=None if name is None else (name,), progress=progress)
-    if against is None:
-        return found
+    with _at_hand(data, Memory.of(memory).spill) as table:
+        source = open_table(table, memory)
+        attacks = None if attack is None else (attack,)
+        result = audit_source(source, policy, attacks=attacks, progress=progress)
+        if against is None:
+            return result
+        return _audit_beside(result, source, policy, against, chain=chain, attack=attack, progress=progress)
+
+
+@contextmanager
+def _at_hand(data: AnyTable | Address, spill: Path | None) -> Iterator[AnyTable]:
+    """The table on this machine: what is in a store is fetched, and gone afterwards."""
+    if isinstance(data, Address) or (isinstance(data, str) and is_address(data)):
+        from sfumato.releases.download import local_copy
+
+        with local_copy(str(data), spill=spill) as copy:
+            yield copy
+    else:
+        yield data
+
+
+def _audit_beside(
+    result: Audit,
+    source: Source,
+    policy: Policy,
+    ledger: Ledger | str,
+    *,
+    chain: str,
+    attack: str | None,
+    progress: Progress,
+) -> Audit:
+    """The audit, continued beside every release of a chain."""
     from sfumato.attacks.chain.history import held_against, not_compared
 
-    history = history_in(against, chain)
+    history = read_history(ledger, chain)
     if not history:
         raise WrongCall(f"chain {chain} has no release in this ledger", remedy="See `sfumato history`.")
     try:
-        releases = imprints(history)
+        releases = imprints_of(history)
     except RefusedByHistory as lost:
-        return not_compared(found, lost)
-    return held_against(found, source, meant, releases, chain=chain, only=name, progress=progress)
+        return not_compared(result, lost)
+    return held_against(result, source, policy, releases, chain=chain, only=attack, progress=progress)

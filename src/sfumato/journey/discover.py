@@ -1,26 +1,22 @@
-"""Finding the columns that single people out."""
+"""The verb `discover`: which columns single people out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, Protocol
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.discovery import Discovery
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.scan import scan
-from sfumato.engine import open_source
+from sfumato.engine import AnyTable
 from sfumato.engine.source import CanSample, Source
-from sfumato.journey.arguments import AnyMemory, within
-from sfumato.show.chart import Figure
-from sfumato.show.charts import save
+from sfumato.journey.table_argument import AnyMemory, open_table
 
 
 def discover(
-    data: Any,
+    data: AnyTable,
     *,
     k: int,
     mode: str | None = None,
@@ -44,7 +40,7 @@ def discover(
     may be used, such as "4GB". Of a Spark table that is too long for that, a `sample` of about so many rows
     is looked at: who hides in it hides in the table too, but who stands out in it need not.
     """
-    source = open_source(within(data, memory))
+    source = open_table(data, memory)
     return scan(
         source if sample is None else _sampled(source, sample),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),
@@ -61,14 +57,3 @@ def _sampled(source: Source, rows: int) -> Source:
     if not isinstance(source, CanSample):
         raise WrongCall("samples are for Spark tables", remedy="Leave the sample out: all rows are read.")
     return source.sampled(rows)
-
-
-class Drawable(Protocol):
-    """A result that has charts."""
-
-    def charts(self) -> Sequence[Figure]: ...
-
-
-def draw(result: Drawable, folder: str | Path) -> tuple[Path, ...]:
-    """Draw a result's charts into a folder: SVG files, and one page with all of them; nothing is fetched."""
-    return save(result.charts(), folder)

@@ -1,4 +1,4 @@
-"""What the program stands on: is everything there, and how to get what is not."""
+"""The verb `doctor`: is everything there that the program needs, and how to get what is not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import SfumatoError
 from sfumato.show.card import Card, Printable
@@ -69,7 +68,7 @@ class Checkup(Printable):
         """Whether everything is there that is needed."""
         return all(part.state is not State.MISSING for part in self.findings)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         return {"sound": self.sound, "findings": [json_ready(part) for part in self.findings]}
 
     def card(self) -> Card:
@@ -131,15 +130,15 @@ def _java() -> Requirement:
     if java is None:
         return Requirement("Java", State.NOTE, "not found", remedy)
     try:
-        said = subprocess.run(  # noqa: S603  # the system's own Java
+        answer = subprocess.run(  # noqa: S603  # the system's own Java
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return Requirement("Java", State.NOTE, "cannot be started", remedy)
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', said.stderr + said.stdout)
-    if found is None:
+    named = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr + answer.stdout)
+    if named is None:
         return Requirement("Java", State.NOTE, "does not tell its version", remedy)
-    number = int(found[2] or 0) if found[1] == "1" else int(found[1])
+    number = int(named[2] or 0) if named[1] == "1" else int(named[1])
     fine = number >= OLDEST_JAVA
     return Requirement("Java", State.FINE if fine else State.NOTE, str(number), "" if fine else remedy)
 
@@ -187,7 +186,7 @@ def _room(part: str, place: Path) -> Requirement:
 
 def _ledger(url: str) -> Requirement:
     from sfumato.releases.ledger.database import Database  # noqa: PLC0415  # databases only when asked for
-    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415
+    from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415  # as above
 
     try:
         if not Database(url).exists:

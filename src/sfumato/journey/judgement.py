@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BrokenPromise
 from sfumato.core.progress import Progress
 from sfumato.core.verdict import Verdict
-from sfumato.engine import open_source
-from sfumato.journey.arguments import limit_of
 from sfumato.judge.file import recheck
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
+from sfumato.system.memory import Memory
 
 
 def judged(
-    staged: Path, data: Any, plan: Plan, policy: Policy, *, private: Path, progress: Progress
+    staged: Path, plan: Plan, policy: Policy, *, witness: Path | None, memory: Memory, progress: Progress
 ) -> tuple[Verdict, ...]:
-    """What a second implementation says of the written bytes; `private` is a folder for the witness."""
+    """What a second implementation says of the written bytes, with the witness where there is one."""
     progress("recheck", 0)
     bound = policy if plan.reference is None else plan.reference.bind(policy)
-    if policy.person is None or policy.person in policy.published:
-        return agreed(recheck(staged, bound, memory=limit_of(data)))
-    witness = private / f"witness{staged.suffix}"
-    gone = tuple(name for name in policy.dropped if name != policy.person)
-    open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
-    return agreed(recheck(staged, bound, witness=witness, memory=limit_of(data)))
+    return agreed(recheck(staged, bound, witness=witness, memory=memory))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

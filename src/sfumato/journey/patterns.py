@@ -1,21 +1,22 @@
-"""Looking at all patterns: how many equally good versions of a table there are."""
+"""The verb `patterns`: how many equally good versions of a table there are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from sfumato.core.exact_numbers import fraction
 from sfumato.core.progress import Progress, silent
-from sfumato.journey.arguments import AnyImprint, AnyPolicy, beside, policy_of
-from sfumato.journey.protect import counted
+from sfumato.engine import AnyTable
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_imprints, load_policy
+from sfumato.journey.table_argument import open_table
 from sfumato.protection.patterns.patterns import Patterns
 from sfumato.protection.patterns.policy_patterns import patterns_of
 
 
 def patterns(
-    data: Any,
+    data: AnyTable,
     policy: AnyPolicy,
     *,
     quality: str | None = None,
@@ -30,8 +31,7 @@ def patterns(
     one may be worse than another ("5%"). Both are as the policy says (`recipients`) where they are not given.
     `earlier` are the imprints of earlier releases, as for `protect`.
     """
-    meant, told = beside(policy_of(policy), earlier), progress or silent
+    show, rules = progress or silent, bind_earlier(load_policy(policy), load_imprints(earlier))
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
-    return patterns_of(
-        counted(data, meant, progress=told), meant, quality=quality, tolerance=share, progress=told
-    )
+    table = count_table(open_table(data), rules, progress=show)
+    return patterns_of(table, rules, quality=quality, tolerance=share, progress=show)

@@ -1,25 +1,19 @@
-"""Planning: what each column has to become."""
+"""The verb `protect`: what each column has to become so that every promise holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.microdata import Microdata
+from sfumato.core.imprint import Imprint
 from sfumato.core.progress import Progress, silent
-from sfumato.engine import open_source
-from sfumato.journey.arguments import (
-    AnyImprint,
-    AnyMemory,
-    AnyPolicy,
-    beside,
-    check_header,
-    limit_of,
-    policy_of,
-    within,
-)
-from sfumato.journey.chain import remembered_in
+from sfumato.engine import AnyTable
+from sfumato.engine.source import Source
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.history import earlier_imprints
+from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
+from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.journey.warnings import Warn, with_warnings
 from sfumato.policy.policy import Policy
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
@@ -29,13 +23,14 @@ if TYPE_CHECKING:
 
 
 def protect(
-    data: Any,
+    data: AnyTable,
     policy: AnyPolicy,
     *,
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
     memory: AnyMemory = None,
+    warn: Warn | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
@@ -44,38 +39,19 @@ def protect(
     Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
     ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
-    refused, with how much it takes.
+    refused, with how much it takes. `warn` receives what the policy allows and probably does not mean.
     """
-    known = earlier_ones(earlier, against, chain)
-    told, meant = progress or silent, beside(policy_of(policy), known)
-    source = open_source(within(data, memory))
-    table = counted(source, meant, progress=told)
-    check_need(table, meant, limit_of(source))
-    return make_plan(table, meant, progress=told)
+    imprints, rules = earlier_imprints(earlier, against, chain), load_policy(policy)
+    show = progress or silent
+    source = with_warnings(open_table(data, memory), rules, warn, progress=show)
+    return plan_table(source, rules, earlier=imprints, progress=show)
 
 
-def counted(data: Any, policy: Policy, *, progress: Progress = silent) -> Microdata:
-    """The columns that the policy looks at, coded and counted; there is at least one row."""
-    source = open_source(data)
-    _check_columns(source.columns, policy)
-    table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
-    if not table.rows + table.dropped:
-        raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
-    return table
-
-
-def earlier_ones(
-    earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str
-) -> Sequence[AnyImprint]:
-    """The earlier releases that were given, or those that a ledger remembers."""
-    if against is None:
-        return earlier
-    if earlier:
-        raise WrongCall("earlier releases are given twice", remedy="Give their imprints, or name the ledger.")
-    return remembered_in(against, chain)
-
-
-def _check_columns(names: Sequence[str], policy: Policy) -> None:
-    """Every column is declared."""
-    check_header(names, policy)
-    policy.check_columns(names)
+def plan_table(
+    source: Source, policy: Policy, *, earlier: Sequence[Imprint] = (), progress: Progress = silent
+) -> Plan:
+    """Returns the plan for an opened table: one pass over its rows, then the search."""
+    bound = bind_earlier(policy, earlier)
+    table = count_table(source, bound, progress=progress)
+    check_need(table, bound, source.memory)
+    return make_plan(table, bound, progress=progress)

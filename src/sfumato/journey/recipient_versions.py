@@ -1,4 +1,4 @@
-"""Versions for recipients: who gets which, beside everything that was handed out before."""
+"""Versions for recipients: who gets which, beside everything that was released to others before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.promise import Cuts, Promises
-from sfumato.journey.chain import imprints, looks_back
+from sfumato.journey.history import imprints_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.patterns.patterns import Patterns, classify
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from sfumato.releases.ledger.record import Record
     from sfumato.releases.override import Override
 
-NEW = "It is a new release for everybody: promise continuous, or start a new chain."
+AS_NEW_RELEASE = "It is a new release for everybody: promise continuous, or start a new chain."
 
 
 @dataclass(frozen=True, eq=False)
-class Assigned:
-    """A version for somebody: its plan, under the policy that holds for them."""
+class AssignedVersion:
+    """The version of one recipient: its plan, under the policy that holds for them."""
 
     recipient: str
     policy: Policy
@@ -52,18 +52,18 @@ class Assigned:
 
 
 def with_recipients(policy: Policy) -> Policy:
-    """The policy, with a rule for recipients; every column that colluders could match rows by is counted."""
+    """Returns the policy with a rule for recipients; colluders' columns to match rows by are then counted."""
     return policy if policy.recipients is not None else replace(policy, recipients=RecipientRule())
 
 
-def lowered(policy: Policy, k: int) -> Policy:
-    """The policy with a smaller k."""
-    made, found = [], False
+def with_smaller_k(policy: Policy, k: int) -> Policy:
+    """Returns the policy with every k above this one lowered to it; raises `WrongCall` if there is none."""
+    made, is_lowered = [], False
     for promise in policy.promises:
         smaller = promise.with_least_people(k) if promise.least_people > k else promise
-        found = found or smaller != promise
+        is_lowered = is_lowered or smaller != promise
         made.append(smaller)
-    if not found:
+    if not is_lowered:
         raise WrongCall(
             f"the policy promises no k above {k}: there is nothing to override",
             remedy="Leave the override out.",
@@ -71,8 +71,8 @@ def lowered(policy: Policy, k: int) -> Policy:
     return replace(policy, promises=Promises(tuple(made)))
 
 
-class Handout:
-    """The versions of one table, beside those of its chain that were handed out before."""
+class RecipientVersions:
+    """The versions of one table, chosen beside those of its chain that recipients hold already."""
 
     def __init__(
         self, table: Microdata, policy: Policy, history: Sequence[Record], *, chain: str, progress: Progress
@@ -81,14 +81,14 @@ class Handout:
         self.table, self.chain, self._progress = table, chain, progress
         self.policy = bound(with_recipients(policy), table)
         self.history = tuple(history)
-        self._records = _told_apart(self.history)
-        if looks_back(policy):
+        self._records = _with_imprints(self.history)
+        if policy.promises.looks_back:
             self.held = self._held()
         else:
             try:
                 self.held = self._held()
             except RefusedByHistory as changed:
-                raise RefusedByHistory(changed.message, remedy=NEW) from None
+                raise RefusedByHistory(changed.message, remedy=AS_NEW_RELEASE) from None
             self._same_table()
 
     @property
@@ -110,50 +110,51 @@ class Handout:
             AvailableVersions(self.patterns, self.rule, self.metric, held=before), wanted=wanted
         )
 
-    def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[Assigned]:
+    def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[AssignedVersion]:
         """A version for each, in the order of the names; raises where somebody cannot have one."""
         self._first_versions(names)
-        plain = sorted((n for n in names if n not in overrides), key=self._turn)
+        plain = sorted((n for n in names if n not in overrides), key=self._rank)
         chosen: dict[str, tuple[Policy, PlannedVersion, Patterns]] = {}
-        if any(h.recipient in plain for h in self.held) or (self.held and looks_back(self.policy)):
+        if any(h.recipient in plain for h in self.held) or (self.held and self.policy.promises.looks_back):
             for name in plain:
-                chosen[name] = self._one(name, self.policy, self.patterns, within=self.rule.tolerance)
+                chosen[name] = self._one(name, self.policy, self.patterns, tolerance=self.rule.tolerance)
         elif plain:
             for name, version in zip(plain, self._several(len(plain)), strict=True):
                 chosen[name] = (self.policy, version, self.patterns)
                 self.held.append(EarlierVersion(name, version.cuts))
-        for name in sorted(overrides, key=self._turn):
-            policy = lowered(self.policy, overrides[name].k)
-            chosen[name] = self._one(name, policy, self._classified(policy), within=None)
+        for name in sorted(overrides, key=self._rank):
+            policy = with_smaller_k(self.policy, overrides[name].k)
+            chosen[name] = self._one(name, policy, self._classified(policy), tolerance=None)
         return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
 
-    # -- what was handed out before -----------------------------------------------------------------------
+    # -- what was released before -----------------------------------------------------------------------
 
     def _held(self) -> list[EarlierVersion]:
         """The earlier versions on today's trees."""
-        found = []
+        versions = []
         for record, imprint in self._records:
             pairs = zip(imprint.keys, self.table.keys, strict=False)
             cuts = {c.name: key.cut_on(c.taxonomy, key.onto(c.taxonomy)) for key, c in pairs}
             if imprint.names != tuple(c.name for c in self.table.keys):
                 raise RefusedByHistory(
-                    f"release {record.sequence} of chain {record.chain} showed other key columns", remedy=NEW
+                    f"release {record.sequence} of chain {record.chain} showed other key columns",
+                    remedy=AS_NEW_RELEASE,
                 )
-            found.append(EarlierVersion(str(record.recipient), cuts))
-        return found
+            versions.append(EarlierVersion(str(record.recipient), cuts))
+        return versions
 
     def _same_table(self) -> None:
         """Every earlier version, made again from this table, is what is remembered of it."""
         for (record, imprint), held in zip(self._records, self.held, strict=True):
             policy = self.policy
             if record.override is not None:
-                policy = lowered(policy, int(record.override["k"]))
+                policy = with_smaller_k(policy, int(record.override["k"]))
             now = self._imprint(policy, held.cuts)
             if not same_release(now, imprint):
                 raise RefusedByHistory(
                     f"the table is not the one that release {record.sequence} of chain {record.chain} was"
                     " made from",
-                    remedy=NEW,
+                    remedy=AS_NEW_RELEASE,
                 )
 
     def _imprint(self, policy: Policy, cuts: Cuts) -> Imprint:
@@ -162,7 +163,7 @@ class Handout:
     def _first_versions(self, names: Sequence[str]) -> None:
         """Without a promise about earlier releases, everybody gets one version of a table."""
         served = {h.recipient for h in self.held}
-        if not looks_back(self.policy) and (again := [n for n in names if n in served]):
+        if not self.policy.promises.looks_back and (again := [n for n in names if n in served]):
             raise RefusedByHistory(
                 f"{several(len(again), 'recipient has a version', 'recipients have versions')} of this table"
                 " already, and no promise of the policy is about holding two",
@@ -171,8 +172,8 @@ class Handout:
 
     # -- choosing -----------------------------------------------------------------------------------------
 
-    def _turn(self, name: str) -> bytes:
-        """Who gets which version is settled by the policy, the chain and the name, never by the order."""
+    def _rank(self, name: str) -> bytes:
+        """A place in the order of choice: by the policy, the chain and the name, not by who came first."""
         return sha256(f"{self.policy.digest}\0{self.chain}\0{name}".encode()).digest()
 
     def _classified(self, policy: Policy) -> Patterns:
@@ -191,21 +192,21 @@ class Handout:
                 if _has_terms(self.policy)
                 else "Ask for less, or allow more suppressed rows.",
             )
-        found = self._versions(self.patterns).choose(count)
-        if len(found) < count:
+        chosen = self._versions(self.patterns).choose(count)
+        if len(chosen) < count:
             capacity = self.capacity(wanted=count)
             raise Infeasible(
                 f"{several(count, 'recipient is', 'recipients are')} named, and {capacity.sentence}",
-                remedy=_way_out(least_tolerance_for(self._versions(self.patterns), count)),
+                remedy=_remedy(least_tolerance_for(self._versions(self.patterns), count)),
             )
-        return found
+        return chosen
 
     def _one(
-        self, name: str, policy: Policy, patterns: Patterns, *, within: Fraction | None
+        self, name: str, policy: Policy, patterns: Patterns, *, tolerance: Fraction | None
     ) -> tuple[Policy, PlannedVersion, Patterns]:
         """A version for somebody who holds others, or under an override."""
         version = self._versions(patterns).first_fit(
-            name, lambda cuts: self._keeps(name, policy, cuts), within=within
+            name, lambda cuts: self._keeps(name, policy, cuts), within=tolerance
         )
         if version is None:
             raise RefusedByHistory(
@@ -218,7 +219,7 @@ class Handout:
     def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:
         """Whether the promises about earlier releases hold beside what a recipient holds, and in a coalition
         what others do."""
-        if not looks_back(policy):
+        if not policy.promises.looks_back:
             return True
         for earlier in self._beside(name):
             promises = policy.promises.given(earlier)
@@ -247,16 +248,16 @@ class Handout:
         version: PlannedVersion,
         patterns: Patterns,
         override: Override | None,
-    ) -> Assigned:
+    ) -> AssignedVersion:
         own = [imprint for record, imprint in self._records if record.recipient == name]
-        held = replace(policy, promises=policy.promises.given(own)) if looks_back(policy) else policy
+        held = replace(policy, promises=policy.promises.given(own)) if policy.promises.looks_back else policy
         levels = None if version.index is None else patterns.named(version.index)
         cuts: Mapping[str, Cut] = version.cuts
-        return Assigned(name, policy, plan_of_cuts(self.table, held, cuts, levels=levels), override)
+        return AssignedVersion(name, policy, plan_of_cuts(self.table, held, cuts, levels=levels), override)
 
 
-def _told_apart(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
-    """The releases of a chain with their imprints; all went to somebody."""
+def _with_imprints(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
+    """The releases of a chain with their imprints; raises unless each went to a named recipient."""
     for record in history:
         if record.recipient is None:
             raise RefusedByHistory(
@@ -264,14 +265,14 @@ def _told_apart(history: Sequence[Record]) -> list[tuple[Record, Imprint]]:
                 " it could be anybody",
                 remedy="Start a new chain for versions.",
             )
-    return list(zip(history, imprints(history), strict=True))
+    return list(zip(history, imprints_of(history), strict=True))
 
 
 def _has_terms(policy: Policy) -> bool:
     return any(is_kept_by_terms(p) for p in policy.promises)
 
 
-def _way_out(enough: Fraction | None) -> str:
+def _remedy(enough: Fraction | None) -> str:
     if enough is not None:
         return f"Set recipients.tolerance to {enough * 100}%, or name fewer."
     return "Name fewer, ask for less frame-proof or a smaller coalition, or give taxonomies more levels."

@@ -1,33 +1,36 @@
-"""Tracing a leak to the recipients of what the ledger knows."""
-# ruff: noqa: PLC0415  # databases wait until something is traced
+"""The verb `trace`: from a leak to the recipients who can have made it."""
+# ruff: noqa: PLC0415  # policies are loaded where an original is given, other readers where a leak needs them
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadLedger, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.engine import open_source
+from sfumato.engine import AnyTable, open_source
 from sfumato.engine.source import Source
-from sfumato.journey.arguments import AnyPolicy, policy_of
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.address import is_address
 from sfumato.tracing.trace import Trace
 from sfumato.tracing.trace import trace as trace_source
 
 if TYPE_CHECKING:
-    from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.journey.policy_argument import AnyPolicy
+
+AnyLeak = AnyTable | Mapping[str, object] | Sequence[Mapping[str, object]]
+"""A table (also as a JSON file), a record, or a list of records."""
 
 
 def trace(
-    leak: Any,
+    leak: AnyLeak,
     *,
     ledger: Ledger | str,
-    original: Any = None,
+    original: AnyTable | None = None,
     policy: AnyPolicy | None = None,
     c_max: int = 3,
     chain: str | None = None,
@@ -42,16 +45,16 @@ def trace(
     further, mixed from several versions, with rows of others. With `original` and its `policy` it is also
     said which rows exist. `chain` leaves all other chains aside. Nothing is written.
     """
-    told = progress or silent
+    show = progress or silent
     if (original is None) != (policy is None):
         raise WrongCall("the original and its policy go together", remedy="Give both, or neither.")
-    known = None if policy is None else _counted(original, policy, told)
-    source = _open(leak)
-    from sfumato.releases.ledger.ledger import Ledger
-
+    counted = None
+    if original is not None and policy is not None:
+        counted = _count_original(original, policy, show)
+    source = _open_leak(leak)
     opened = Ledger(ledger, readonly=True) if isinstance(ledger, str) else ledger
 
-    def memory(release: str) -> Imprint | None:
+    def imprint_of(release: str) -> Imprint | None:
         entry = opened.entry(release)
         if entry is None or not entry.memory_is_whole:
             raise BadLedger("an entry is missing or was changed", remedy="Run `sfumato ledger verify`.")
@@ -60,38 +63,46 @@ def trace(
     return trace_source(
         source,
         opened.history(memory=False),
-        memory=memory,
-        original=known,
+        memory=imprint_of,
+        original=counted,
         c_max=c_max,
         chain=chain,
         columns=columns,
-        progress=told,
+        progress=show,
     )
 
 
-def _counted(original: Any, policy: AnyPolicy, progress: Progress) -> Microdata:
-    meant = policy_of(policy)
-    source = open_source(original)
-    meant.check_columns(source.columns)
-    return source.count(meant.codings, missing=meant.missing, person=meant.person, progress=progress)
+def _count_original(original: AnyTable, policy: AnyPolicy, progress: Progress) -> Microdata:
+    """The table that releases were made from, as its policy counts it."""
+    from sfumato.journey.policy_argument import load_policy
+
+    rules, source = load_policy(policy), open_source(original)
+    rules.check_columns(source.columns)
+    return source.count(rules.codings, missing=rules.missing, person=rules.person, progress=progress)
 
 
-def _open(leak: Any) -> Source:
+def _open_leak(leak: AnyLeak) -> Source:
     """A leak as a source; of a text file that is not in UTF-8 the usual Western encoding is tried."""
-    from sfumato.engine.frames.records import JSON_ENDINGS, open_json, open_records
+    records = [leak] if isinstance(leak, Mapping) else leak
+    if isinstance(records, Sequence) and not isinstance(records, str):
+        from sfumato.engine.frames.records import open_records
 
-    if isinstance(leak, Mapping):
-        return open_records([leak])
-    if isinstance(leak, Sequence) and not isinstance(leak, str) and all(isinstance(r, Mapping) for r in leak):
-        return open_records(leak)
-    if isinstance(leak, str | PathLike) and not is_address(leak):
-        from sfumato.engine.csv.reader import CsvOptions
-        from sfumato.engine.csv.utf8 import is_unicode
-        from sfumato.engine.files.readers import CSV_ENDINGS
+        if all(isinstance(record, Mapping) for record in records):
+            return open_records(records)
+    if isinstance(records, str | PathLike) and not is_address(records):
+        return _open_leaked_file(Path(records))
+    return open_source(records)  # type: ignore[arg-type]  # any other sequence is refused there
 
-        path = Path(leak)
-        if path.name.lower().endswith(JSON_ENDINGS):
-            return open_json(path)
-        if path.name.lower().endswith(CSV_ENDINGS) and path.is_file() and not is_unicode(path):
-            return open_source(path, csv=CsvOptions(encoding="cp1252"))
-    return open_source(leak)
+
+def _open_leaked_file(path: Path) -> Source:
+    from sfumato.engine.csv.reader import CsvOptions
+    from sfumato.engine.csv.utf8 import is_unicode
+    from sfumato.engine.files.readers import CSV_ENDINGS
+    from sfumato.engine.frames.records import JSON_ENDINGS, open_json
+
+    name = path.name.lower()
+    if name.endswith(JSON_ENDINGS):
+        return open_json(path)
+    if name.endswith(CSV_ENDINGS) and path.is_file() and not is_unicode(path):
+        return open_source(path, csv=CsvOptions(encoding="cp1252"))
+    return open_source(path)

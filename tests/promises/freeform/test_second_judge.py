@@ -11,7 +11,7 @@ from papers.test_wang_2009 import POLICY, T1, T3
 from promises.freeform import definition
 from promises.freeform.node_tables import random_case
 from sfumato.core.promise import Promises
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.judge import freeform
 from sfumato.judge.file import recheck
 from sfumato.policy.policy import ColumnRule, Policy

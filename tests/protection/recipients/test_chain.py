@@ -13,7 +13,8 @@ from sfumato.chains.pooling import meet_of
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.journey.protect import counted
+from sfumato.engine import open_source
+from sfumato.journey.counted_table import count_table
 from sfumato.protection.recipients.frame_proofness import ShownDetail
 
 NAMES = ["registry", "university"]
@@ -82,7 +83,7 @@ def test_any_coalition_is_held_against_everything(go, tmp_path):
     with sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True) as ledger:
         assert ledger.verify().holds
         records = ledger.history("main")
-    table = counted(batches(1, 2), rules)
+    table = count_table(open_source(batches(1, 2)), rules)
     trees = {c.name: c.taxonomy for c in table.keys}
     versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
     shape = ShownDetail(table)

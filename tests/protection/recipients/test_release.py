@@ -14,7 +14,8 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, BadTaxonomy, Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.recoding import classes_under
-from sfumato.journey.protect import counted
+from sfumato.engine import open_source
+from sfumato.journey.counted_table import count_table
 from sfumato.protection.recipients.frame_proofness import ShownDetail
 from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.keys import Key
@@ -220,7 +221,7 @@ def test_versions_put_together_keep_every_promise(go, tmp_path, coalition):
     count = 2 if coalition == "pairs" else 3
     go(people(3000), rules, "out", NAMES[:count])
     chain = Chain.of([Imprint.from_json(r.memory) for r in ledger(tmp_path).history("main")])
-    table = counted(people(3000), rules)
+    table = count_table(open_source(people(3000)), rules)
     trees = {c.name: c.taxonomy for c in table.keys}
     records = ledger(tmp_path).history("main")
     versions = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in records]
@@ -326,7 +327,7 @@ def test_a_single_recipient_first_then_versions_beside_it(go, tmp_path):
     assert record.trees
     later = go(people(3000), rules, "two", "university")
     one, two = ledger(tmp_path).history("main")
-    table = counted(people(3000), policy())
+    table = count_table(open_source(people(3000)), policy())
     trees = {c.name: c.taxonomy for c in table.keys}
     cuts = [{n: Cut.of_nodes(trees[n], nodes) for n, nodes in r.cuts.items()} for r in (one, two)]
     assert later.record.sequence == 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import plain_beliefs as plain
 import sfumato as sf
 from sfumato.core.errors import BadPolicy, Infeasible
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.protection.term_removal.report import STATUS
 
 E = {

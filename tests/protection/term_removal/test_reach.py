@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.errors import BadPolicy, Infeasible, WrongCall
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
-from sfumato.journey.release import protect_file
+from sfumato.journey.protect_file import protect_file
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protection.term_removal import phase
 from sfumato.protection.term_removal.cost import RemovalCosts

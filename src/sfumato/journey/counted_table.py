@@ -1,0 +1,20 @@
+"""The table of a policy: the columns that it looks at, coded and counted in one pass."""
+
+from __future__ import annotations
+
+from sfumato.core.errors import BadData
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.engine.source import Source
+from sfumato.journey.policy_argument import check_some_declared
+from sfumato.policy.policy import Policy
+
+
+def count_table(source: Source, policy: Policy, *, progress: Progress = silent) -> Microdata:
+    """Returns the counts of a table that has rows; raises `BadPolicy` unless every column is declared."""
+    check_some_declared(source.columns, policy)
+    policy.check_columns(source.columns)
+    table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
+    if not table.rows + table.dropped:
+        raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
+    return table

@@ -1,0 +1,53 @@
+"""The verb `policy check`: what is wrong with a policy, alone or beside data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.progress import Progress, silent
+from sfumato.engine import AnyTable
+from sfumato.engine.source import Source
+from sfumato.engine.surveying_reader import survey_with_sets
+from sfumato.journey.policy_argument import AnyPolicy, check_some_declared, load_policy
+from sfumato.journey.table_argument import open_table
+from sfumato.policy.doctor.diagnosis import Diagnosis
+from sfumato.policy.doctor.knowledge import HeldTermSets
+from sfumato.policy.doctor.policy import examine, examine_held, examine_path, worst_first
+from sfumato.policy.doctor.safe_harbor import safe_harbor
+from sfumato.policy.policy import Policy
+from sfumato.policy.presets import preset as preset_of
+from sfumato.policy.set_columns import forms_of
+
+
+def check_policy(
+    policy: AnyPolicy,
+    data: AnyTable | None = None,
+    *,
+    preset: str | None = None,
+    progress: Progress | None = None,
+) -> list[Diagnosis]:
+    """Returns everything that is wrong with a policy, alone or beside data, worst first, with the repair.
+
+    Of a policy file that cannot be loaded, the problems of its hierarchy files are told, too.
+    """
+    known_rule = preset_of(preset) if preset else None
+    source = None if data is None else open_table(data)
+    try:
+        rules = load_policy(policy)
+    except BadPolicy:
+        if not isinstance(policy, str | Path):
+            raise
+        return examine_path(policy)
+    diagnoses = examine(rules) if source is None else _examine_beside(source, rules, progress or silent)
+    return diagnoses + (safe_harbor(rules) if known_rule and known_rule.checks_columns else [])
+
+
+def _examine_beside(source: Source, policy: Policy, progress: Progress) -> list[Diagnosis]:
+    """What is wrong with a policy beside a table, which is read once."""
+    check_some_declared(source.columns, policy)
+    here = set(source.columns)
+    forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
+    columns, sets = survey_with_sets(source, source.columns, forms, progress=progress)
+    held = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}
+    return worst_first([*examine(policy, columns), *examine_held(policy, held)])

@@ -1,0 +1,102 @@
+"""The verb `protect` with a file at its end: planned, written aside, judged from its bytes, then named."""
+# ruff: noqa: PLC0415  # what compares releases is loaded where there are earlier ones
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.progress import Progress, silent
+from sfumato.core.verdict import Verdict
+from sfumato.engine import AnyTable
+from sfumato.engine.source import SPARK
+from sfumato.engine.versions import version_writer
+from sfumato.journey.history import earlier_imprints
+from sfumato.journey.judgement import judged
+from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
+from sfumato.journey.protect import plan_table
+from sfumato.journey.table_argument import AnyMemory, file_of, open_table
+from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.policy.policy import Policy
+from sfumato.policy.reference import kept_at
+from sfumato.protection.plan import Plan
+from sfumato.releases.output_file import check_target, publish
+from sfumato.releases.private_file import kept_on_success
+from sfumato.system.address import Address, is_address
+from sfumato.system.private_folder import private_folder
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.ledger import Ledger
+
+
+def protect_file(
+    data: AnyTable,
+    policy: AnyPolicy,
+    out: str | Path,
+    *,
+    earlier: Sequence[AnyImprint] = (),
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    overwrite: bool = False,
+    memory: AnyMemory = None,
+    warn: Warn | None = None,
+    progress: Progress | None = None,
+) -> tuple[Plan, tuple[Verdict, ...]]:
+    """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
+
+    The file appears under its name only after a second implementation has read it and agreed. Where the
+    policy counts people and does not publish who they are, that judge also reads a witness: the same rows
+    with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
+    `chain`, and `warn` as for `protect`; a ledger learns nothing of the file, only `release` enters it.
+    `memory` is how much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later
+    judges need of the original table (`plan.reference`) is kept beside the file, for its owner.
+    """
+    if is_address(out):
+        Address.of(str(out))
+        raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
+    target, show, rules = Path(out), progress or silent, load_policy(policy)
+    check_target(target, source=file_of(data), overwrite=overwrite)
+    imprints = earlier_imprints(earlier, against, chain)
+    source = with_warnings(open_table(data, memory), rules, warn, progress=show)
+    plan = plan_table(source, rules, earlier=imprints, progress=show)
+    shared = target.parent if source.kind == SPARK else None
+    writer = version_writer(
+        source,
+        plan.recoding.table,
+        count=1,
+        drop=rules.dropped,
+        numbered=numbered_columns(rules),
+        progress=show,
+    )
+    with (
+        kept_on_success(kept_at(target)) as keep,
+        private_folder(shared or source.memory.spill, hidden=shared is not None) as private,
+        writer as write_version,
+    ):
+        if plan.reference is not None:
+            keep(plan.reference.to_json())
+
+        def write(staged: Path) -> None:
+            write_version(plan.recoding, staged, witness_path(rules, staged, private))
+
+        def judge(staged: Path) -> tuple[Verdict, ...]:
+            witness = witness_path(rules, staged, private)
+            verdicts = judged(staged, plan, rules, witness=witness, memory=source.memory, progress=show)
+            return _beside_earlier(verdicts, staged, plan, imprints, rules) if imprints else verdicts
+
+        return plan, publish(target, write, judge, overwrite=overwrite)
+
+
+def _beside_earlier(
+    verdicts: tuple[Verdict, ...], staged: Path, plan: Plan, earlier: Sequence[Imprint], policy: Policy
+) -> tuple[Verdict, ...]:
+    """The verdicts on a file, those about earlier releases decided beside these."""
+    from sfumato.journey.chain_check import judge_beside_earlier
+
+    compared = judge_beside_earlier([staged], plan.imprint, earlier, policy)
+    decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
+    return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)

@@ -1,0 +1,22 @@
+"""The table that a caller hands in: opened once, at the door of a verb."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from sfumato.engine import AnyTable, Source, open_source
+from sfumato.system.memory import Memory
+
+AnyMemory = Memory | str | int | None
+"""How much memory may be used: "4GB", a number of bytes, `Memory.of("4GB", spill=...)`, or no limit."""
+
+
+def open_table(data: AnyTable, memory: AnyMemory = None) -> Source:
+    """Returns the table as a source, held to a limit of memory if one is given."""
+    return open_source(data, memory=None if memory is None else Memory.of(memory))
+
+
+def file_of(data: AnyTable) -> Path | None:
+    """Returns the file that a caller named as the table; nothing where they handed in something else."""
+    return Path(data) if isinstance(data, str | PathLike) else None

@@ -1,0 +1,75 @@
+"""Warnings of a policy that is put to use: what is allowed and probably not meant."""
+# ruff: noqa: PLC0415  # what examines a policy is loaded for those who want to be warned
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import SfumatoError
+from sfumato.core.progress import Progress, silent
+from sfumato.engine.source import Source
+from sfumato.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from sfumato.engine.survey import Survey
+    from sfumato.policy.doctor.diagnosis import Diagnosis
+
+Warn = Callable[["Diagnosis"], None]
+"""Receives the warnings, one by one."""
+
+
+def warn_of_policy(policy: Policy, warn: Warn | None) -> None:
+    """Report what the policy and its files alone give reason to warn of."""
+    if warn is not None:
+        for diagnosis in _warnings(policy):
+            warn(diagnosis)
+
+
+def with_warnings(
+    source: Source, policy: Policy, warn: Warn | None, *, progress: Progress = silent
+) -> Source:
+    """Report what a policy and its table give reason to warn of; returns the source to read from now on.
+
+    What the policy alone tells is reported at once, what the published columns hold at the end of the first
+    pass over the returned source: the pass that counts is also the one that surveys. A source that cannot do
+    both (one in Spark, or one held to a limit of memory) is surveyed here. Where a survey fails, nothing is
+    reported: what is wrong with the table is for the verb to say.
+    """
+    if warn is None:
+        return source
+    from sfumato.engine.surveying_reader import survey_on_first_pass, survey_with_sets
+    from sfumato.policy.set_columns import forms_of
+
+    alone = _warnings(policy)
+    for diagnosis in alone:
+        warn(diagnosis)
+    names = [name for name in policy.published if name in source.columns]
+    here = set(source.columns)
+    forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
+
+    def report(columns: Survey, sets: Survey) -> None:
+        with suppress(SfumatoError, OSError):
+            for diagnosis in _warnings(policy, columns, sets)[len(alone) :]:
+                warn(diagnosis)
+
+    surveying = survey_on_first_pass(source, names, forms, report)
+    if surveying is not None:
+        return surveying
+    with suppress(SfumatoError, OSError):
+        report(*survey_with_sets(source, names, forms, progress=progress))
+    return source
+
+
+def _warnings(
+    policy: Policy, columns: Survey | None = None, sets: Survey | None = None
+) -> Sequence[Diagnosis]:
+    """The warnings on a policy; those that need no table come first."""
+    from sfumato.policy.doctor.diagnosis import Severity
+    from sfumato.policy.doctor.knowledge import HeldTermSets
+    from sfumato.policy.doctor.policy import examine, examine_held, worst_first
+
+    held = {} if sets is None else {n: HeldTermSets(c.values, c.counts) for n, c in sets.columns.items()}
+    diagnoses = worst_first([*examine(policy, columns), *examine_held(policy, held)])
+    return [diagnosis for diagnosis in diagnoses if diagnosis.gravity is Severity.WARNING]
