@@ -76,7 +76,7 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
 
 def end_to_end(folder: Path) -> dict[str, float]:
     """Protect and publish, in this process."""
-    from sfumato.journey.release import protect_file
+    from sfumato.journey.protect_file import protect_file
 
     began = time.monotonic()
     plan, verdicts = protect_file(folder / "people.parquet", folder / "policy.yaml", folder / "safe.parquet")

@@ -77,7 +77,7 @@ def policy(
 
 
 def _protect(folder: Path, search: str, memory: str | None = None, **given: Any) -> dict[str, Any]:
-    from sfumato.journey.release import protect_file
+    from sfumato.journey.protect_file import protect_file
 
     out = folder / f"{search}.parquet"
     asked = policy(search, **given)

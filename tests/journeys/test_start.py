@@ -1,7 +1,8 @@
-"""Starting up: nothing heavy is loaded before it is needed, and names work whoever is imported first."""
+"""Starting up: nothing is loaded before it is needed, and verbs are functions whoever is imported first."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -12,8 +13,9 @@ import sfumato as sf
 HEAVY = ["numba", "polars", "pyarrow", "pandas", "duckdb", "pydantic", "numpy", "narwhals", "rich"]
 
 
-def python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+def python(code, *arguments, cwd=None):
+    call = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(call, capture_output=True, text=True, check=True, cwd=cwd).stdout
 
 
 @pytest.mark.parametrize(
@@ -36,18 +38,112 @@ def test_an_unknown_name_is_an_attribute_error():
         sf.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("first", ["", "import sfumato.protection.plan; import sfumato.policy.policy;"])
-def test_verbs_are_callable_whoever_is_imported_first(first):
+VERBS = ("audit", "capacity", "declare", "discover", "draw", "patterns", "protect", "release", "trace")
+
+FIRST = [
+    "",
+    "import sfumato.protection.plan, sfumato.policy.policy",
+    "import sfumato.journey.protect, sfumato.journey.release, sfumato.journey.attack",
+    "from sfumato.cli.main import app",
+]
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_verbs_are_plain_functions_whoever_is_imported_first(first):
     code = f"""
 {first}
-import sfumato as sf, inspect
-print(callable(sf.protect), callable(sf.declare), callable(sf.attack))
-print(list(inspect.signature(sf.protect).parameters))
+import sfumato as sf, sys, types
+for name in {VERBS}:
+    verb = getattr(sf, name)
+    assert type(verb) is types.FunctionType, name
+    assert verb is vars(sys.modules[f"sfumato.journey.{{name}}"])[name], name
+assert callable(sf.attack) and not isinstance(sf.attack, types.ModuleType)
 import sfumato.protection.plan as module
-print(module.Plan is sf.Plan, sf.protect.plan is module)
+assert module.Plan is sf.Plan
+ours = [m for n, m in sys.modules.items() if n.split(".")[0] == "sfumato"]
+print({{type(m).__name__ for m in ours}}, {{m.__class__ is types.ModuleType for m in ours}})
 """
-    assert python(code).splitlines() == [
-        "True True True",
-        "['data', 'policy', 'earlier', 'against', 'chain', 'memory', 'progress']",
-        "True True",
-    ]
+    assert python(code) == "{'module'} {True}\n"
+
+
+def test_help_shows_the_function():
+    code = "import sfumato as sf; help(sf.protect); help(sf.attack.correspondence)"
+    page = python(code)
+    assert page.startswith(
+        "Help on function protect in module sfumato.journey.protect:\n\nprotect(data: 'AnyTable',"
+    )
+    assert "Find out what each column has to become" in page
+    assert "correspondence(releases:" in page
+
+
+BELOW = {"core", "engine", "journey", "kernels", "show", "system"}
+"""What every verb stands on: it reads a table, counts it and prints what it found."""
+
+ROOMS = {
+    "discover": {*BELOW, "policy", "promises", "discovery"},
+    "protect": {*BELOW, "policy", "promises", "protection"},
+    "protect_file": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
+    "audit": {*BELOW, "policy", "promises", "attacks", "chains", "judge"},
+    "release": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
+    "trace": {*BELOW, "releases", "tracing"},
+}
+"""The rooms that a verb may load. Of another verb's room, not one module."""
+
+CALLS = {
+    "discover": ("discover", "hospital.csv", "--k", "2", "--mode", "any", "--max-size", "1"),
+    "protect": ("protect", "hospital.csv", "-p", "policy.yaml", "--dry-run"),
+    "protect_file": ("protect", "hospital.csv", "-p", "policy.yaml", "-o", "safe.csv"),
+    "audit": ("audit", "safe.csv", "-p", "policy.yaml"),
+    "release": ("release", "hospital.csv", "-p", "policy.yaml", "--into", "one", "--to", "registry"),
+    "trace": ("trace", "one/data.csv"),
+}
+"""Each works on what those before it made."""
+
+LOADED = """
+import json, sys
+from sfumato.cli.main import run
+from pathlib import Path
+code = run(sys.argv[2:])
+ours = sorted(name for name in sys.modules if name.startswith("sfumato."))
+Path(sys.argv[1]).write_text(json.dumps([code, ours]))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """Per call: its exit code, and the modules of ours that it loaded."""
+    folder = tmp_path_factory.mktemp("loaded")
+    sf.demo.write(folder, 300)
+    found = {}
+    for verb, call in CALLS.items():
+        python(LOADED, folder / "loaded.json", *call, cwd=folder)
+        found[verb] = json.loads((folder / "loaded.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_a_verb_loads_no_room_that_it_does_not_need(loaded, verb):
+    code, modules = loaded[verb]
+    assert code == 0
+    allowed = ROOMS[verb] | {"cli"}
+    assert [name for name in modules if name.split(".")[1] not in allowed] == []
+    assert f"sfumato.journey.{verb}" in modules
+
+
+def test_no_verb_loads_the_file_of_another():
+    """But for those it is made of: a release is planned as `protect` plans."""
+    out = python(
+        """
+import importlib, sys
+for verb in ("audit", "capacity", "declare", "discover", "draw", "patterns", "protect", "release", "trace"):
+    before = set(sys.modules)
+    importlib.import_module(f"sfumato.journey.{verb}")
+    loaded = {n.split(".")[2] for n in set(sys.modules) - before if n.startswith("sfumato.journey.")}
+    print(verb, sorted(loaded & {"audit", "capacity", "declare", "discover", "draw", "patterns", "protect",
+                                 "protect_file", "release", "trace"}))
+    for name in [n for n in sys.modules if n.startswith("sfumato.journey.")]:
+        del sys.modules[name]
+"""
+    )
+    expected = {verb: [verb] for verb in VERBS} | {"release": ["protect", "release"]}
+    assert dict(line.split(" ", 1) for line in out.splitlines()) == {k: str(v) for k, v in expected.items()}
