@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     )
     from sfumato.core.microdata import Column, Microdata, Role
     from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
-    from sfumato.core.promise import Answer, ClassPromise, Cuts, Promise, Promises, TablePromise, Truth, Watch
+    from sfumato.core.promise import ClassPromise, Cuts, Promise, Promises, TablePromise, Truth
     from sfumato.core.recoding import Recoding
     from sfumato.core.taxonomy import Label, Taxonomy
     from sfumato.core.verdict import Evidence, Finding, Verdict
+    from sfumato.core.watch import Answer, Watch
     from sfumato.core.weights import WeightedClass, WeightedHistogram
     from sfumato.engine.reader import Reader
     from sfumato.engine.rows import RowSource
@@ -143,12 +144,11 @@ _MODULES = {
     ),
     "sfumato.core.microdata": ("Column", "Microdata", "Role"),
     "sfumato.core.policy_view": ("ColumnOptions", "ColumnView", "PolicyView"),
-    "sfumato.core.promise": (
-        *("Answer", "ClassPromise", "Cuts", "Promise", "Promises", "TablePromise", "Truth", "Watch"),
-    ),
+    "sfumato.core.promise": (*("ClassPromise", "Cuts", "Promise", "Promises", "TablePromise", "Truth"),),
     "sfumato.core.recoding": ("Recoding",),
     "sfumato.core.taxonomy": ("Label", "Taxonomy"),
     "sfumato.core.verdict": ("Evidence", "Finding", "Verdict"),
+    "sfumato.core.watch": ("Answer", "Watch"),
     "sfumato.core.weights": ("WeightedClass", "WeightedHistogram"),
     "sfumato.engine.reader": ("Reader",),
     "sfumato.engine.rows": ("RowSource",),

@@ -13,8 +13,9 @@ from sfumato.attacks.chain.correspondence import correspondence
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, HeldBack, RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.watch import Answer
 from sfumato.promises import Continuous, DistinctLDiversity, KAnonymity
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down

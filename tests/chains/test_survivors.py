@@ -12,7 +12,8 @@ from promises.plain import classes_of
 from sfumato.chains import worlds
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Promises
+from sfumato.core.watch import Answer
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,

@@ -7,8 +7,8 @@ import numpy as np
 
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
-from sfumato.core.promise import Answer
 from sfumato.core.recoding import Recoding, classes_under
+from sfumato.core.watch import Answer
 from sfumato.protection.loss import measure
 from sfumato.protection.suppression import keep
 

@@ -12,9 +12,10 @@ from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Promises, TablePromise, Watch
+from sfumato.core.promise import Promises, TablePromise
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
+from sfumato.core.watch import Answer, Watch
 from sfumato.promises.continuous.definition import Continuous
 from sfumato.promises.freeform.definition import Freeform
 from sfumato.testing import check_table_promise

@@ -13,9 +13,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
 from sfumato.core.prior import KeptPrior
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.watch import Watch
 from sfumato.core.weights import WeightedClass
 
 Cuts = Mapping[str, Cut]
@@ -44,14 +44,12 @@ class Promise(ABC):
     """
 
     # Who it is.
-
     name: ClassVar[str]
     """Its key in a policy."""
     kind: ClassVar[str | None] = None
     """Which of several definitions under one key it is; the word that the key `kind` of a policy takes."""
 
     # How a search may use it.
-
     monotone: ClassVar[bool] = False
     """If two classes keep it, so does their union: a search may drop what breaks it for good."""
     hereditary: ClassVar[bool] = False
@@ -60,7 +58,6 @@ class Promise(ABC):
     """The searches that can keep it; `None`: all that can keep promises of its sort."""
 
     # Its columns.
-
     roles: ClassVar[tuple[Role, ...]] = (Role.SENSITIVE,)
     """The roles that the columns in `sensitive` may have."""
     column_role: ClassVar[Role | None] = None
@@ -69,7 +66,6 @@ class Promise(ABC):
     """The keys that columns of that role may have in a policy."""
 
     # What threatens it.
-
     threats: ClassVar[tuple[str, ...]] = ()
     """The names of the attacks that succeed where it is broken."""
 
@@ -99,7 +95,6 @@ class Promise(ABC):
         return ()
 
     # How large a class must be, whatever is in it.
-
     @property
     def least_people(self) -> int:
         """The smallest number of people it allows in a class; 0 where it says nothing of that."""
@@ -126,7 +121,6 @@ class Promise(ABC):
         return self
 
     # What several tables say together.
-
     @property
     def cone(self) -> bool:
         """Whether the histograms that keep it form a convex cone: sums and multiples of kept ones are kept.
@@ -147,7 +141,6 @@ class Promise(ABC):
         return None
 
     # What it has to be told.
-
     def about(self, columns: Mapping[str, ColumnView]) -> Self:
         """Returns the same promise, told what a policy says of the columns; `reads` may follow from that."""
         del columns
@@ -199,7 +192,6 @@ class Promise(ABC):
         return self
 
     # What others are told.
-
     def parameters(self) -> dict[str, object]:
         """Returns its parameters as a policy holds them; what stands at its default is left out."""
         return {}
@@ -267,46 +259,6 @@ class ClassPromise(Promise):
             return False
         whole = held.in_whole_numbers(least=self.least_people)
         return None if whole is None else bool(self.holds_on(whole)[0])
-
-
-class Answer(Enum):
-    """What a table promise says to a proposed recoding."""
-
-    YES = "keeps the promise"
-    LATER = "breaks it now; may be proposed again after another step"
-    NEVER = "breaks it now and after any further specialization"
-
-
-class Watch(ABC):
-    """A table promise at work on one table; may remember the recoding it last accepted."""
-
-    in_full: str = ""
-    """The last objection with its values, for somebody who asks to see them."""
-
-    @abstractmethod
-    def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        """Returns a judgement of a recoding, and why.
-
-        `step` is (column, node) if the recoding is the last accepted one with that node specialized, so that
-        an incremental check need not start over.
-        """
-
-    @abstractmethod
-    def accept(self, cuts: Cuts) -> None:
-        """The search moved here."""
-
-
-@runtime_checkable
-class Deliberate(Protocol):
-    """A watch that answers by a bound while a search runs, because the truth takes longer to find."""
-
-    def settle(self, cuts: Cuts) -> bool:
-        """Whether the promise is kept for certain under these cuts."""
-        ...
-
-    def deliberate(self, most: int | None = None) -> None:
-        """Answer exactly from now on; after `most` such answers, LATER where a bound does not say NEVER."""
-        ...
 
 
 class TablePromise(Promise):

@@ -11,9 +11,10 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Answer, Cuts, Deliberate, Promises
+from sfumato.core.promise import Cuts, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.watch import Answer, Deliberate
 from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.suppression import keep

@@ -13,10 +13,11 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Codes, Column, Microdata, Role
-from sfumato.core.promise import Answer, ClassPromise, Cuts, Promises, TablePromise, Truth, Watch
+from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise, Truth
 from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.verdict import Verdict
+from sfumato.core.watch import Answer, Watch
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure

@@ -9,9 +9,10 @@ import numpy as np
 
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, TablePromise
+from sfumato.core.promise import TablePromise
 from sfumato.core.taxonomy import ROOT, Taxonomy
 from sfumato.core.verdict import Verdict
+from sfumato.core.watch import Answer
 from sfumato.testing.claims import check_words, say
 from sfumato.testing.exhaustive import every_cut
 

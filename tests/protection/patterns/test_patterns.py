@@ -13,9 +13,10 @@ from oracles.exhaustive_lattice import all_nodes, recode
 from sfumato.core.classes import Classes
 from sfumato.core.errors import BrokenPromise, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, Promises, TablePromise, Watch
+from sfumato.core.promise import Promises, TablePromise
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.watch import Answer, Watch
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure
 from sfumato.protection.patterns.metrics import EXACT, METRICS

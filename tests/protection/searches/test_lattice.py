@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from oracles.exhaustive_lattice import all_nodes, exhaustive, judged, recode
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, ClassPromise, Promises, TablePromise, Watch
+from sfumato.core.promise import ClassPromise, Promises, TablePromise
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.watch import Answer, Watch
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.k_anonymity import KAnonymity

@@ -14,10 +14,11 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
-from sfumato.core.promise import Answer, Promises, TablePromise, Watch
+from sfumato.core.promise import Promises, TablePromise
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.verdict import Verdict
+from sfumato.core.watch import Answer, Watch
 from sfumato.promises import (
     DistinctLDiversity,
     EntropyLDiversity,

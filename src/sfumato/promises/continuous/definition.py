@@ -14,8 +14,9 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.policy_view import ColumnView, PolicyView
-from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise, Watch
+from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
 from sfumato.core.verdict import Evidence, Verdict
+from sfumato.core.watch import Watch
 from sfumato.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import register
 from sfumato.show.card import several
@@ -118,7 +119,7 @@ class Continuous(Declared, TablePromise):
         return said
 
     def watch(self, table: Microdata) -> Watch:
-        from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415
+        from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
         history = self._history(table)
@@ -141,10 +142,10 @@ class Continuous(Declared, TablePromise):
         `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
         and `holds` is decided exactly all the same.
         """
-        from sfumato.chains.candidates import decide  # noqa: PLC0415
-        from sfumato.chains.history import release_under  # noqa: PLC0415
-        from sfumato.chains.overlap import Overlap  # noqa: PLC0415
-        from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415
+        from sfumato.chains.candidates import decide  # noqa: PLC0415  # compiled kernels
+        from sfumato.chains.history import release_under  # noqa: PLC0415  # compiled kernels
+        from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
+        from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
         history = self._history(table)
         release = release_under(history, cuts)
@@ -173,7 +174,7 @@ class Continuous(Declared, TablePromise):
         return bool(Promises(self.beside).holds_on(classes).all())
 
     def _history(self, table: Microdata) -> History:
-        from sfumato.chains.history import History  # noqa: PLC0415
+        from sfumato.chains.history import History  # noqa: PLC0415  # compiled kernels
 
         return History.of(table, self.earlier, self.batch_column, person=self.person is not None)
 

@@ -16,7 +16,8 @@ from sfumato.chains.survivors import surviving_histograms
 from sfumato.chains.worlds import StepBudget, Worlds
 from sfumato.core.chain import Chain, ClassTable
 from sfumato.core.classes import Classes
-from sfumato.core.promise import Answer, Cuts, Watch
+from sfumato.core.promise import Cuts
+from sfumato.core.watch import Answer, Watch
 from sfumato.promises.continuous.watch import Continuity
 
 Survive = Callable[[Classes], bool]

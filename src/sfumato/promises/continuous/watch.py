@@ -17,8 +17,9 @@ from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.microdata import Codes, Counts
-from sfumato.core.promise import Answer, Cuts, Watch
+from sfumato.core.promise import Cuts
 from sfumato.core.taxonomy import Nodes
+from sfumato.core.watch import Answer, Watch
 from sfumato.kernels.chains import parts
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.kernels.rows import splits

@@ -12,8 +12,9 @@ from sfumato.core.freeform.inference import Inference, Ints, NodeTable, Small
 from sfumato.core.freeform.limit import FreeformLimit
 from sfumato.core.freeform.published_nodes import leaves_come_from_data
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Cuts, Watch
+from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
+from sfumato.core.watch import Answer, Watch
 from sfumato.kernels.freeform.breaches import breach, breach_of_step
 
 ENOUGH = 5

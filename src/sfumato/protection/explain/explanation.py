@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.json_object import JsonObject
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Label
+from sfumato.core.watch import Answer
 from sfumato.protection.column_shape import ColumnShape, shape_of
 from sfumato.protection.explain.parts import Parts, children_of_nodes, halves_of_classes
 from sfumato.protection.loss import measure

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.core.progress import Progress
-from sfumato.core.promise import Answer, Promises, Truth
+from sfumato.core.promise import Promises, Truth
+from sfumato.core.watch import Answer
 from sfumato.kernels.lattice import walk as walking
 from sfumato.protection.loss import Reals, shuffled_bits
 from sfumato.protection.searches.frontier import Levels, levels_at

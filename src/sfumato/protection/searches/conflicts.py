@@ -7,8 +7,9 @@ import numpy as np
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflict, Conflicts, below, most_general
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Cuts, Promises, TablePromise
+from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import classes_under
+from sfumato.core.watch import Answer
 
 AT_ONCE = 8
 """Conflicts that are learned from one look at the data."""

@@ -7,8 +7,9 @@ from collections import deque
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.core.watch import Answer
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.refinement import Specialization
 from sfumato.protection.searches.step_check import StepJudge

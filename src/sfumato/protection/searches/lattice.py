@@ -24,7 +24,8 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Answer, Promises
+from sfumato.core.promise import Promises
+from sfumato.core.watch import Answer
 from sfumato.protection.loss import measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Microdata
-from sfumato.core.promise import Answer, Cuts, Deliberate, Promises, TablePromise, Watch
+from sfumato.core.promise import Cuts, Promises, TablePromise
+from sfumato.core.watch import Answer, Deliberate, Watch
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.refinement import Refinement, Split
 from sfumato.protection.searches.search import Aim

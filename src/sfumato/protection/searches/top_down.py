@@ -5,7 +5,8 @@ from __future__ import annotations
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Answer, Cuts, Promises, Watch
+from sfumato.core.promise import Cuts, Promises
+from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches.first_steps import steps_to_valid
 from sfumato.protection.searches.ranks import Ranking
