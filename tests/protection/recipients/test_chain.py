@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from protection.recipients import bits
 from protection.recipients.test_release import people
 from sfumato.chains.pooling import meet_of
 from sfumato.core.cut import Cut
@@ -18,6 +19,8 @@ from sfumato.journey.counted_table import count_table
 from sfumato.protection.recipients.frame_proofness import ShownDetail
 
 NAMES = ["registry", "university"]
+EVERY = {format(number, "03b"): 1 for number in range(8)}
+"""All combinations of three bits."""
 
 
 def policy(**rule):
@@ -109,35 +112,6 @@ def test_people_who_vanish_are_refused(go, tmp_path):
     assert not (tmp_path / "two").exists()
 
 
-CELLS = {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}
-"""So many people of the first batch have these three bits. Versions that hide a bit each leave everybody two
-candidates, also where two of them are put together; all three leave somebody one."""
-
-
-def bits(*batches):
-    """Three bits, and a column that is the same for everybody; newcomers are two of every kind."""
-    rows = []
-    for batch in batches:
-        for number in range(8):
-            cell = format(number, "03b")
-            rows += [(batch, *cell, "x", "flu")] * (CELLS.get(cell, 0) if batch == "Q1" else 2)
-    return pl.DataFrame(rows, schema=["since", "b0", "b1", "b2", "same", "ill"], orient="row")
-
-
-def bit_policy(coalition, tolerance, *, same):
-    keys = {f"b{j}": {"role": "quasi", "taxonomy": {"flat": ["0", "1"]}} for j in range(3)}
-    return {
-        "columns": {
-            "since": {"role": "identifier"},
-            **keys,
-            "same": {"role": same, **({"taxonomy": {"flat": ["x", "y"]}} if same == "quasi" else {})},
-            "ill": {"role": "sensitive"},
-        },
-        "promises": [{"k-anonymity": {"k": 2}}, {"continuous": {"k": 2, "since": "since"}}],
-        "recipients": {"quality": "discernibility", "tolerance": tolerance, "coalition": coalition},
-    }
-
-
 @pytest.mark.parametrize("coalition", ["none", "pairs", "any"])
 @pytest.mark.parametrize("names", ["ABC", "ABCDEF"], ids=["three", "a crowd"])
 def test_what_only_three_together_learn_from_earlier_releases_is_for_any_coalition_to_refuse(
@@ -148,14 +122,19 @@ def test_what_only_three_together_learn_from_earlier_releases_is_for_any_coaliti
     Six recipients are a crowd, of which pairs and all together are looked at; three of them hide one bit
     each, the others two.
     """
-    same = "identifier" if len(names) == 3 else "quasi"
-    first = go(bits("Q1"), bit_policy("none", "100%" if len(names) > 3 else 0, same=same), "one", list(names))
-    hidden = [sum(len(r.record.cuts[f"b{j}"]) == 1 for j in range(3)) for r in first.receipts]
-    assert sorted(hidden) == [1] * 3 + [2] * (len(names) - 3)
-    later = bit_policy(coalition, "1000%", same=same)
+    crowd = len(names) > 3
+    asked = {
+        "same": "quasi" if crowd else "identifier",
+        "promises": [{"continuous": {"k": 2, "since": "since"}}],
+    }
+    old, new = bits.people(bits.THREE), bits.people(EVERY, times=2, batch="Q2")
+    apart = bits.policy(3, coalition="none", tolerance="100%" if crowd else 0, **asked)
+    first = go(old, apart, "one", list(names))
+    assert sorted(bits.hidden(r) for r in first.receipts) == [1] * 3 + [2] * (len(names) - 3)
+    later = bits.policy(3, coalition=coalition, tolerance="1000%", **asked)
     if coalition == "any":
         with pytest.raises(RefusedByHistory, match="beside what they and others hold"):
-            go(bits("Q1", "Q2"), later, "two", names[0])
+            go(pl.concat([old, new]), later, "two", names[0])
         assert not (tmp_path / "two").exists()
     else:
-        assert go(bits("Q1", "Q2"), later, "two", names[0]).record.sequence == len(names) + 1
+        assert go(pl.concat([old, new]), later, "two", names[0]).record.sequence == len(names) + 1

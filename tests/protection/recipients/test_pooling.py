@@ -117,6 +117,7 @@ def test_micro_attacks_do_not_suffice():
     assert all(pool.keeps([hidden[i], hidden[j]]) for i, j in [(0, 1), (0, 2), (1, 2)])
     assert pool.overlap(hidden).cells(0).candidates.min() == 2
     assert not pool.keeps(hidden)
+    assert not pool.keeps_all(hidden)
 
 
 def test_every_promise_is_asked_of_the_survivors():

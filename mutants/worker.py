@@ -1,0 +1,135 @@
+"""A worker: its own copy of the sources, in which it makes one mutant after the other and asks the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutants.mutant import Mutant
+
+ELSEWHERE = "not postgresql and not spark and not peers"
+"""Tests of other programs than ours are not asked."""
+
+LONGEST = 1800.0
+"""No stage may take more seconds by the clock, however busy the machine is."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the tests of a stage said: how they ended, the first that failed, and their processor time."""
+
+    code: int
+    failed: str
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return self.code in (0, 5)
+
+
+class Worker:
+    """A copy of `src` in a folder that stays: compiled kernels are cached beside it, and none is mutated."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root, self.folder = root, folder
+        self._copy_sources()
+
+    def _copy_sources(self) -> None:
+        """Make the copy equal to the sources; files that are equal stay, with what is cached of them."""
+        theirs, ours = self.root / "src", self.folder / "src"
+        wanted = {file.relative_to(theirs) for file in theirs.rglob("*") if "__pycache__" not in file.parts}
+        if ours.is_dir():
+            for file in sorted(ours.rglob("*"), reverse=True):
+                if "__pycache__" not in file.parts and file.relative_to(ours) not in wanted:
+                    shutil.rmtree(file) if file.is_dir() else file.unlink()
+        for name in sorted(wanted):
+            source, copy = theirs / name, ours / name
+            if source.is_dir():
+                copy.mkdir(parents=True, exist_ok=True)
+            elif not copy.is_file() or copy.read_bytes() != source.read_bytes():
+                shutil.copy2(source, copy)
+
+    def ask(self, paths: Sequence[str], *, limit: float | None = None) -> Asked:
+        """Run these tests on the copy until one fails; `limit` is in seconds of processor time."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:cacheprovider"]
+        command += ["-c", str(self.root / "pyproject.toml"), "--rootdir", str(self.root), "-m", ELSEWHERE]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+            child = subprocess.Popen(
+                [*command, *paths],
+                cwd=self.root,
+                env=environment,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            if limit is not None:
+                resource.prlimit(child.pid, resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
+            code, seconds = _ended(child)
+            printed.seek(0)
+            return Asked(code, _first_failure(printed.read()), seconds)
+
+    @contextlib.contextmanager
+    def mutated(self, mutant: Mutant) -> Iterator[Path]:
+        """Make the mutant in the copy; afterwards the file is as it was, to the time of its last change."""
+        source, copy = self.root / mutant.path, self.folder / mutant.path
+        changed = mutant.applied(source.read_text(encoding="utf-8"))
+        if changed is None:
+            raise ValueError(f"cannot be made: {mutant.name}")
+        copy.write_text(changed, encoding="utf-8")
+        try:
+            yield copy
+        finally:
+            shutil.copy2(source, copy)
+
+    def check_home(self) -> None:
+        """Raise unless tests import the copy."""
+        code = "import sfumato; print(sfumato.__file__)"
+        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
+        told = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=self.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        if Path(told).resolve() != (self.folder / "src" / "sfumato" / "__init__.py").resolve():
+            raise RuntimeError(f"the tests would import {told}")
+
+
+def _ended(child: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Wait for a process and end whatever it started; its exit code and processor time."""
+    deadline, pid = time.monotonic() + LONGEST, 0
+    while pid == 0:
+        pid, status, used = os.wait4(child.pid, os.WNOHANG)
+        if pid == 0 and time.monotonic() > deadline:
+            os.killpg(child.pid, signal.SIGKILL)
+            deadline += LONGEST
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, used.ru_utime + used.ru_stime
+
+
+def _first_failure(printed: str) -> str:
+    """The test that failed; where none is named, the last word of what was printed."""
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    lines = [line.replace(" ", "_") for line in printed.splitlines() if line.strip()]
+    return found.group(1) if found else "".join(lines[-1:])
