@@ -16,6 +16,7 @@ from sfumato.core.microdata import Coding, Missing, Role
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.engine import dictionary, open_source
+from sfumato.system.memory import Memory
 from sfumato.testing.engines import codings, counted, decoded, published, recodings
 
 CORNERS = {
@@ -157,3 +158,35 @@ def test_a_group_of_one_is_published_as_the_group():
     table = source.count([Coding("zip", Role.QUASI, lambda _: area)], missing=Missing.OWN_VALUE)
     recoding = Recoding.of_cuts(table, {"zip": Cut.level(area, 1)})
     assert source.recode(recoding, drop=())["zip"].to_list() == ["02***", "03***", "03***"]
+
+
+class SourceOfAnotherPackage:
+    """Takes whatever is asked of a source from one of ours; `memory` is its own."""
+
+    def __init__(self, **own):
+        self.source = open_source(pa.table({"a": ["x"]}))
+        vars(self).update(own)
+
+    def survey(self, *args, **kwargs):
+        return self.source.survey(*args, **kwargs)
+
+    def count(self, *args, **kwargs):
+        return self.source.count(*args, **kwargs)
+
+    def recode(self, *args, **kwargs):
+        return self.source.recode(*args, **kwargs)
+
+    def write(self, *args, **kwargs):
+        return self.source.write(*args, **kwargs)
+
+
+def test_a_source_of_another_package_says_how_much_memory_it_may_use():
+    with pytest.raises(WrongCall, match="SourceOfAnotherPackage lacks the member `memory`"):
+        open_source(SourceOfAnotherPackage())
+    source = SourceOfAnotherPackage(memory=Memory.of("4GB"))
+    assert open_source(source) is source
+
+
+def test_a_table_whose_columns_are_called_like_the_verbs_is_a_table():
+    verbs = ["survey", "count", "recode", "write", "memory"]
+    assert open_source(pl.DataFrame({verb: ["x"] for verb in verbs})).columns == tuple(verbs)

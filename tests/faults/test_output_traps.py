@@ -23,7 +23,7 @@ from sfumato.core.errors import BadData, SfumatoError, WrongCall
 from sfumato.core.recoding import Recoding
 from sfumato.engine import open_source
 from sfumato.engine.csv.reader import CsvOptions
-from sfumato.engine.files.writer import placed
+from sfumato.engine.files.writer import atomic_file
 from sfumato.testing.engines import codings
 
 ROW = "canary-row-0001"
@@ -270,7 +270,7 @@ def test_failures_leave_no_file_behind(step, tmp_path, monkeypatch):
     faults = [
         "sfumato.engine.files.writer._write_csv",
         "os.fsync",
-        "sfumato.engine.files.writer._place_new",
+        "sfumato.engine.files.writer._name_draft",
         "os.fdopen",
     ]
 
@@ -286,7 +286,7 @@ def test_failures_leave_no_file_behind(step, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_write_leaves_no_file_behind(tmp_path):
-    with pytest.raises(KeyboardInterrupt), placed(tmp_path / "o.csv") as file:
+    with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "o.csv") as file:
         file.write(b"half")
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
@@ -294,7 +294,7 @@ def test_an_interrupted_write_leaves_no_file_behind(tmp_path):
 
 def test_someone_else_may_take_the_name_meanwhile(tmp_path):
     path = tmp_path / "o.csv"
-    with pytest.raises(WrongCall, match="exists already"), placed(path) as file:
+    with pytest.raises(WrongCall, match="exists already"), atomic_file(path) as file:
         file.write(b"ours")
         path.write_bytes(b"theirs")
     assert path.read_bytes() == b"theirs" and len(list(tmp_path.iterdir())) == 1

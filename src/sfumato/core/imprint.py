@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.core.json_document import JsonObject, ReadJson
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.marks import Marks, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
@@ -211,7 +211,7 @@ class Imprint:
         return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_dict(cls, words: ReadJson) -> Imprint:
+    def from_dict(cls, words: JsonMapping) -> Imprint:
         """From its JSON form; raises `BadData` where that is not whole."""
         try:
             if words["sfumato-imprint"] != VERSION:

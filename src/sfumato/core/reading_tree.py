@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.arrays import packed, unpacked
 from sfumato.core.errors import BadData
-from sfumato.core.json_document import JsonObject, ReadJson
+from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
 
@@ -162,7 +162,7 @@ class ReadingTree:
         }
 
     @classmethod
-    def from_dict(cls, words: ReadJson) -> ReadingTree:
+    def from_dict(cls, words: JsonMapping) -> ReadingTree:
         """From its JSON form; raises `BadData` where that is not whole."""
         try:
             made = cls(
@@ -199,7 +199,7 @@ def reading_trees(recoding: Recoding, *, known: Iterable[str] = ()) -> JsonObjec
     }
 
 
-def trees_in(documents: Iterable[ReadJson]) -> dict[str, ReadingTree]:
+def trees_in(documents: Iterable[JsonMapping]) -> dict[str, ReadingTree]:
     """The trees that such documents hold, by digest; each is read once. Columns may have the same tree."""
     trees: dict[str, ReadingTree] = {}
     for document in documents:

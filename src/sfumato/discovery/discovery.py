@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.core.json_document import JsonObject
+from sfumato.core.json_object import JsonObject
 from sfumato.discovery.charts import charts
 from sfumato.discovery.evidence import DiscoveryEvidence
 from sfumato.discovery.suggestion import suggest

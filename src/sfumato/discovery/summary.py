@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sfumato.core.json_document import JsonObject
+from sfumato.core.json_object import JsonObject
 from sfumato.discovery.evidence import DiscoveryEvidence
 from sfumato.discovery.quasi_identifiers.measures import Measures
 from sfumato.discovery.record_risk import RecordRisk

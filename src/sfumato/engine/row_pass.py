@@ -78,7 +78,7 @@ def gather(
     schema: pa.Schema,
     names: Sequence[str],
     *,
-    whole: Sequence[str] = (),
+    required: Sequence[str] = (),
     each: Sequence[int],
     phase: str,
     progress: Progress,
@@ -87,7 +87,7 @@ def gather(
     equivalence: Equivalence | None = None,
     spill: Spill | None = None,
 ) -> GatheredRows:
-    """All rows, read once. Rows with a missing cell in one of the columns `whole` are left out and counted.
+    """All rows, read once. Rows that lack a cell in a `required` column are left out and counted.
 
     `memory`, `equivalence` and `spill` say what happens where rows are too many to be held: see `RowBuffer`.
     `each` says how many bytes a value of each column takes later on: values that would be too many end the
@@ -97,7 +97,7 @@ def gather(
     memory = memory or Memory()
     buffer = RowBuffer(dictionaries, memory, equivalence, spill)
     rows = dropped = 0
-    keep = complete_rows(whole)
+    keep = complete_rows(required)
     for batch in batches:
         kept = keep(batch)
         dropped += len(batch) - len(kept)
@@ -114,12 +114,12 @@ def gather(
     return GatheredRows(dictionaries, buffer.chunks, rows, dropped, buffer.same)
 
 
-def complete_rows(whole: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def complete_rows(required: Sequence[str]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A filter that drops the rows with a missing cell in one of these columns."""
 
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         mask = None
-        for name in whole:
+        for name in required:
             cells = comparable(batch.column(name), name)
             valid = cells.is_valid()
             if pa.types.is_dictionary(cells.type) and cells.dictionary.null_count:

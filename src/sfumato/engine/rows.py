@@ -91,7 +91,7 @@ class RowSource:
                 source.reader.batches(source._wanted(dict.fromkeys(names))),
                 source.reader.schema,
                 names,
-                whole=keys if missing is Missing.SUPPRESS else (),
+                required=keys if missing is Missing.SUPPRESS else (),
                 each=[BYTES_TO_CODE] * len(codings) + [BYTES_TO_NUMBER] * (len(names) - len(codings)),
                 phase="counting",
                 progress=progress,

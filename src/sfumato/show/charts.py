@@ -7,9 +7,16 @@ from html import escape
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
-from sfumato.show.altair_types import AltairChart, AltairModule, VlConvertModule
 from sfumato.show.chart import Chart, Diagram, Figure, Grid, Scatter
-from sfumato.show.diagrams import COLOURS, diagram, grid, scatter
+from sfumato.show.diagrams import (
+    COLOURS,
+    AltairChart,
+    AltairModule,
+    VlConvertModule,
+    diagram,
+    grid,
+    scatter,
+)
 
 INK = COLOURS["ink"]
 

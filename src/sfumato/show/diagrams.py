@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from sfumato.core.json_document import JsonObject
-from sfumato.show.altair_types import AltairChart, AltairModule
+from sfumato.core.json_object import JsonObject
 from sfumato.show.chart import Diagram, Grid, Scatter, Tone
+
+# `Any`: Altair and its converter are optional packages, so there is no type to name where they are absent.
+AltairModule = Any
+VlConvertModule = Any
+AltairChart = Any
+"""A chart, or a part of one such as an axis."""
 
 COLOURS: Mapping[Tone, str] = {
     "ink": "#3b5b7a",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.errors import WrongCall
-from sfumato.core.json_document import JsonObject
+from sfumato.core.json_object import JsonObject
 from sfumato.core.verdict import Verdict
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_document import JsonObject
+from sfumato.core.json_object import JsonObject
 from sfumato.engine.column_names import check_names
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.writer import check_target

@@ -50,7 +50,7 @@ def writer(
     check_target(path, overwrite)
 
     def write(published: PublishedRows, progress: Progress) -> Path:
-        with placed(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
+        with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
                 mark = "\t" if suffix == ".tsv" else delimiter
                 _write_csv(published, file, mark, formula_safe, progress)
@@ -76,7 +76,7 @@ def check_target(path: Path, overwrite: bool = False) -> None:
 
 
 @contextmanager
-def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that appears under `path` only when it is complete and on disk; otherwise no trace stays."""
     check_target(path, overwrite)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
@@ -94,7 +94,7 @@ def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterato
         if overwrite:
             draft.replace(path)
         else:
-            _place_new(draft, path)
+            _name_draft(draft, path)
         with suppress(OSError):  # some file systems do not sync folders
             to_disk(path.parent)
     except OSError as error:
@@ -104,7 +104,7 @@ def placed(path: Path, *, overwrite: bool = False, mode: int = 0o666) -> Iterato
             draft.unlink()
 
 
-def _place_new(draft: Path, path: Path) -> None:
+def _name_draft(draft: Path, path: Path) -> None:
     """Give the draft its name unless someone else took it meanwhile."""
     try:
         path.hardlink_to(draft)

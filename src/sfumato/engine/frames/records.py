@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_document import ReadJson
+from sfumato.core.json_object import JsonMapping
 from sfumato.engine.arrow_arrays import text_array
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.frames.arrow import ArrowReader
@@ -19,7 +19,7 @@ from sfumato.engine.text import canonical
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
-def open_records(records: Sequence[ReadJson]) -> RowSource:
+def open_records(records: Sequence[JsonMapping]) -> RowSource:
     """Records as a source; a column that a record lacks is a missing cell of it.
 
     >>> source = open_records([{"age": 34.0, "sex": "m"}, {"age": "37"}])
@@ -45,7 +45,7 @@ def open_json(path: Path) -> RowSource:
     return open_records(records)
 
 
-def _whole(text: str) -> list[ReadJson] | None:
+def _whole(text: str) -> list[JsonMapping] | None:
     """The records of a text that is one JSON document; whether they are objects is checked later."""
     try:
         document = json.loads(text)
@@ -54,7 +54,7 @@ def _whole(text: str) -> list[ReadJson] | None:
     return document if isinstance(document, list) else [document]
 
 
-def _line_by_line(text: str, name: str) -> list[ReadJson]:
+def _line_by_line(text: str, name: str) -> list[JsonMapping]:
     records = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
