@@ -17,7 +17,6 @@ MODULES = {
     if "migrations" not in path.parts
 }
 NOUNS_IN_ING = {
-    "column_finding": "a finding is what was found",
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2005) has this name",
     "differencing": "statistical offices call the attack so",
     "packing": "several codes in one key, the class Packing",
