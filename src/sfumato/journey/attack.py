@@ -64,9 +64,11 @@ class AttackVerb:
         several batches.
         """
         from sfumato.attacks.chain.correspondence import correspondence
+        from sfumato.attacks.chain.table_chain import imprints_of
 
         meant = None if policy is None else policy_of(policy)
-        return correspondence(releases, meant, scope=scope, method=method, data=data, since=since)
+        known = imprints_of(releases, meant)
+        return correspondence(known, meant, scope=scope, method=method, data=data, since=since)
 
     def freeform(
         self,

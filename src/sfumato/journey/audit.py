@@ -82,7 +82,7 @@ def _audited(
     found = audit_source(source, meant, attacks=None if name is None else (name,), progress=progress)
     if against is None:
         return found
-    from sfumato.attacks.chain.history import held_against, not_compared
+    from sfumato.attacks.chain.history import audit_beside, without_comparison
 
     history = history_in(against, chain)
     if not history:
@@ -90,5 +90,5 @@ def _audited(
     try:
         releases = imprints(history)
     except RefusedByHistory as lost:
-        return not_compared(found, lost)
-    return held_against(found, source, meant, releases, chain=chain, only=name, progress=progress)
+        return without_comparison(found, lost)
+    return audit_beside(found, source, meant, releases, chain=chain, only=name, progress=progress)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.chain.correspondence import correspondence
-from sfumato.attacks.chain.table_imprint import counted, is_release
+from sfumato.attacks.chain.table_imprint import count_published, is_release
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
@@ -127,7 +127,7 @@ def judged_beside(
 
 def _compare(file: Path, imprint: Imprint) -> None:
     """Raise unless the written file, read again, leaves the imprint that later releases are held against."""
-    if not is_release(counted(open_source(file), imprint), imprint):
+    if not is_release(count_published(open_source(file), imprint), imprint):
         raise BadData(
             "the written file does not hold the counts that later releases would be checked against",
             where=file.name,
