@@ -125,7 +125,8 @@ def main() -> None:
                 (folder / "leak.csv").write_bytes((folder / "three/north/data.csv").read_bytes())
             found = measure(source, folder, table, *arguments)
             print(
-                f"{name:28} {len(found['imported']):4} imported {len(found['ran']):4} run {found['passes']} passes"
+                f"{name:28} {len(found['imported']):4} imported {len(found['ran']):4} run "
+                f"{found['passes']} passes"
             )
             if chosen.names:
                 print(

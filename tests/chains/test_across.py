@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 
 from chains.chains import chains, exact, imprint, on_one_path, releases, shown, two
-from sfumato.attacks.chain.adversaries import Corresponding, strike_across
+from sfumato.attacks.chain.adversaries import CorrespondenceAttack, strike_across
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
@@ -81,7 +81,7 @@ def test_composition_intersects_supports(chain):
 
 @given(chains(count=2, rows=8))
 def test_the_finding_says_what_the_attack_found(chain):
-    found = Corresponding(tuple(releases(*chain)), 2).strike(None, AttackLimits())
+    found = CorrespondenceAttack(tuple(releases(*chain)), 2).strike(None, AttackLimits())
     values = exact(*chain)
     for t, finding in enumerate(found):
         least = min((n for (time, _), n in values.items() if time == t), default=None)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.chains import chains, imprint, releases, two
-from sfumato.attacks.chain.table_imprint import counted, imprint_of, is_release, same_release
+from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release, same_release
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
 from sfumato.core.marks import nodes_named, tree_marks
@@ -36,7 +36,7 @@ def test_the_imprint_of_the_table_is_that_of_the_plan(chain, chance):
     shuffled = list(people)
     chance.shuffle(shuffled)
     for i, cut in enumerate(cuts):
-        table = counted(published(trees, shuffled, cut, i + 1), planned[i])
+        table = count_published(published(trees, shuffled, cut, i + 1), planned[i])
         assert is_release(table, planned[i])
         if table.rows:
             fewer = replace(planned[i], counts=planned[i].counts + 1)
@@ -47,7 +47,7 @@ def test_the_imprint_of_the_table_is_that_of_the_plan(chain, chance):
 def test_only_the_release_itself_is_taken_for_it(chain):
     trees, people, cuts = chain
     one, other = releases(*chain)
-    table = counted(published(trees, people, cuts[0], 1), one)
+    table = count_published(published(trees, people, cuts[0], 1), one)
     assert is_release(table, other) == same_release(one, other)
 
 
@@ -85,7 +85,7 @@ LEAVES = imprint([TREE], PEOPLE, [Cut.leaves(TREE)], 1)
 )
 def test_what_cannot_be_placed_is_refused(cells, said):
     with pytest.raises(BadData, match=said):
-        imprint_of(counted(open_source(pl.DataFrame(cells)), LEAVES), LEAVES)
+        imprint_of(count_published(open_source(pl.DataFrame(cells)), LEAVES), LEAVES)
 
 
 def test_a_tree_that_has_grown_is_taken_from_the_policy():
@@ -96,6 +96,6 @@ def test_a_tree_that_has_grown_is_taken_from_the_policy():
         },
         "promises": [{"k-anonymity": {"k": 1}}],
     }
-    table = counted(open_source(pl.DataFrame({"q0": ["a", "c"], "s": ["s0", "s1"]})), LEAVES)
+    table = count_published(open_source(pl.DataFrame({"q0": ["a", "c"], "s": ["s0", "s1"]})), LEAVES)
     found = imprint_of(table, LEAVES, policy=Policy.from_dict(words))
     assert found.rows == 2 and len(found.keys[0].parent) == 4

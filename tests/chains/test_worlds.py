@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from chains.chains import all_worlds, chains, exact, imprint, least, releases, shown, two
 from chains.test_correspondence import BITS, CUBE
-from sfumato.attacks.chain import solution
-from sfumato.attacks.chain.solution import settle
+from sfumato.attacks.chain import target_bounds
+from sfumato.attacks.chain.target_bounds import solve_targets
 from sfumato.chains import worlds
 from sfumato.chains.detail import last_finer_release
 from sfumato.chains.equations import Equations
@@ -176,9 +176,9 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
     truth = exact(*chain)
     policy = {**K2, "promises": [{"k-anonymity": {"k": k}}]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solution, "STEPS", steps)
+        patch.setattr(target_bounds, "MOST_STEPS", steps)
         got = sf.attack.correspondence(releases(*chain), policy)
-        settled = settle(got.chain, k)
+        settled = solve_targets(got.chain, k)
     assert got.holds in (min(truth.values()) >= k, None)
     for time, (targets, known) in enumerate(zip(got.targets, settled, strict=True)):
         value = least(truth, time)
@@ -194,7 +194,7 @@ def test_nothing_is_claimed_that_is_not_known(chain, k, steps):
 
 
 def test_what_stays_open_is_counted_and_said(monkeypatch):
-    monkeypatch.setattr(solution, "STEPS", 0)
+    monkeypatch.setattr(target_bounds, "MOST_STEPS", 0)
     got = sf.attack.correspondence(releases(*CUBE), K3)
     assert got.holds is None and not got.certain and got.open == 8
     assert "if somebody can be there; 2 are asked; not known for 8 of 8 targets" in got.sentences[0]
@@ -209,7 +209,7 @@ def test_a_target_below_k_is_seen_in_a_world():
 
 
 def test_too_many_targets_are_only_bounded(monkeypatch):
-    monkeypatch.setattr(solution, "LARGEST", 3)
+    monkeypatch.setattr(target_bounds, "MOST_ENTRY_PAIRS", 3)
     got = sf.attack.correspondence(releases(*CUBE))
     assert got.FA == 2 and not got.certain and not got.targets[0].seen
     assert "at most 2 candidates at worst, if somebody can be there" in got.sentences[0]

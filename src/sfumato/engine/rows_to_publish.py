@@ -81,7 +81,7 @@ class RowsToPublish:
             reader.batches(list(dict.fromkeys([*planned, *others]))),
             reader.schema,
             [*planned, *others],
-            whole=[c.name for c in table.keys] if table.dropped else (),
+            required=[c.name for c in table.keys] if table.dropped else (),
             each=[BYTES_TO_NUMBER] * len(planned) + [BYTES_TO_PUBLISH] * len(others),
             phase="recoding",
             progress=self.progress,

@@ -67,9 +67,11 @@ class AttackVerb:
         several batches.
         """
         from sfumato.attacks.chain.correspondence import correspondence
+        from sfumato.attacks.chain.table_chain import imprints_of
 
         rules = None if policy is None else load_policy(policy)
-        return correspondence(releases, rules, scope=scope, method=method, data=data, since=since)
+        known = imprints_of(releases, rules)
+        return correspondence(known, rules, scope=scope, method=method, data=data, since=since)
 
     def freeform(
         self,

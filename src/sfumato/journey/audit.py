@@ -129,7 +129,7 @@ def _audit_beside(
     progress: Progress,
 ) -> Audit:
     """The audit, continued beside every release of a chain."""
-    from sfumato.attacks.chain.history import held_against, not_compared
+    from sfumato.attacks.chain.history import audit_beside, without_comparison
 
     history = read_history(ledger, chain)
     if not history:
@@ -137,5 +137,5 @@ def _audit_beside(
     try:
         releases = imprints_of(history)
     except RefusedByHistory as lost:
-        return not_compared(result, lost)
-    return held_against(result, source, policy, releases, chain=chain, only=attack, progress=progress)
+        return without_comparison(result, lost)
+    return audit_beside(result, source, policy, releases, chain=chain, only=attack, progress=progress)

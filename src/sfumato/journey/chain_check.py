@@ -94,9 +94,9 @@ def judge_beside_earlier(
 
 def _check_imprint(file: Path, imprint: Imprint) -> None:
     """Raises `BadData` unless the written file, read again, leaves this imprint for later releases."""
-    from sfumato.attacks.chain.table_imprint import counted, is_release
+    from sfumato.attacks.chain.table_imprint import count_published, is_release
 
-    if not is_release(counted(open_source(file), imprint), imprint):
+    if not is_release(count_published(open_source(file), imprint), imprint):
         raise BadData(
             "the written file does not hold the counts that later releases would be checked against",
             where=file.name,

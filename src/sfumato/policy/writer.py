@@ -12,7 +12,7 @@ from sfumato.policy.content import PolicyContent
 def as_yaml(policy: PolicyContent) -> str:
     """The policy as a file: one line per column, reasons as comments."""
     from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is written
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # only needed when a file is written
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
 
     words: dict[str, Any] = policy.to_dict()
     columns = CommentedMap()
@@ -42,7 +42,7 @@ def _wrapped(note: str) -> str:
 
 def _flowing(value: Any) -> Any:
     """The value on one line, in brackets and braces."""
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # only needed when a file is written
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
 
     found: CommentedMap | CommentedSeq
     if isinstance(value, dict):
@@ -57,7 +57,7 @@ def _flowing(value: Any) -> Any:
 
 def _text(value: Any) -> Any:
     """Text with line breaks or invisible characters goes into double quotes, where they are escaped."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415  # only needed when a file is written
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415  # as above
 
     plain = not isinstance(value, str) or (value.isprintable() and value.strip() == value)
     return value if plain else DoubleQuotedScalarString(value)

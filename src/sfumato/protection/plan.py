@@ -25,7 +25,7 @@ from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
-from sfumato.protection.explain.explanation import Explanation, explain
+from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, Outcome

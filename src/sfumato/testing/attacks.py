@@ -13,6 +13,7 @@ from sfumato.core.limits import AttackLimits
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding
+from sfumato.testing.claims import require
 
 CANARY = "canary-"
 """Begins every cell of the suite's tables; no sentence may hold it."""
@@ -25,7 +26,7 @@ Rows = list[tuple[Label, ...]]
 def published(
     rows: Rows, keys: tuple[str, ...], sensitive: tuple[str, ...], *, person: list[int] | None = None
 ) -> PublishedTable:
-    """A small published table, written down row by row: key cells first, then sensitive cells.
+    """Returns a small published table, given row by row: key cells first, then sensitive cells.
 
     >>> published([("a", "flu"), ("a", "cold")], ("zip",), ("disease",)).classes.people.tolist()
     [2]
@@ -43,7 +44,7 @@ def published(
 
 
 def check_attack(attack: Attack, *, limits: AttackLimits = NOTHING_PROMISED, seed: int = 0) -> None:
-    """Raise `AssertionError` where an attack breaks the rules of the seam.
+    """Raises `AssertionError` where an attack breaks the rules of the seam.
 
     `limits` is what promises say of it, `Promises.limits`; without them it goes by its defaults.
 
@@ -62,37 +63,29 @@ def check_attack(attack: Attack, *, limits: AttackLimits = NOTHING_PROMISED, see
             _is_possible(attack, finding, seen)
             _keeps_cells_to_itself(finding)
         backwards = attack.strike(published(rows[::-1], keys, sensitive), limits)
-        _require(findings == backwards, f"{attack.name}: the order of the rows changes the findings")
+        require(findings == backwards, f"{attack.name}: the order of the rows changes the findings")
         again = attack.strike(replace(seen), limits)
-        _require(findings == again, f"{attack.name}: the same table gives other findings")
-
-
-def _require(truth: bool, otherwise: str) -> None:
-    if not truth:
-        raise AssertionError(otherwise)
+        require(findings == again, f"{attack.name}: the same table gives other findings")
 
 
 def _names_its_adversary(attack: Attack) -> None:
-    _require(bool(attack.name), "an attack has a name")
-    for part in ("knows", "seeks", "succeeds"):
-        _require(
-            bool(str(getattr(attack, part)).strip()), f"{attack.name}: says nothing about what it {part}"
-        )
-    _require(bool(attack.threatens), f"{attack.name}: threatens no promise")
+    require(bool(attack.name), "an attack has a name")
+    words = {"knows": attack.knows, "seeks": attack.seeks, "succeeds": attack.succeeds}
+    for part, sentence in words.items():
+        require(bool(sentence.strip()), f"{attack.name}: says nothing about what it {part}")
+    require(bool(attack.threatens), f"{attack.name}: threatens no promise")
 
 
 def _is_possible(attack: Attack, finding: Finding, seen: PublishedTable) -> None:
-    _require(finding.attack == attack.name, f"{attack.name}: a finding bears another name")
-    _require(bool(finding.adversary and finding.sentence), f"{attack.name}: a finding without words")
-    _require(isinstance(finding.confidence, Fraction), f"{attack.name}: confidence is not exact")
-    _require(0 <= finding.confidence <= 1, f"{attack.name}: confidence outside 0..1")
-    _require(0 <= finding.people <= seen.table.people, f"{attack.name}: more people than there are")
-    _require(
-        set(finding.columns) <= set(seen.columns), f"{attack.name}: names a column that is not published"
-    )
-    _require(set(finding.values) <= set(seen.columns), f"{attack.name}: shows a column that is not published")
+    require(finding.attack == attack.name, f"{attack.name}: a finding bears another name")
+    require(bool(finding.adversary and finding.sentence), f"{attack.name}: a finding without words")
+    require(isinstance(finding.confidence, Fraction), f"{attack.name}: confidence is not exact")
+    require(0 <= finding.confidence <= 1, f"{attack.name}: confidence outside 0..1")
+    require(0 <= finding.people <= seen.table.people, f"{attack.name}: more people than there are")
+    require(set(finding.columns) <= set(seen.columns), f"{attack.name}: names a column that is not published")
+    require(set(finding.values) <= set(seen.columns), f"{attack.name}: shows a column that is not published")
     if not seen.rows:
-        _require(not finding.breach and finding.people == 0, f"{attack.name}: finds people in an empty table")
+        require(not finding.breach and finding.people == 0, f"{attack.name}: finds people in an empty table")
 
 
 def _keeps_cells_to_itself(finding: Finding) -> None:
@@ -103,11 +96,11 @@ def _keeps_cells_to_itself(finding: Finding) -> None:
         *map(str, finding.details.values()),
         repr(finding),
     ]
-    _require(not any(CANARY in word for word in words), f"{finding.attack}: a cell value in words")
+    require(not any(CANARY in word for word in words), f"{finding.attack}: a cell value in words")
 
 
 def _tables(rng: np.random.Generator) -> list[tuple[Rows, tuple[str, ...], tuple[str, ...]]]:
-    """The corners, and some random tables with empty cells."""
+    """Returns corner cases, and some random tables with empty cells."""
     one: Rows = [(f"{CANARY}a", f"{CANARY}s")]
     tables: list[tuple[Rows, tuple[str, ...], tuple[str, ...]]] = [
         ([], ("q",), ("s",)),

@@ -1,4 +1,4 @@
-"""What every promise says of itself: words, limits, and the data for its second judge."""
+"""Claims that every promise makes of itself: words, limits, and the data for its second judge."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ DATA = ("promise", "kind", "sentence", "evidence", "columns", "parameters", "lea
 
 
 def check_words(promise: Promise) -> None:
-    """Raise `AssertionError` where a promise does not say what everybody may ask of it."""
+    """Raises `AssertionError` where a promise does not say what everybody may ask of it."""
     for claim in (promise.monotone, promise.hereditary, promise.cone, promise.by_size, promise.relative):
-        say(isinstance(claim, bool), "monotone, hereditary, cone, by_size and relative are True or False")
-    say(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
-    say(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
+        require(isinstance(claim, bool), "monotone, hereditary, cone, by_size and relative are True or False")
+    require(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
+    require(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
     for columns in (promise.sensitive, promise.reads, promise.ordered_columns):
         right = isinstance(columns, tuple) and all(isinstance(c, str) for c in columns)
-        say(right, "sensitive, reads and ordered_columns are tuples of columns")
+        require(right, "sensitive, reads and ordered_columns are tuples of columns")
     for least in (promise.least_people, promise.least_values):
-        say(type(least) is int and least >= 0, "least_people and least_values are whole numbers from 0 on")
+        require(
+            type(least) is int and least >= 0, "least_people and least_values are whole numbers from 0 on"
+        )
     text = str(promise)
-    say(bool(text) and "\n" not in text and text == str(promise), "str() gives one line, always the same")
+    require(bool(text) and "\n" not in text and text == str(promise), "str() gives one line, always the same")
     _check_limits(promise)
     _check_data(promise)
 
 
 def _check_limits(promise: Promise) -> None:
     limits = promise.limits()
-    say(all(isinstance(limit, AttackLimit) for limit in limits), "limits() gives limits of attacks")
-    say(limits == promise.limits(), "limits() gives the same limits every time")
+    require(all(isinstance(limit, AttackLimit) for limit in limits), "limits() gives limits of attacks")
+    require(limits == promise.limits(), "limits() gives the same limits every time")
     strange = [name for name in promise.threats if name not in known()]
-    say(not strange, f"threats names what is no attack: {', '.join(strange)}")
+    require(not strange, f"threats names what is no attack: {', '.join(strange)}")
 
 
 def _check_data(promise: Promise) -> None:
     data = promise.judge_data()
-    say(set(DATA) <= set(data), f"judge_data says {', '.join(DATA)}")
-    say(_is_plain(data), "judge_data holds plain data: texts, numbers, fractions, tuples, dictionaries")
+    require(set(DATA) <= set(data), f"judge_data says {', '.join(DATA)}")
+    require(_is_plain(data), "judge_data holds plain data: texts, numbers, fractions, tuples, dictionaries")
     said = (data["promise"], data["kind"], data["sentence"], data["columns"])
     same = said == (promise.name, promise.kind, str(promise), promise.sensitive)
-    say(same and data == promise.judge_data(), "judge_data says what the promise says, always the same")
+    require(same and data == promise.judge_data(), "judge_data says what the promise says, always the same")
 
 
 def _is_plain(value: object) -> bool:
@@ -56,7 +58,7 @@ def _is_plain(value: object) -> bool:
     return type(value) in PLAIN or (callable(value) and not type(value).__module__.startswith("sfumato"))
 
 
-def say(truth: bool, sentence: str) -> None:
+def require(truth: bool, sentence: str) -> None:
     """Raise `AssertionError` with this sentence where it is not so."""
     if not truth:
         raise AssertionError(sentence)

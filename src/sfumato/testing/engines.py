@@ -1,4 +1,4 @@
-"""What every engine must do, whatever library stands behind it.
+"""The conformance suite for engines, whatever library stands behind them.
 
 `check_engine` makes small tables with all that is awkward about tables, hands them to a source, and compares
 what comes back with plain Python: dictionaries, tuples and sorting, no arrays.
@@ -30,14 +30,17 @@ Cells = Mapping[str, Sequence[Label]]
 
 Row = tuple[Label, ...]
 
+NativeTable = Any
+"""A table of any library: what an engine takes and returns; no type is common to all of them."""
+
 
 def flat(values: Sequence[Label]) -> Taxonomy:
-    """All values right below the root: the taxonomy that any column can have."""
+    """Returns all values right below the root: the taxonomy that any column can have."""
     return Taxonomy.grow(["*", *values], [-1, *[0] * len(values)])
 
 
 def by_length(values: Sequence[Label]) -> Taxonomy:
-    """Values of the same length are one leaf, of another name than theirs; a missing cell is as long as none.
+    """Returns a tree in which values of the same length are one leaf; a missing cell has no length.
 
     >>> by_length(["a", "b", "", None]).leaf_labels
     ('0 characters', '1 characters')
@@ -54,7 +57,7 @@ def codings(
     *,
     build: Callable[[Sequence[Label]], Taxonomy] = flat,
 ) -> list[Coding]:
-    """Flat taxonomies, or others, for these columns."""
+    """Returns codings with flat taxonomies, or others, for these columns."""
     return [Coding(name, Role.QUASI, build) for name in keys] + [
         Coding(name, Role.SENSITIVE, build) for name in sensitive
     ]
@@ -63,7 +66,7 @@ def codings(
 def counted(
     cells: Cells, given: Sequence[Coding], *, missing: Missing = Missing.OWN_VALUE, person: str | None = None
 ) -> Counter[Row]:
-    """How often each row occurs, in plain Python."""
+    """Counts how often each row occurs, in plain Python."""
     names = [c.name for c in given] + ([] if person is None else [person])
     keys = [i for i, c in enumerate(given) if c.role.is_key]
     rows = zip(*(cells[name] for name in names), strict=True) if names else iter(())
@@ -73,7 +76,7 @@ def counted(
 
 
 def decoded(table: Microdata) -> Counter[Row]:
-    """The rows of a coded table as texts; people appear as their numbers."""
+    """Returns the rows of a coded table as texts; people appear as their numbers."""
     columns: list[list[Label]] = []
     for column in table.columns:
         labels = column.taxonomy.leaf_labels
@@ -87,7 +90,7 @@ def decoded(table: Microdata) -> Counter[Row]:
 
 
 def published(cells: Cells, recoding: Recoding, drop: Sequence[str] = ()) -> list[Row]:
-    """The published rows in canonical order, in plain Python."""
+    """Returns the published rows in canonical order, in plain Python."""
     table = recoding.table
     kept = _whole(cells, table) if table.dropped else range(len(next(iter(cells.values()))))
     people = sorted({str(cells[table.person_column][i]) for i in kept}) if table.person_column else []
@@ -126,7 +129,7 @@ def _shown(
 
 
 def canonical_order(row: Row) -> tuple[tuple[bool, bytes], ...]:
-    """Column by column, text by its UTF-8 bytes, missing cells last."""
+    """Returns the key to sort rows by: column by column, text by its UTF-8 bytes, missing cells last."""
     return tuple((cell is None, b"" if cell is None else cell.encode()) for cell in row)
 
 
@@ -152,11 +155,11 @@ AWKWARD: tuple[Cells, ...] = (
 def check_engine(
     make_source: Callable[[Cells], Source],
     *,
-    read: Callable[[Any], Cells] | None = None,
+    read: Callable[[NativeTable], Cells] | None = None,
     endings: Sequence[str] = ("csv", "parquet"),
     tables: Sequence[Cells] = AWKWARD,
 ) -> None:
-    """Hold an engine to the contract; raises AssertionError with what differs.
+    """Checks an engine against the contract; raises `AssertionError` with what differs.
 
     `make_source` turns a table of text into a source; `read` turns what `recode` returns back into one
     (default: by opening it as a source). `endings` are the formats it writes.
@@ -172,8 +175,8 @@ def check_engine(
         _same(make_source(cells).digest(), plain_digest(cells), "digest of the table")
 
 
-def read_back(native: Any) -> dict[str, list[Label]]:
-    """A table of text from a table of any kind that can be opened as a source, in its own order."""
+def read_back(native: NativeTable) -> dict[str, list[Label]]:
+    """Returns a table of text from any table that can be opened as a source, in its own order."""
     reader = open_source(native).reader  # type: ignore[attr-defined]
     names = reader.schema.names
     columns: dict[str, list[Label]] = {name: [] for name in names}
@@ -184,7 +187,7 @@ def read_back(native: Any) -> dict[str, list[Label]]:
 
 
 def plain_digest(cells: Cells) -> str:
-    """The digest of a table of text, in plain Python."""
+    """Returns the digest of a table of text, in plain Python."""
     total, rows = 0, list(zip(*cells.values(), strict=True))
     for row in rows:
         texts = [None if cell is None else cell.encode() for cell in row]
@@ -225,7 +228,9 @@ def _groups(rows: Iterable[Row]) -> Counter[tuple[Row, ...]]:
     return Counter(tuple(sorted(group, key=canonical_order)) for group in groups.values())
 
 
-def _check_aliases(source: Source, read: Callable[[Any], Cells], cells: Cells, person: str | None) -> None:
+def _check_aliases(
+    source: Source, read: Callable[[NativeTable], Cells], cells: Cells, person: str | None
+) -> None:
     """Values that are one leaf are published as they are, unless the column is generalized."""
     table = source.count(codings(["a", "b"], ["s"], build=by_length), person=person)
     for recoding in recodings(table):
@@ -235,7 +240,7 @@ def _check_aliases(source: Source, read: Callable[[Any], Cells], cells: Cells, p
 
 def _check_table(
     make_source: Callable[[Cells], Source],
-    read: Callable[[Any], Cells],
+    read: Callable[[NativeTable], Cells],
     cells: Cells,
     missing: Missing,
     person: str | None,

@@ -1,4 +1,4 @@
-"""Every recoding of a small table, tried: the best there is, to know what a search misses."""
+"""The exhaustive search: every recoding of a small table, to know what other searches miss."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.suppression import keep
 
-LARGEST = 200_000
+MOST_RECODINGS = 200_000
 """So many recodings are tried at most."""
 
 
 def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """The best of all global recodings that suppress nothing and keep every promise; ties go to the first."""
+    """Returns the best global recoding that suppresses nothing and keeps every promise; the first of ties."""
     find_measure(aim.loss)
     columns = table.keys
     total = prod(cuts_of(c.taxonomy) for c in columns)
-    if total > LARGEST:
-        raise WrongCall(f"there are {total:,} recodings; at most {LARGEST:,} can be tried", remedy="Search.")
+    if total > MOST_RECODINGS:
+        raise WrongCall(
+            f"there are {total:,} recodings; at most {MOST_RECODINGS:,} can be tried", remedy="Search."
+        )
     watches = [p.watch(table) for p in promises.of_table]
     for watch in watches:
         if isinstance(watch, Deliberate):
@@ -51,7 +53,7 @@ def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
 
 
 def cuts_of(tree: Taxonomy, node: int = 0) -> int:
-    """How many cuts the tree below a node has.
+    """Returns how many cuts the tree below a node has.
 
     >>> cuts_of(Taxonomy.grow(["*", "A", "a", "b", "c"], [-1, 0, 1, 1, 0]))
     3
@@ -61,7 +63,7 @@ def cuts_of(tree: Taxonomy, node: int = 0) -> int:
 
 
 def every_cut(tree: Taxonomy) -> Iterator[Cut]:
-    """Every cut, the root first."""
+    """Yields every cut, the root first."""
     for nodes in _below(tree, 0):
         yield Cut.of_nodes(tree, nodes)
 

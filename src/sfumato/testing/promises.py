@@ -1,4 +1,4 @@
-"""What every class promise must do: run `check_promise` on yours before others rely on it."""
+"""The conformance suite for class promises: run `check_promise` on yours before others rely on it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared
-from sfumato.testing.claims import check_words, say
+from sfumato.testing.claims import check_words, require
 
 Grid = NDArray[np.int64]
 """Classes x values: how often each value occurs in each class."""
 
 
 def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) -> None:
-    """Hold a class promise to its word on random tables; raise `AssertionError` with a sentence if it fails.
+    """Checks a class promise on random tables; raises `AssertionError` with a sentence if it fails.
 
     Choose parameters that some small classes keep and others break: a claim can only be tested where both
     happen. The same `seed` gives the same tables. Tested are the claims `monotone`, `hereditary`, `cone`,
@@ -47,11 +47,11 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
         _check_cone(promise, taxonomy, grid, truth, rng)
         _check_weights(promise, classes, truth, rng)
     _check_small(promise)
-    say(kept > 0, "no random class keeps the promise; choose parameters that small classes can keep")
+    require(kept > 0, "no random class keeps the promise; choose parameters that small classes can keep")
 
 
 def _check_words(promise: ClassPromise) -> None:
-    say(
+    require(
         isinstance(promise, ClassPromise),
         "it is no class promise: derive it from sfumato.extend.ClassPromise",
     )
@@ -59,29 +59,35 @@ def _check_words(promise: ClassPromise) -> None:
     if isinstance(promise, Declared):
         again = type(promise).from_parameters(promise.parameters())
         same = again == promise and str(again) == str(promise)
-        say(same, "made again from its own parameters() it differs")
+        require(same, "made again from its own parameters() it differs")
 
 
 def _check_verdict(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
     before = _bytes(classes)
     verdict = promise.verdict(classes)
-    say(_bytes(classes) == before, "verdict changes the classes it is given")
-    say(isinstance(verdict, Verdict), "verdict returns no Verdict")
+    require(_bytes(classes) == before, "verdict changes the classes it is given")
+    require(isinstance(verdict, Verdict), "verdict returns no Verdict")
     if verdict.holds is None:
-        say(promise.evidence is not Evidence.PUBLISHED, "what the published table decides must be decided")
+        require(
+            promise.evidence is not Evidence.PUBLISHED, "what the published table decides must be decided"
+        )
         return
     broken = ~truth
-    say(verdict.holds == bool(truth.all()), "verdict and holds_on disagree on whether the promise holds")
-    say(verdict.classes == int(broken.sum()), "verdict counts other classes in violation than holds_on")
-    say(verdict.people == int(classes.people[broken].sum()), "verdict counts the people in violation wrongly")
-    say(verdict.evidence is promise.evidence, "verdict names other evidence than the promise")
+    require(verdict.holds == bool(truth.all()), "verdict and holds_on disagree on whether the promise holds")
+    require(verdict.classes == int(broken.sum()), "verdict counts other classes in violation than holds_on")
+    require(
+        verdict.people == int(classes.people[broken].sum()), "verdict counts the people in violation wrongly"
+    )
+    require(verdict.evidence is promise.evidence, "verdict names other evidence than the promise")
     for number in (verdict.measured, verdict.limit):
         right = number is None or isinstance(number, int | Fraction | float)
-        say(right and not isinstance(number, bool), "measured and limit are an int, a Fraction or a float")
-        say(not isinstance(number, float) or math.isfinite(number), "measured and limit are finite")
+        require(
+            right and not isinstance(number, bool), "measured and limit are an int, a Fraction or a float"
+        )
+        require(not isinstance(number, float) or math.isfinite(number), "measured and limit are finite")
     if verdict.worst is not None:
-        say(0 <= verdict.worst < len(classes), "the worst class does not exist")
-        say(
+        require(0 <= verdict.worst < len(classes), "the worst class does not exist")
+        require(
             verdict.holds or bool(broken[verdict.worst]),
             "the worst class keeps the promise, another does not",
         )
@@ -92,15 +98,15 @@ def _check_independence(
 ) -> None:
     order = rng.permutation(len(grid))
     shuffled = _classes(promise, taxonomy, grid[order], grid.sum(axis=0))
-    say(np.array_equal(_judge(promise, shuffled), truth[order]), "the order of the classes matters")
+    require(np.array_equal(_judge(promise, shuffled), truth[order]), "the order of the classes matters")
     first, second = (
         promise.verdict(_classes(promise, taxonomy, grid, grid.sum(axis=0))),
         promise.verdict(shuffled),
     )
-    say(first.measured == second.measured, "what verdict measures depends on the order of the classes")
+    require(first.measured == second.measured, "what verdict measures depends on the order of the classes")
     some = order[: rng.integers(0, len(grid) + 1)]
     part = _classes(promise, taxonomy, grid[some], grid.sum(axis=0))
-    say(
+    require(
         np.array_equal(_judge(promise, part), truth[some]),
         "a class is judged by more than itself and `overall`",
     )
@@ -118,7 +124,7 @@ def _check_monotone(
     apart = left != right
     unions = grid[left[apart]] + grid[right[apart]]
     kept = _judge(promise, _classes(promise, taxonomy, unions, grid.sum(axis=0)))
-    say(bool(kept.all()), "it claims to be monotone, but two classes keep it and their union does not")
+    require(bool(kept.all()), "it claims to be monotone, but two classes keep it and their union does not")
 
 
 def _check_hereditary(
@@ -131,17 +137,21 @@ def _check_hereditary(
     parts = np.where(rng.random(parts.shape) < 0.2, 0, parts)
     parts = parts[parts.sum(axis=1) > 0]
     kept = _judge(promise, _classes(promise, taxonomy, parts, grid.sum(axis=0)))
-    say(not kept.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it")
+    require(
+        not kept.any(), "it claims to be hereditary, but a class breaks it and a part of that class keeps it"
+    )
 
 
 def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
     """`least_people` and `least_values` are needed; `by_size` says that the former is enough, too."""
     large: Truth = classes.people >= promise.least_people
-    say(not (truth & ~large).any(), "a class of fewer than least_people keeps it")
-    say(not promise.by_size or bool((truth == large).all()), "by_size: least_people alone decides, or not")
+    require(not (truth & ~large).any(), "a class of fewer than least_people keeps it")
+    require(
+        not promise.by_size or bool((truth == large).all()), "by_size: least_people alone decides, or not"
+    )
     for name in promise.sensitive:
         rich: Truth = np.diff(classes.histograms[name].start) >= promise.least_values
-        say(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
+        require(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
 
 
 def _check_cone(
@@ -153,14 +163,16 @@ def _check_cone(
     factor = int(rng.integers(2, 12))
     times = _judge(promise, _classes(promise, taxonomy, grid * factor, grid.sum(axis=0)))
     large = grid.sum(axis=1) >= promise.least_people
-    say(bool((times == truth)[large].all()), "it claims to be a cone, but a multiple is judged differently")
-    say(bool(times[truth].all()), "it claims to be a cone, but a multiple of what is kept is not")
+    require(
+        bool((times == truth)[large].all()), "it claims to be a cone, but a multiple is judged differently"
+    )
+    require(bool(times[truth].all()), "it claims to be a cone, but a multiple of what is kept is not")
     good = np.flatnonzero(truth)
     if len(good):
         left, right = grid[rng.choice(good, 8)], grid[rng.choice(good, 8)]
         sums = left * rng.integers(1, 9, (8, 1)) + right * rng.integers(1, 9, (8, 1))
         kept = _judge(promise, _classes(promise, taxonomy, sums, grid.sum(axis=0)))
-        say(bool(kept.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
+        require(bool(kept.all()), "it claims to be a cone, but a sum of kept histograms is not kept")
 
 
 def _check_weights(promise: ClassPromise, classes: Classes, truth: Truth, rng: np.random.Generator) -> None:
@@ -168,16 +180,18 @@ def _check_weights(promise: ClassPromise, classes: Classes, truth: Truth, rng: n
     for i in rng.permutation(len(classes))[:3].tolist():
         held = WeightedClass.of(classes, i)
         found = promise.keeps_weights(held)
-        say(found in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
+        require(found in (None, bool(truth[i])), "keeps_weights and holds_on disagree on whole numbers")
         if not promise.cone:
             continue
-        say(found is not None, "it claims to be a cone, and cannot judge rational counts")
+        require(found is not None, "it claims to be a cone, and cannot judge rational counts")
         share = held.scaled(Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 40))))
         judged = promise.keeps_weights(share)
         if share.people < promise.least_people:
-            say(judged is False, "keeps_weights keeps fewer than least_people")
+            require(judged is False, "keeps_weights keeps fewer than least_people")
         elif held.people >= promise.least_people:
-            say(judged == truth[i], "it claims to be a cone, but keeps_weights judges a multiple differently")
+            require(
+                judged == truth[i], "it claims to be a cone, but keeps_weights judges a multiple differently"
+            )
 
 
 def _check_small(promise: ClassPromise) -> None:
@@ -186,15 +200,15 @@ def _check_small(promise: ClassPromise) -> None:
         classes = _classes(promise, taxonomy, grid, grid.sum(axis=0))
         _check_verdict(promise, classes, _judge(promise, classes))
     empty = promise.verdict(_classes(promise, taxonomy, np.zeros((0, 2), np.int64), np.zeros(2, np.int64)))
-    say(empty.holds is not False, "a table without classes breaks no promise")
+    require(empty.holds is not False, "a table without classes breaks no promise")
 
 
 def _judge(promise: ClassPromise, classes: Classes) -> Truth:
     before = _bytes(classes)
     truth = promise.holds_on(classes)
-    say(_bytes(classes) == before, "holds_on changes the classes it is given")
+    require(_bytes(classes) == before, "holds_on changes the classes it is given")
     right = isinstance(truth, np.ndarray) and truth.dtype == np.bool_ and truth.shape == (len(classes),)
-    say(right, "holds_on returns one bool per class, as a numpy array")
+    require(right, "holds_on returns one bool per class, as a numpy array")
     return truth
 
 

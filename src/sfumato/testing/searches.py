@@ -22,13 +22,14 @@ from sfumato.policy.searches import LOSSES, Ability
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.search import Aim, Outcome, Search
+from sfumato.testing.claims import require
 
 SHARE = Fraction(1, 4)
 """The share of rows that may be suppressed, where the search makes use of one."""
 
 
 def check_search(search: Search, *, ability: Ability | None = None, tables: int = 40, seed: int = 0) -> None:
-    """Hold a search to the seam on small random tables; raise `AssertionError` with a sentence if it fails.
+    """Checks a search on small random tables; raises `AssertionError` with a sentence if it fails.
 
     Every result publishes each row in one class or not at all, as something that covers it; the classes that
     a reader of the published table sees keep every promise; no more rows are suppressed than allowed; the
@@ -40,6 +41,7 @@ def check_search(search: Search, *, ability: Ability | None = None, tables: int 
     >>> from sfumato.protection.searches.mondrian import mondrian
     >>> check_search(mondrian, ability=BUILT_IN["mondrian"], tables=3)
     """
+    # `getattr`: a search is any function, and only those of other packages say what they can do.
     able = ability if ability is not None else getattr(search, "ability", None)
     if not isinstance(able, Ability):
         raise AssertionError("it does not say what it can do: give it an attribute `ability`, an Ability")
@@ -49,21 +51,23 @@ def check_search(search: Search, *, ability: Ability | None = None, tables: int 
         table, again = _tables(rng)
         for promises, aim in _requests(able, table, rng):
             before = _bytes(table)
-            outcome = _found(search, table, promises, aim)
-            _say(_bytes(table) == before, "it changes the table it is given")
+            outcome = _outcome_of(search, table, promises, aim)
+            require(_bytes(table) == before, "it changes the table it is given")
             if outcome is None:
                 sure = _root_keeps(table, promises, aim)
-                _say(not sure, f"it finds nothing, and the roots keep {_told(promises)}")
+                require(not sure, f"it finds nothing, and the roots keep {_in_words(promises)}")
                 continue
             _check_recoding(outcome.recoding, table)
             _check_promises(outcome, promises, aim)
             _check_words_of(outcome, aim)
-            _check_same(outcome, _found(search, again, promises, aim))
+            _check_same(outcome, _outcome_of(search, again, promises, aim))
         _check_infeasible(search, table)
 
 
 def _check_words(able: Ability) -> None:
-    _say(bool(able.losses) and set(able.losses) <= set(LOSSES), f"its losses are some of {', '.join(LOSSES)}")
+    require(
+        bool(able.losses) and set(able.losses) <= set(LOSSES), f"its losses are some of {', '.join(LOSSES)}"
+    )
 
 
 def _tables(rng: np.random.Generator) -> tuple[Microdata, Microdata]:
@@ -114,38 +118,38 @@ def _requests(able: Ability, table: Microdata, rng: np.random.Generator) -> Iter
 
 
 def _dropped(table: Microdata) -> Fraction:
-    """Just as much as the rows with empty key cells need."""
+    """Returns the share of suppressed rows that the rows with empty key cells need."""
     return Fraction(table.dropped, table.rows + table.dropped)
 
 
-def _found(search: Search, table: Microdata, promises: Promises, aim: Aim) -> Outcome | None:
+def _outcome_of(search: Search, table: Microdata, promises: Promises, aim: Aim) -> Outcome | None:
     try:
         outcome = search(table, promises, aim, progress=lambda *_: None)
     except Infeasible as refused:
-        _say(bool(refused.message and refused.remedy), "Infeasible says what is wrong and what would help")
+        require(bool(refused.message and refused.remedy), "Infeasible says what is wrong and what would help")
         return None
-    _say(isinstance(outcome, Outcome), "it returns no Outcome")
+    require(isinstance(outcome, Outcome), "it returns no Outcome")
     return outcome
 
 
 def _check_recoding(recoding: Recoding, table: Microdata) -> None:
-    _say(recoding.table is table, "the recoding is about another table")
+    require(recoding.table is table, "the recoding is about another table")
     owner, count = recoding.class_of, len(recoding.low)
-    _say(owner.shape == (table.distinct,), "every distinct row has one class, or is suppressed")
-    _say(bool(((owner >= SUPPRESSED) & (owner < count)).all()), "a row is in a class that is not there")
-    _say(set(range(count)) <= set(owner.tolist()), "a class has no rows")
+    require(owner.shape == (table.distinct,), "every distinct row has one class, or is suppressed")
+    require(bool(((owner >= SUPPRESSED) & (owner < count)).all()), "a row is in a class that is not there")
+    require(set(range(count)) <= set(owner.tolist()), "a class has no rows")
     shape = (count, len(table.keys))
-    _say(recoding.low.shape == recoding.high.shape == shape, "every class has an interval per key column")
+    require(recoding.low.shape == recoding.high.shape == shape, "every class has an interval per key column")
     kept = owner != SUPPRESSED
     for j, column in enumerate(table.keys):
         low, high = recoding.low[:, j], recoding.high[:, j]
-        _say(
+        require(
             bool(((low >= 0) & (high <= len(column.taxonomy.leaves))).all()),
             "an interval leaves the taxonomy",
         )
         codes = table.codes(column.name)[kept]
         inside = (low[owner[kept]] <= codes) & (codes < high[owner[kept]])
-        _say(bool(inside.all()), "a row is published as something that does not cover its value")
+        require(bool(inside.all()), "a row is published as something that does not cover its value")
     if recoding.cuts is not None:
         _check_cuts(recoding, recoding.cuts)
 
@@ -158,11 +162,11 @@ def _check_cuts(recoding: Recoding, cuts: Cuts) -> None:
         same = (column.taxonomy.low[node] == recoding.low[owner, j]) & (
             column.taxonomy.high[node] == recoding.high[owner, j]
         )
-        _say(bool(same.all()), "its classes publish other values than its cuts")
+        require(bool(same.all()), "its classes publish other values than its cuts")
 
 
 def _seen(recoding: Recoding) -> Codes:
-    """The class that a reader sees every row in: all that publish the same."""
+    """Returns the class that a reader sees every row in: all that publish the same."""
     both = np.hstack([recoding.low, recoding.high])
     _, number = np.unique(both, axis=0, return_inverse=True)
     return np.append(number.ravel(), SUPPRESSED).astype(np.int32)[recoding.class_of]
@@ -171,49 +175,53 @@ def _seen(recoding: Recoding) -> Codes:
 def _check_promises(outcome: Outcome, promises: Promises, aim: Aim) -> None:
     recoding = outcome.recoding
     lost, allowed = recoding.suppressed, aim.allowed(recoding.table)
-    _say(lost <= allowed, f"it suppresses {lost} rows where {allowed} are allowed")
+    require(lost <= allowed, f"it suppresses {lost} rows where {allowed} are allowed")
     classes = Classes.of(recoding.table, _seen(recoding), sensitive=promises.sensitive)
     broken = [v.promise for v in promises.verdicts(classes) if v.holds is not True]
     for promise in promises.of_table:
-        _say(recoding.cuts is not None, "a promise about the whole table needs a recoding with cuts")
+        require(recoding.cuts is not None, "a promise about the whole table needs a recoding with cuts")
         if recoding.cuts is not None and not promise.verdict_on(recoding.table, recoding.cuts).holds:
             broken.append(str(promise))
-    _say(not broken, f"the published classes break {', '.join(broken)}")
+    require(not broken, f"the published classes break {', '.join(broken)}")
 
 
 def _check_words_of(outcome: Outcome, aim: Aim) -> None:
     recoding, levels = outcome.recoding, outcome.levels
     if levels is not None:
         trees = {c.name: c.taxonomy for c in recoding.table.keys}
-        _say(set(levels) == set(trees), "levels name every key column")
+        require(set(levels) == set(trees), "levels name every key column")
         of_levels = {name: Cut.level(trees[name], level) for name, level in levels.items()}
         same = recoding.cuts is not None and all(
             np.array_equal(recoding.cuts[name].node_of, cut.node_of) for name, cut in of_levels.items()
         )
-        _say(same, "its levels are not what its cuts are")
-    _say(outcome.checked > 0, "it counts no recoding as judged")
+        require(same, "its levels are not what its cuts are")
+    require(outcome.checked > 0, "it counts no recoding as judged")
     if levels is None and aim.loss == "height":
         return
-    told, true = outcome.loss, measure(aim.loss, recoding, levels, aim.weights)
-    _say(bool(np.isclose(told, true, rtol=1e-9, atol=1e-12)), f"it tells another {aim.loss} than it has")
+    stated, true = outcome.loss, measure(aim.loss, recoding, levels, aim.weights)
+    require(bool(np.isclose(stated, true, rtol=1e-9, atol=1e-12)), f"it tells another {aim.loss} than it has")
 
 
 def _check_same(one: Outcome, other: Outcome | None) -> None:
-    parts = ("class_of", "low", "high")
-    same = other is not None and all(
-        np.array_equal(getattr(one.recoding, part), getattr(other.recoding, part)) for part in parts
-    )
-    _say(same and other is not None and one.levels == other.levels, "the same rows give another result")
+    same = other is not None and one.levels == other.levels
+    if other is not None:
+        pairs = zip(_arrays(one.recoding), _arrays(other.recoding), strict=True)
+        same = same and all(np.array_equal(a, b) for a, b in pairs)
+    require(same, "the same rows give another result")
+
+
+def _arrays(recoding: Recoding) -> tuple[Codes, Codes, Codes]:
+    return recoding.class_of, recoding.low, recoding.high
 
 
 def _check_infeasible(search: Search, table: Microdata) -> None:
     asked = Promises((KAnonymity(table.rows + 1),))
     aim = Aim(suppress=_dropped(table), loss="loss")
-    _say(_found(search, table, asked, aim) is None, "it publishes what even the roots cannot keep")
+    require(_outcome_of(search, table, asked, aim) is None, "it publishes what even the roots cannot keep")
     if table.dropped:
         aim = Aim(suppress=Fraction(0), loss="loss")
-        nothing = _found(search, table, Promises((KAnonymity(1),)), aim) is None
-        _say(nothing, "rows with empty key cells are suppressed rows, and none is allowed")
+        nothing = _outcome_of(search, table, Promises((KAnonymity(1),)), aim) is None
+        require(nothing, "rows with empty key cells are suppressed rows, and none is allowed")
 
 
 def _root_keeps(table: Microdata, promises: Promises, aim: Aim) -> bool:
@@ -225,13 +233,8 @@ def _bytes(table: Microdata) -> bytes:
     return table.words.tobytes() + table.counts.tobytes()
 
 
-def _told(promises: Promises) -> str:
+def _in_words(promises: Promises) -> str:
     return " and ".join(str(promise) for promise in promises)
-
-
-def _say(truth: bool, sentence: str) -> None:
-    if not truth:
-        raise AssertionError(sentence)
 
 
 @dataclass(frozen=True)

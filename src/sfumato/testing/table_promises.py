@@ -1,4 +1,4 @@
-"""What every table promise must do: run `check_table_promise` on yours before others rely on it."""
+"""The conformance suite for table promises: run `check_table_promise` on yours before others rely on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.core.promise import TablePromise
 from sfumato.core.taxonomy import ROOT, Taxonomy
 from sfumato.core.verdict import Verdict
 from sfumato.core.watch import Answer
-from sfumato.testing.claims import check_words, say
+from sfumato.testing.claims import check_words, require
 from sfumato.testing.exhaustive import every_cut
 
 Chosen = tuple[Cut, ...]
@@ -23,7 +23,7 @@ Chosen = tuple[Cut, ...]
 def check_table_promise(
     make: Callable[[Microdata], TablePromise], *, tables: int = 40, steps: int = 12, seed: int = 0
 ) -> None:
-    """Hold a table promise to the seam on small random tables; raise `AssertionError` with a sentence.
+    """Checks a table promise on small random tables; raises `AssertionError` with a sentence if it fails.
 
     `make(table)` gives the promise for a table with key columns `q0`, `q1`, … and a sensitive column `s`.
     On every table all recodings are tried: a watch says YES exactly where the verdict from scratch holds,
@@ -50,14 +50,16 @@ def check_table_promise(
         _check_answers(promise, table, names, every, holds)
         for _ in range(steps):
             _check_walk(promise, table, names, dict(zip(every, holds, strict=True)), rng)
-        say(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
+        require(table.words.tobytes() + table.counts.tobytes() == before, "it changes the table it is given")
         kept, broken = kept + sum(holds), broken + len(holds) - sum(holds)
-    say(kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep")
-    say(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
+    require(
+        kept > 0, "no recoding of any table keeps the promise; choose parameters that small tables can keep"
+    )
+    require(broken > 0, "every recoding of every table keeps the promise; choose parameters that some break")
 
 
 def _check_words(promise: TablePromise) -> None:
-    say(
+    require(
         isinstance(promise, TablePromise),
         "it is no table promise: derive it from sfumato.extend.TablePromise",
     )
@@ -66,9 +68,9 @@ def _check_words(promise: TablePromise) -> None:
 
 def _verdict(promise: TablePromise, table: Microdata, cuts: dict[str, Cut]) -> bool:
     verdict = promise.verdict_on(table, cuts)
-    say(isinstance(verdict, Verdict), "verdict_on returns no Verdict")
-    say(verdict.holds is not None, "with the table at hand a verdict must be decided")
-    say(verdict == promise.verdict_on(table, cuts), "asked again, verdict_on answers differently")
+    require(isinstance(verdict, Verdict), "verdict_on returns no Verdict")
+    require(verdict.holds is not None, "with the table at hand a verdict must be decided")
+    require(verdict == promise.verdict_on(table, cuts), "asked again, verdict_on answers differently")
     return bool(verdict.holds)
 
 
@@ -79,7 +81,9 @@ def _check_claims(promise: TablePromise, every: list[Chosen], holds: list[bool])
     for fine, keeps in zip(every, holds, strict=True):
         if keeps:
             coarser = (truth for cuts, truth in zip(every, holds, strict=True) if _finer(fine, cuts))
-            say(all(coarser), "it claims to be monotone, but a recoding keeps it and a coarser one does not")
+            require(
+                all(coarser), "it claims to be monotone, but a recoding keeps it and a coarser one does not"
+            )
 
 
 def _check_answers(
@@ -90,7 +94,7 @@ def _check_answers(
         _check_answer(answer, reason, keeps)
         if answer is Answer.NEVER:
             finer = (truth for other, truth in zip(every, holds, strict=True) if _finer(other, cuts))
-            say(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
+            require(not any(finer), "it says NEVER, and a finer recoding keeps the promise")
 
 
 def _check_walk(
@@ -114,15 +118,15 @@ def _check_walk(
         _check_answer(answer, reason, truth[there])
         if answer is Answer.NEVER:
             finer = (keeps for other, keeps in truth.items() if _finer(other, there))
-            say(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
+            require(not any(finer), "on its way it says NEVER, and a finer recoding keeps the promise")
         if answer is Answer.YES and rng.random() < 0.8:
             watch.accept(dict(zip(names, there, strict=True)))
             here = there
 
 
 def _check_answer(answer: Answer, reason: str, keeps: bool) -> None:
-    say(isinstance(answer, Answer) and isinstance(reason, str), "ask returns an Answer and why")
-    say((answer is Answer.YES) == keeps, "ask and verdict_on disagree on whether the promise holds")
+    require(isinstance(answer, Answer) and isinstance(reason, str), "ask returns an Answer and why")
+    require((answer is Answer.YES) == keeps, "ask and verdict_on disagree on whether the promise holds")
 
 
 def _steps(start: Chosen, rng: np.random.Generator) -> Iterator[tuple[int, int]]:

@@ -160,7 +160,7 @@ class Coalitions:
 
     @staticmethod
     def _search(kinds: Flags, most: int, room: int) -> tuple[list[list[int]], bool]:
-        from sfumato.kernels.sets.coalitions import DONE, hitting_sets  # noqa: PLC0415
+        from sfumato.kernels.sets.coalitions import DONE, hitting_sets  # noqa: PLC0415  # compiled code waits
 
         if not kinds.any(axis=0).all():
             return [], True

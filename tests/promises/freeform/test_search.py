@@ -16,7 +16,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
 from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.explain.explanation import explain
+from sfumato.protection.explanation.explanation import explain
 from sfumato.protection.searches.optimum import mean_loss, optimum
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down

@@ -1,4 +1,4 @@
-"""Adversaries who hold several releases of the same people: what an audit beside a history looks at."""
+"""Adversaries who hold several releases of the same people, as an audit beside a history tries them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sfumato.policy.policy import Policy
 
 @register("correspondence")
 @dataclass(frozen=True)
-class Corresponding:
+class CorrespondenceAttack:
     """Forward, cross and backward: records that cannot be a person's are ruled out release by release.
 
     Without earlier releases to hold against the table there is nothing to find.
@@ -47,15 +47,15 @@ class Corresponding:
         del published
         if len(self.releases) < 2:
             return []
-        found = correspondence(self.releases, method=self.method)
-        return self.told(found, self.k or limits.asked_k or UNASKED)
+        joint = correspondence(self.releases, method=self.method)
+        return self.findings(joint, self.k or limits.asked_k or UNASKED)
 
-    def told(self, found: Correspondence, k: int) -> list[Finding]:
-        """One finding per release that somebody may have come with."""
-        return [self._finding(found, t, k) for t in range(len(found.targets))]
+    def findings(self, joint: Correspondence, k: int) -> list[Finding]:
+        """Returns one finding per release that somebody may have come with."""
+        return [self._finding(joint, t, k) for t in range(len(joint.targets))]
 
-    def _finding(self, found: Correspondence, t: int, k: int) -> Finding:
-        target = found.targets[t]
+    def _finding(self, joint: Correspondence, t: int, k: int) -> Finding:
+        target = joint.targets[t]
         last = target.per_class.get(len(self.releases) - 1, np.zeros(0, np.int64))
         sizes = self.releases[-1].sizes[: len(last)]
         broken = (last >= 0) & (last < k)
@@ -65,11 +65,11 @@ class Corresponding:
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"{found.sentences[t]}{where}",
+            sentence=f"{joint.sentences[t]}{where}",
             confidence=Fraction(1, kept) if kept else Fraction(0),
             people=people,
             breach=kept is not None and kept < k and (target.certain or target.seen),
-            columns=found.chain.names,
+            columns=joint.chain.names,
             details={
                 "release": t + 1,
                 "candidates": -1 if kept is None else kept,
@@ -80,15 +80,15 @@ class Corresponding:
 
 
 def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ...]:
-    """Everybody who holds these releases, oldest first; the newest is the one audited."""
+    """Returns everybody who holds these releases, oldest first; the newest is the one audited."""
     given, k = tuple(releases), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search
-    return (Corresponding(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
+    return (CorrespondenceAttack(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
 
 
 def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
-    """What every adversary finds who holds these releases."""
+    """Returns what every adversary finds who holds these releases."""
     nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
     limits = policy.promises.limits
     return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, limits))

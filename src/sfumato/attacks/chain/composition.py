@@ -1,4 +1,4 @@
-"""Composition: sets of possible values, intersected."""
+"""The composition attack: sets of possible values of two releases, intersected."""
 
 from __future__ import annotations
 
@@ -51,26 +51,26 @@ class Composition:
 
     def _between(self, chain: Chain, i: int, j: int, asked: int) -> Finding:
         one, other = chain.releases[i], chain.releases[j]
-        met = match_blocks(chain.trees, one, other)
-        order = np.argsort(met.other, kind="stable")
-        begin = np.searchsorted(met.other[order], np.arange(met.count + 1)).astype(np.int64)
+        matched = match_blocks(chain.trees, one, other)
+        order = np.argsort(matched.other, kind="stable")
+        begin = np.searchsorted(matched.other[order], np.arange(matched.count + 1)).astype(np.int64)
         each, every = np.ones(len(one.owner), np.int64), np.ones(len(other.owner), np.int64)
         common, _, _, _, _ = least_overlaps(
-            one.start, met.one, each, begin, other.owner[order], every, len(other)
+            one.start, matched.one, each, begin, other.owner[order], every, len(other)
         )
         there = common != NO_OVERLAP
         least = int(common[there].min(initial=NO_OVERLAP)) if there.any() else 0
         few, single = there & (common < asked), there & (common == 1)
         people = int(one.sizes[few].sum())
-        told = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]
+        parts = [f"at worst {several(least, 'common value')}" if there.any() else "nobody can be in both"]
         if single.any():
-            told.append(f"one alone for some of {crowd(int(one.sizes[single].sum()))}")
+            parts.append(f"one alone for some of {crowd(int(one.sizes[single].sum()))}")
         if (few & ~single).any():
-            told.append(f"fewer than {asked} for some of {crowd(people)}")
+            parts.append(f"fewer than {asked} for some of {crowd(people)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"releases {i + 1} and {j + 1}: {'; '.join(told)}",
+            sentence=f"releases {i + 1} and {j + 1}: {'; '.join(parts)}",
             confidence=Fraction(1, least) if least else Fraction(0),
             people=people,
             breach=bool(few.any()),

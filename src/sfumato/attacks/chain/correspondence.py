@@ -1,21 +1,21 @@
-"""Correspondence attacks: what releases give away together that none gives away alone."""
+"""Correspondence attacks: what releases disclose together that none discloses alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from sfumato.attacks.chain.realized import Realized
-from sfumato.attacks.chain.solution import Settled, settle
+from sfumato.attacks.chain.realized import RealizedTargets
+from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
 from sfumato.core.chain import Chain, match_blocks
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.policy.policy import Policy
@@ -104,7 +104,7 @@ class Correspondence:
         return None if self.open else True
 
     def cracks(self, one: int, other: int, *, earlier: int = 0) -> dict[str, dict[int, int]]:
-        """Crack sizes of the groups of two classes, by the number of their matching value.
+        """Returns crack sizes of the groups of two classes, by the number of their matching value.
 
         `F`: records of class `one` of the earlier release that cannot be the target's; `C`: records of class
         `other` of the last release that cannot be the target's, who is in both; `B`: records of class `other`
@@ -112,13 +112,13 @@ class Correspondence:
         """
         last = self.chain.releases[-1]
         first = self.chain.releases[earlier]
-        met = match_blocks(self.chain.trees, first, last)
-        if met.join_one[one] != met.join_other[other]:
+        matched = match_blocks(self.chain.trees, first, last)
+        if matched.join_one[one] != matched.join_other[other]:
             raise WrongCall("these two classes are not comparable: nobody can be in both")
         mine, theirs = _entries(first.owner, one), _entries(last.owner, other)
         g1 = dict(zip(first.values[mine].tolist(), first.counts[mine].tolist(), strict=True))
         g2 = dict(zip(last.values[theirs].tolist(), last.counts[theirs].tolist(), strict=True))
-        newer = met.surplus(first, last)[met.other[theirs]]
+        newer = matched.surplus(first, last)[matched.other[theirs]]
         spare = dict(zip(last.values[theirs].tolist(), newer.tolist(), strict=True))
         return {
             "F": {s: n - min(n, g2.get(s, 0)) for s, n in g1.items()},
@@ -145,7 +145,8 @@ class Correspondence:
             return f"{asked}: BROKEN" if t.certain or t.seen else f"{asked}: below that by the bound"
         return f"{asked}; not known for {figure(t.open)} of {figure(t.count)} targets" if t.open else asked
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
+        """Returns the result as JSON."""
         return {
             "scope": self.scope,
             "method": self.method,
@@ -163,7 +164,7 @@ class Correspondence:
 
 
 def correspondence(
-    releases: Sequence[Any],
+    releases: Sequence[Imprint],
     policy: Policy | None = None,
     *,
     scope: Scope = "feasible",
@@ -171,10 +172,8 @@ def correspondence(
     data: Microdata | None = None,
     since: str | None = None,
 ) -> Correspondence:
-    """Attack cumulative releases, oldest first, with everything they say together.
+    """Attacks cumulative releases, oldest first, with everything they say together.
 
-    A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
-    enough for, or its imprint (or the JSON file of one).
     Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
@@ -186,54 +185,38 @@ def correspondence(
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
     k = policy.promises.limits.asked_k if policy else None
-    known = _known(releases, policy)
-    chain = Chain.of(known)
-    settled = settle(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
-    if settled is not None:
-        found = [_exact(s, scope, k) for s in settled]
-        return Correspondence(tuple(found), scope, method, k, chain)
+    chain = Chain.of(releases)
+    solved = solve_targets(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
+    if solved is not None:
+        targets = [_exact(s, scope, k) for s in solved]
+        return Correspondence(tuple(targets), scope, method, k, chain)
     overlap = Overlap(chain, compose=method != "paper")
     times = range(len(chain))
     if scope != "realized":
-        found = [_bounded(overlap, t, scope, k) for t in times]
+        targets = [_bounded(overlap, t, scope, k) for t in times]
     elif data is None:
         raise WrongCall("only the data holder can say who is where", remedy="Give the data, too.")
     else:
-        realized = Realized.of(known, chain, data, since)
-        found = [_realized(overlap, t, realized, k) for t in times]
-    return Correspondence(tuple(found), scope, method, k, chain)
+        realized = RealizedTargets.of(releases, chain, data, since)
+        targets = [_realized(overlap, t, realized, k) for t in times]
+    return Correspondence(tuple(targets), scope, method, k, chain)
 
 
-def _known(releases: Sequence[Any], policy: Policy | None) -> list[Imprint]:
-    """The imprints of all releases: all kept, or all read from the published tables."""
-    kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
-    if all(kept):
-        return [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
-    if any(kept) or policy is None:
-        raise WrongCall(
-            "published tables are compared with each other, by the taxonomies of a policy",
-            remedy="Give a policy and tables, or imprints alone.",
-        )
-    from sfumato.attacks.chain.tables import read_chain  # noqa: PLC0415  # engines load when needed
-
-    return read_chain(releases, policy)
-
-
-def _exact(settled: Settled, scope: Scope, k: int | None) -> TargetCandidates:
-    """By the integer program, as far as that went."""
-    lowest, highest = settled.lowest, settled.highest
+def _exact(solved: TargetBounds, scope: Scope, k: int | None) -> TargetCandidates:
+    """Returns the candidates by the integer program, as far as that went."""
+    lowest, highest = solved.lowest, solved.highest
     least, seen, certain = highest, True, lowest == highest
     if highest is None and lowest is not None:
-        least, seen = int(settled.most[settled.possible].min()), False
-    few, left = (settled.few(k) if k else 0), settled.open(k)
-    if scope == "literal" and least is not None and (settled.phantom or not settled.possible.all()):
+        least, seen = int(solved.most[solved.possible].min()), False
+    few, left = (solved.few(k) if k else 0), solved.open(k)
+    if scope == "literal" and least is not None and (solved.phantom or not solved.possible.all()):
         least, seen, certain, few = 0, True, True, max(few, int(k is not None))
-    count = int(settled.possible.sum())
-    return TargetCandidates(settled.time, least, settled.per_class(), certain, count, few, left, seen)
+    count = int(solved.possible.sum())
+    return TargetCandidates(solved.time, least, solved.per_class(), certain, count, few, left, seen)
 
 
 def _bounded(overlap: Overlap, time: int, scope: Scope, k: int | None) -> TargetCandidates:
-    """By the join theorem, and for three or more releases by the refined bound."""
+    """Returns the candidates by the join theorem, and for three or more releases by the refined bound."""
     last = len(overlap.chain) - 1
     left = overlap.fewest_candidates(time)
     least, first = left.least, np.where(left.first == NO_OVERLAP, -1, left.first)
@@ -249,9 +232,9 @@ def _bounded(overlap: Overlap, time: int, scope: Scope, k: int | None) -> Target
     return TargetCandidates(time, least, per_class, exact, count, few, 0 if exact else count, exact)
 
 
-def _realized(overlap: Overlap, time: int, realized: Realized, k: int | None) -> TargetCandidates:
-    """Where somebody is: one group-by of the data."""
-    left = realized.left(overlap, time)
+def _realized(overlap: Overlap, time: int, realized: RealizedTargets, k: int | None) -> TargetCandidates:
+    """Returns the candidates where somebody is, by one group-by of the data."""
+    left = realized.candidates(overlap, time)
     least, exact = _fewest_of(left), len(overlap.chain) <= 2
     few = int((left < k).sum()) if k else 0
     return TargetCandidates(time, least, {}, exact, len(left), few, 0 if exact else len(left) - few)
@@ -265,5 +248,5 @@ def _fewest_of(left: Counts) -> int | None:
     return int(left.min()) if len(left) else None
 
 
-def _fewest(numbers: Any) -> int | None:
+def _fewest(numbers: Iterable[int | None]) -> int | None:
     return min((n for n in numbers if n is not None), default=None)

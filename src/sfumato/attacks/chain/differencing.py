@@ -1,4 +1,4 @@
-"""Differencing: what is in a later release and not in an earlier one is new."""
+"""The differencing attack: what is in a later release and not in an earlier one is new."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Differencing:
         least = int(total[some].min(initial=np.iinfo(np.int64).max)) if some.any() else 0
         certain = int(total[alike].sum())
         best = Fraction(1, least) if least else Fraction(0)
-        told = [f"{crowd(int(total.sum()))} new"]
+        parts = [f"{crowd(int(total.sum()))} new"]
         if some.any():
-            told[0] += f" in {several(int(some.sum()), 'region')}"
+            parts[0] += f" in {several(int(some.sum()), 'region')}"
         if some.sum() > 1:
-            told[0] += f", at least {least} in each"
+            parts[0] += f", at least {least} in each"
         if few.any():
-            told.append(f"fewer than {k} in {int(few.sum())} of them")
+            parts.append(f"fewer than {k} in {int(few.sum())} of them")
         if certain:
-            told.append(f"values certain for {crowd(certain)}")
+            parts.append(f"values certain for {crowd(certain)}")
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"release {i + 2} less release {i + 1}: {'; '.join(told)}",
+            sentence=f"release {i + 2} less release {i + 1}: {'; '.join(parts)}",
             confidence=Fraction(1) if certain else best,
             people=people,
             breach=bool((few | alike).any()),
@@ -77,22 +77,24 @@ class Differencing:
 
 
 def newcomers(chain: Chain, one: ClassTable, other: ClassTable) -> tuple[Counts, Counts]:
-    """Per region: the newcomers, and how many of them share the commonest value.
+    """Returns, per region, the newcomers, and how many of them share the commonest value.
 
     A region is a component of comparable classes; where nobody is old, each class is a region of its own.
     """
-    met = match_blocks(chain.trees, one, other)
-    fresh = met.surplus(one, other)
-    joins = int(max(met.join_one.max(initial=-1), met.join_other.max(initial=-1))) + 1
-    settled = np.zeros(joins, dtype=bool)
-    settled[met.join_one] = True
-    region = np.where(settled[met.join_other], met.join_other, joins + np.arange(len(other)))[other.owner]
-    shared = settled[met.join_other[other.owner]]
+    matched = match_blocks(chain.trees, one, other)
+    fresh = matched.surplus(one, other)
+    joins = int(max(matched.join_one.max(initial=-1), matched.join_other.max(initial=-1))) + 1
+    has_earlier = np.zeros(joins, dtype=bool)
+    has_earlier[matched.join_one] = True
+    region = np.where(has_earlier[matched.join_other], matched.join_other, joins + np.arange(len(other)))[
+        other.owner
+    ]
+    shared = has_earlier[matched.join_other[other.owner]]
     total, most = np.zeros(joins + len(other), np.int64), np.zeros(joins + len(other), np.int64)
-    _, first = np.unique(met.other, return_index=True)
+    _, first = np.unique(matched.other, return_index=True)
     once = np.zeros(len(other.owner), dtype=bool)
     once[first] = True
-    counts = np.where(shared, np.where(once, fresh[met.other], 0), other.counts)
+    counts = np.where(shared, np.where(once, fresh[matched.other], 0), other.counts)
     np.add.at(total, region, counts)
     np.maximum.at(most, region, counts)
     return total, most

@@ -1,4 +1,4 @@
-"""An audit beside the releases of a chain: what the table gives away together with all of them."""
+"""Audits beside the releases of a chain: what a table gives away together with all of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from sfumato.attacks.attack import Attack, strike_all, worst_first
 from sfumato.attacks.audit import Audit, Beside
-from sfumato.attacks.chain.adversaries import Corresponding, adversaries
+from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
-from sfumato.attacks.chain.table_imprint import counted, imprint_of, is_release
+from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
 from sfumato.attacks.objections import Objection
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import SfumatoError
@@ -23,7 +23,7 @@ from sfumato.policy.policy import Policy
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 
 
-def held_against(
+def audit_beside(
     found: Audit,
     source: Source,
     policy: Policy,
@@ -33,15 +33,15 @@ def held_against(
     only: str | None = None,
     progress: Progress = silent,
 ) -> Audit:
-    """The audit of a table, continued beside the releases of a chain, oldest first.
+    """Returns the audit of a table, continued beside the releases of a chain, oldest first.
 
-    A table that is one of the releases is looked at where it stands; any other as the release that would
-    come next. Promises about earlier releases are decided, and everybody strikes who holds all of them, or
-    the one that `only` names.
+    A table that is one of the releases is judged at its place; any other as the release that would come next.
+    Promises about earlier releases are decided, and everybody strikes who holds all of them, or the one that
+    `only` names.
     """
     beside = Beside(chain, len(releases))
     try:
-        table = counted(source, releases[-1], progress=progress)
+        table = count_published(source, releases[-1], progress=progress)
         place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
         if place is None:
             releases = (*releases, imprint_of(table, releases[-1], policy=policy))
@@ -50,7 +50,7 @@ def held_against(
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
     except SfumatoError as refused:
-        return not_compared(replace(found, beside=beside), refused)
+        return without_comparison(replace(found, beside=beside), refused)
     findings, failed = _strike(joint, releases, policy, only)
     verdicts = [_decided(v, joint, policy) for v in found.verdicts]
     return replace(
@@ -62,8 +62,8 @@ def held_against(
     )
 
 
-def not_compared(found: Audit, why: SfumatoError) -> Audit:
-    """The audit, with the question left open."""
+def without_comparison(found: Audit, why: SfumatoError) -> Audit:
+    """Returns the audit with an objection: the comparison could not be made."""
     objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
     return replace(found, objections=(*found.objections, objection))
 
@@ -73,17 +73,17 @@ def _strike(
 ) -> tuple[list[Finding], tuple[str, ...]]:
     limits = policy.promises.limits
     chosen = [a for a in adversaries(releases, policy) if only in (None, a.name)]
-    matched = [a for a in chosen if isinstance(a, Corresponding) and len(releases) > 1]
-    others: list[Attack] = [a for a in chosen if not isinstance(a, Corresponding)]
+    matched = [a for a in chosen if isinstance(a, CorrespondenceAttack) and len(releases) > 1]
+    others: list[Attack] = [a for a in chosen if not isinstance(a, CorrespondenceAttack)]
     asked = limits.asked_k or UNASKED
-    told = [finding for a in matched for finding in a.told(joint, asked)]
+    joint_findings = [finding for a in matched for finding in a.findings(joint, asked)]
     nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
     findings, failed = strike_all(nothing, others, limits)
-    return [*told, *findings], failed
+    return [*joint_findings, *findings], failed
 
 
 def _decided(verdict: Verdict, joint: Correspondence, policy: Policy) -> Verdict:
-    """The verdict on a promise about earlier releases; any other as it is."""
+    """Returns the verdict on a promise about earlier releases, decided; any other as it is."""
     for promise in policy.promises:
         if promise.looks_back and verdict.promise == str(promise):
             bound = "" if joint.certain else "; a bound, not the exact number"

@@ -1,4 +1,4 @@
-"""Minimality: what stayed general tells why."""
+"""The minimality attack: a value that stayed general could not be specialized."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Minimality:
 
     def _column(self, release: Imprint, j: int, k: int) -> Finding:
         share, people, nodes = hidden_majorities(release, j, k)
-        told = "no generalized value hides a majority"
+        sentence = "no generalized value hides a majority"
         if nodes:
             hide = f"{several(nodes, 'generalized value')} {'hides' if nodes == 1 else 'hide'} a majority"
-            told = f"{hide}; it is up to {share} of the class, for some of {crowd(people)}"
+            sentence = f"{hide}; it is up to {share} of the class, for some of {crowd(people)}"
         return Finding(
             attack=self.name,
             adversary=f"someone who knows {self.knows}",
-            sentence=f"{release.keys[j].name}: {told}",
+            sentence=f"{release.keys[j].name}: {sentence}",
             confidence=share,
             people=people,
             breach=share > Fraction(9, 10),
@@ -67,7 +67,7 @@ class Minimality:
 
 
 def hidden_majorities(release: Imprint, j: int, k: int) -> tuple[Fraction, int, int]:
-    """The largest share of a class that must share a hidden child; the people and the nodes concerned."""
+    """Returns the largest share of a class that must share a hidden child; people and nodes concerned."""
     tree = release.keys[j].tree
     shown, classes = np.unique(release.nodes[:, j], return_counts=True)
     best, people, nodes = Fraction(0), 0, 0

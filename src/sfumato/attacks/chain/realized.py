@@ -1,4 +1,4 @@
-"""Where people of the data are in the releases: what only the data holder can say."""
+"""Realized targets: where people of the data are in the releases, which only the data holder can say."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 
 BLOCK_ROWS = 1 << 17
-"""Rows looked at together."""
+"""So many rows are looked up together."""
 
 
 @dataclass(frozen=True, eq=False)
-class Realized:
+class RealizedTargets:
     """The class of every distinct row in every release, and the release each came with."""
 
     time: Codes
@@ -30,23 +30,23 @@ class Realized:
     @classmethod
     def of(
         cls, imprints: Sequence[Imprint], chain: Chain, table: Microdata, since: str | None = None
-    ) -> Realized:
+    ) -> RealizedTargets:
         newest = {key.name: key.digest for key in imprints[-1].keys}
         if newest != {c.name: c.taxonomy.digest for c in table.keys}:
             raise WrongCall(
                 "the data are coded by other trees than the newest release", remedy="Count them anew."
             )
-        found = []
+        classes = []
         sizes = tuple(len(tree.labels) for tree in chain.trees)
         for side in chain.releases:
             if not sizes:
-                found.append(np.zeros(table.distinct, np.int32))
+                classes.append(np.zeros(table.distinct, np.int32))
                 continue
-            found.append(_class_of(table, side, chain.names, Packing(sizes)))
-        return cls(times(imprints, table, since), tuple(found))
+            classes.append(_class_of(table, side, chain.names, Packing(sizes)))
+        return cls(times(imprints, table, since), tuple(classes))
 
-    def left(self, overlap: Overlap, time: int) -> Counts:
-        """How many candidates remain for each cell where somebody of this time is."""
+    def candidates(self, overlap: Overlap, time: int) -> Counts:
+        """Returns how many candidates remain for each cell where somebody of this time is."""
         here = self.time == time
         chosen = [classes[here] for classes in self.classes[time:]]
         if any(np.any(classes < 0) for classes in chosen):
@@ -59,28 +59,28 @@ class Realized:
 
 
 def _class_of(table: Microdata, side: ClassTable, names: Sequence[str], packing: Packing) -> Codes:
-    """The class of every distinct row in a release (-1: none), block by block to stay near the processor."""
+    """Returns the class of every distinct row in a release (-1: none), block by block."""
     known = packing.pack(list(side.nodes.T))
     order = np.append(np.lexsort(known[::-1]), -1).astype(np.int32)
-    known, found = known[:, order[:-1]], np.empty(table.distinct, np.int32)
+    known, class_of = known[:, order[:-1]], np.empty(table.distinct, np.int32)
     for start in range(0, table.distinct, BLOCK_ROWS):
         here = slice(start, start + BLOCK_ROWS)
         part = replace(table, words=table.words[:, here], counts=table.counts[here])
         shown = packing.pack([cut[part.codes(n)] for cut, n in zip(side.node_of, names, strict=True)])
         head = _heads(shown)
-        class_of = order[positions(known, shown[:, head])]
-        found[here] = np.repeat(class_of, np.diff(head, append=shown.shape[1]))
-    return found
+        class_of_run = order[positions(known, shown[:, head])]
+        class_of[here] = np.repeat(class_of_run, np.diff(head, append=shown.shape[1]))
+    return class_of
 
 
 def _heads(packed: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where a run of equal keys begins: rows are sorted, so runs are long, and only heads need a search."""
+    """Returns where each run of equal keys begins: rows are sorted, so runs are long."""
     change = np.any(packed[:, 1:] != packed[:, :-1], axis=0)
     return np.flatnonzero(np.append(np.ones(min(1, packed.shape[1]), dtype=bool), change))
 
 
 def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> Codes:
-    """The first release (from 0) whose batches include each distinct row's; the last where none does."""
+    """Returns the first release (from 0) whose batches include each distinct row's; else the last."""
     if since is None:
         return np.zeros(table.distinct, np.int32)
     tree = table.column(since).taxonomy
@@ -88,5 +88,5 @@ def times(imprints: Sequence[Imprint], table: Microdata, since: str | None) -> C
     first = np.full(len(marks), len(imprints) - 1, np.int32)
     for t in reversed(range(len(imprints))):
         first[are_known(marks, imprints[t].batches)] = t
-    found: Codes = first[table.codes(since)]
-    return found
+    came_with: Codes = first[table.codes(since)]
+    return came_with

@@ -20,8 +20,8 @@ from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
 
 
-def counted(source: Source, like: Imprint, *, progress: Progress = silent) -> Microdata:
-    """The columns of a published table that an earlier release showed, every text as it stands."""
+def count_published(source: Source, like: Imprint, *, progress: Progress = silent) -> Microdata:
+    """Counts the columns of a published table that an earlier release showed, every text as it stands."""
     names = [*like.names, *like.unchanged]
     absent = [name for name in names if name not in source.columns]
     if absent:
@@ -31,21 +31,21 @@ def counted(source: Source, like: Imprint, *, progress: Progress = silent) -> Mi
 
 
 def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None) -> Imprint:
-    """The imprint of a published table, placed on the trees of a release of its chain.
+    """Returns the imprint of a published table on the trees of a release of its chain.
 
     Its texts are looked up by the marks of that release's trees; a column with texts that are new since then
-    is placed on the tree that the policy writes down. Raises `BadData` where a text has no place, or where
-    the table is no global recoding: such a table cannot be held against others.
+    is looked up in the tree that the policy writes down. Raises `BadData` where a text has no node, or where
+    the table is no global recoding: such a table cannot be compared with others.
     """
     class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
     keys, nodes = [], np.zeros((len(shown), len(like.keys)), np.int32)
     for j, (key, column) in enumerate(zip(like.keys, table.keys, strict=True)):
-        placed, node = _placed(key, column.taxonomy.leaf_labels if table.rows else (), policy)
-        keys.append(placed)
+        own_key, node = _key_and_nodes(key, column.taxonomy.leaf_labels if table.rows else (), policy)
+        keys.append(own_key)
         nodes[:, j] = node[shown[:, j] - 1]
-    found = matching(table, like.unchanged)
-    owner, ids, counts = grouped(table, class_of, found.ids, len(nodes), len(found.marks))
-    return replace(like, keys=tuple(keys), nodes=nodes, owner=owner, values=found.marks[ids], counts=counts)
+    values = matching(table, like.unchanged)
+    owner, ids, counts = grouped(table, class_of, values.ids, len(nodes), len(values.marks))
+    return replace(like, keys=tuple(keys), nodes=nodes, owner=owner, values=values.marks[ids], counts=counts)
 
 
 def is_release(table: Microdata, release: Imprint) -> bool:
@@ -69,7 +69,7 @@ def same_release(one: Imprint, other: Imprint) -> bool:
 
 
 def _listed(imprint: Imprint) -> tuple[Codes, ...]:
-    """Class, value and count of every group, in an order that does not depend on numbers of classes."""
+    """Returns class, value and count of every group, in an order that does not depend on class numbers."""
     ends = [
         np.stack([key.tree.low, key.tree.high])[:, column]
         for key, column in zip(imprint.keys, imprint.nodes.T, strict=True)
@@ -79,8 +79,10 @@ def _listed(imprint: Imprint) -> tuple[Codes, ...]:
     return (*(c[order] for c in columns), imprint.values[order], imprint.counts[order])
 
 
-def _placed(key: KeyImprint, labels: tuple[Label, ...], policy: Policy | None) -> tuple[KeyImprint, Nodes]:
-    """The column's tree and cut, and the node of every label."""
+def _key_and_nodes(
+    key: KeyImprint, labels: tuple[Label, ...], policy: Policy | None
+) -> tuple[KeyImprint, Nodes]:
+    """Returns the column's tree and cut, and the node of every label."""
     node = _nodes(labels, key)
     if np.any(node < 0) and policy is not None and key.name in policy.columns:
         empty = None in labels or bool((_nodes((None,), key) >= 0).all())
@@ -98,7 +100,7 @@ def _placed(key: KeyImprint, labels: tuple[Label, ...], policy: Policy | None) -
 
 
 def _nodes(labels: tuple[Label, ...], key: KeyImprint) -> Nodes:
-    """The node of every label: -1 where there is none, or where two mean different things."""
+    """Returns the node of every label: -1 where there is none, or where two mean different things."""
     which, nodes = nodes_named(labels, key.marks, key.parent)
     found = np.full(len(labels), -1, np.int32)
     found[which[::-1]] = nodes[::-1]  # the highest of several

@@ -1,8 +1,9 @@
-"""Published tables, read as an adversary reads them: imprints from texts and taxonomies alone."""
+"""A chain of published tables, read as an adversary reads them: imprints from texts and taxonomies alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,25 @@ from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 
+GivenRelease = Any
+"""An imprint, the path of its JSON file, or a published table: a path, or a frame of any library."""
 
-def read_chain(tables: Sequence[Any], policy: Policy) -> list[Imprint]:
-    """The imprint of every table (a frame, or the path of a CSV or Parquet file), in the order given.
+
+def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list[Imprint]:
+    """Returns the imprints of all releases: all kept, or all read from the published tables."""
+    kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
+    if all(kept):
+        return [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+    if any(kept) or policy is None:
+        raise WrongCall(
+            "published tables are compared with each other, by the taxonomies of a policy",
+            remedy="Give a policy and tables, or imprints alone.",
+        )
+    return read_chain(releases, policy)
+
+
+def read_chain(tables: Sequence[GivenRelease], policy: Policy) -> list[Imprint]:
+    """Returns the imprint of every table (a frame, or the path of a CSV or Parquet file), in the order given.
 
     Keys are placed in the trees that the policy writes down; a column without one shows values or `*`.
     """
@@ -36,7 +53,7 @@ def read_chain(tables: Sequence[Any], policy: Policy) -> list[Imprint]:
     return [_imprint(table, trees, policy) for table in counted]
 
 
-def _counted(table: Any, policy: Policy) -> Microdata:
+def _counted(table: GivenRelease, policy: Policy) -> Microdata:
     source = open_source(table)
     lacking = [name for name in policy.published if name not in source.columns]
     if lacking:
@@ -46,7 +63,7 @@ def _counted(table: Any, policy: Policy) -> Microdata:
 
 
 def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxonomy:
-    """The taxonomy that all tables are placed in."""
+    """Returns the taxonomy that the texts of all tables are looked up in."""
     every = dict.fromkeys(text for some in texts for text in some)
     rule = policy.columns[name].taxonomy
     if has_no_groups(rule):
@@ -63,25 +80,25 @@ def _tree(name: str, texts: Sequence[Sequence[Label]], policy: Policy) -> Taxono
 def _imprint(table: Microdata, trees: Mapping[str, Taxonomy], policy: Policy) -> Imprint:
     class_of, shown = classes_under(table, {c.name: Cut.leaves(c.taxonomy) for c in table.keys})
     unchanged = sorted(c.name for c in table.columns if not c.role.is_key)
-    found = matching(table, unchanged)
-    owner, ids, counts = grouped(table, class_of, found.ids, len(shown), len(found.marks))
+    values = matching(table, unchanged)
+    owner, ids, counts = grouped(table, class_of, values.ids, len(shown), len(values.marks))
     keys, nodes = [], np.empty_like(shown)
     for j, column in enumerate(table.keys):
         tree, texts = trees[column.name], column.taxonomy.leaf_labels
-        placed = nodes_of(tree, texts)
-        if placed is None:
+        key_nodes = nodes_of(tree, texts)
+        if key_nodes is None:
             raise BadData(f"texts of {column.name} are no values of its taxonomy")
         of_node = np.zeros(len(column.taxonomy.labels), np.int32)
-        of_node[column.taxonomy.leaves] = placed
+        of_node[column.taxonomy.leaves] = key_nodes
         nodes[:, j] = of_node[shown[:, j]]
-        keys.append(KeyImprint.of(column.name, _completed(tree, placed, column.name)))
+        keys.append(KeyImprint.of(column.name, _complete_cut(tree, key_nodes, column.name)))
     return Imprint(
-        tuple(keys), tuple(unchanged), nodes, owner, found.marks[ids], counts, policy=policy.digest
+        tuple(keys), tuple(unchanged), nodes, owner, values.marks[ids], counts, policy=policy.digest
     )
 
 
-def _completed(tree: Taxonomy, nodes: Codes, name: str) -> Cut:
-    """The cut that shows these nodes; where nobody is, the most general node that hides none of them."""
+def _complete_cut(tree: Taxonomy, nodes: Codes, name: str) -> Cut:
+    """Returns the cut that shows these nodes; where nobody is, the most general node that hides none."""
     node_of = np.full(len(tree.leaves), -1, np.int32)
     above = np.zeros(len(tree.labels), dtype=bool)
     for v in np.unique(nodes).tolist():

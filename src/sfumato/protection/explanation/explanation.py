@@ -21,7 +21,7 @@ from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Label
 from sfumato.core.watch import Answer
 from sfumato.protection.column_shape import ColumnShape, shape_of
-from sfumato.protection.explain.parts import Parts, children_of_nodes, halves_of_classes
+from sfumato.protection.explanation.parts import Parts, children_of_nodes, halves_of_classes
 from sfumato.protection.loss import measure
 from sfumato.protection.suppression import keep
 from sfumato.show.card import Card, Printable, figure, several

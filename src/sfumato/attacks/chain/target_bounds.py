@@ -1,4 +1,4 @@
-"""Three releases and more, as whoever holds only the published tables can settle them.
+"""Bounds on the candidates of every target in three releases or more, from the published tables alone.
 
 Every target keeps between `least` and `most` candidates: at first nobody and what the refined bound allows.
 The integer program narrows that, first for targets where it decides about k, then for all.
@@ -19,15 +19,15 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Codes, Counts
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
 
-STEPS = 100_000_000
-"""Steps of the integer program for all targets together."""
-LARGEST = 2_000_000
-"""Releases that meet pair by pair in more entries than this are only bounded."""
+MOST_STEPS = 100_000_000
+"""The integer program takes so many steps for all targets together."""
+MOST_ENTRY_PAIRS = 2_000_000
+"""Releases whose classes share more pairs of entries than this are only bounded."""
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """The targets of one time: between how many candidates each keeps, and the classes they are in.
+class TargetBounds:
+    """The targets of one time: the bounds of their candidates, and the classes they are in.
 
     `classes[j]` is their class in the release they came with and in the last one; `phantom`: some comparable
     classes share no value at all.
@@ -61,59 +61,61 @@ class Settled:
         return _least_of(self.most[self.seen])
 
     def few(self, k: int) -> int:
-        """How many targets exist that keep fewer than k candidates."""
+        """Counts the targets that exist and keep fewer than k candidates."""
         return int((self.seen & (self.most < k)).sum())
 
     def open(self, k: int | None) -> int:
-        """How many targets may or may not be such; without k, how many are not known exactly."""
+        """Counts the targets that may or may not be such; without k, those that are not known exactly."""
         if k is None:
             return int((self.least < self.most).sum())
         return int(undecided(self.least, self.most, k).sum())
 
     def per_class(self) -> dict[int, Counts]:
-        """The fewest candidates of a target in each class: of those that are seen, else of the possible."""
-        found = {}
+        """Returns the fewest candidates of a target in each class: of those seen, else of the possible."""
+        by_release = {}
         for j, classes in self.classes.items():
             fewest = np.full(self.sizes[j], NO_OVERLAP, np.int64)
             np.minimum.at(fewest, classes[self.seen], self.most[self.seen])
             others = self.possible & (fewest[classes] == NO_OVERLAP)
             np.minimum.at(fewest, classes[others], self.most[others])
-            found[j] = np.where(fewest == NO_OVERLAP, -1, fewest)
-        return found
+            by_release[j] = np.where(fewest == NO_OVERLAP, -1, fewest)
+        return by_release
 
 
-def settle(chain: Chain, k: int | None) -> list[Settled] | None:
-    """The targets of every time; `None` where there are too many."""
-    if _pairs(chain) > LARGEST:
+def solve_targets(chain: Chain, k: int | None) -> list[TargetBounds] | None:
+    """Returns the targets of every time; `None` where there are too many."""
+    if _entry_pairs(chain) > MOST_ENTRY_PAIRS:
         return None
     try:
         worlds = Worlds(Overlap(chain))
     except WrongCall:
         return None
-    budget = StepBudget(STEPS)
+    budget = StepBudget(MOST_STEPS)
     if k is not None:
         worlds.decide(k, budget)
     worlds.solve(np.arange(len(worlds.targets)), budget)
     least, most = worlds.candidate_bounds()
-    placed = {j: ReleaseIndex(chain, chain.releases[j]) for j in range(len(chain))}
-    found, end = [], 0
+    indexes = {j: ReleaseIndex(chain, chain.releases[j]) for j in range(len(chain))}
+    targets, end = [], 0
     for time, cells in enumerate(worlds.cells):
         begin, end = end, end + len(cells.table)
         ends = sorted({time, len(chain) - 1})
-        classes = {j: placed[j].classes(cells.table) for j in ends}
+        classes = {j: indexes[j].classes(cells.table) for j in ends}
         sizes = {j: len(chain.releases[j]) for j in ends}
-        found.append(Settled(time, least[begin:end], most[begin:end], classes, sizes, bool(cells.phantom[0])))
-    return found
+        targets.append(
+            TargetBounds(time, least[begin:end], most[begin:end], classes, sizes, bool(cells.phantom[0]))
+        )
+    return targets
 
 
-def _pairs(chain: Chain) -> int:
-    """The most entries in which two releases meet."""
+def _entry_pairs(chain: Chain) -> int:
+    """Returns the most pairs of entries that two releases share."""
     sides, largest = [chain.releases[same[-1]] for same in by_cut(chain.releases)], 0
     for i, one in enumerate(sides):
         for other in sides[i + 1 :]:
-            met = match_blocks(chain.trees, one, other)
-            mine = np.bincount(met.one[met.one >= 0], minlength=met.count)
-            largest = max(largest, int(mine @ np.bincount(met.other, minlength=met.count)))
+            matched = match_blocks(chain.trees, one, other)
+            mine = np.bincount(matched.one[matched.one >= 0], minlength=matched.count)
+            largest = max(largest, int(mine @ np.bincount(matched.other, minlength=matched.count)))
     return largest
 
 

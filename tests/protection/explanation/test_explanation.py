@@ -13,7 +13,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.k_anonymity import KAnonymity
-from sfumato.protection.explain.explanation import MOST_STEPS_SHOWN, explain
+from sfumato.protection.explanation.explanation import MOST_STEPS_SHOWN, explain
 from sfumato.protection.loss import measure
 from strategies import all_cuts, tables
 
