@@ -11,6 +11,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine import open_source
 from sfumato.journey.arguments import limit_of
 from sfumato.judge.file import recheck
+from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 
@@ -20,13 +21,13 @@ def judged(
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes; `private` is a folder for the witness."""
     progress("recheck", 0)
-    bound = policy if plan.reference is None else plan.reference.bind(policy)
+    told = judge_data(policy if plan.reference is None else plan.reference.bind(policy))
     if policy.person is None or policy.person in policy.published:
-        return agreed(recheck(staged, bound, memory=limit_of(data)))
+        return agreed(recheck(staged, told, memory=limit_of(data)))
     witness = private / f"witness{staged.suffix}"
     gone = tuple(name for name in policy.dropped if name != policy.person)
     open_source(data).write(plan.recoding, witness, drop=gone, numbered=(policy.person,), progress=progress)
-    return agreed(recheck(staged, bound, witness=witness, memory=limit_of(data)))
+    return agreed(recheck(staged, told, witness=witness, memory=limit_of(data)))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

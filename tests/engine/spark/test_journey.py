@@ -192,7 +192,7 @@ def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypa
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
     honest = judgement.recheck
     monkeypatch.setattr(
-        judgement, "recheck", lambda file, _, **more: honest(file, sf.Policy.from_dict(stricter), **more)
+        judgement, "recheck", lambda file, _, **more: honest(file, judge_data(sf.Policy.from_dict(stricter)), **more)
     )
     with pytest.raises(BrokenPromise):
         protect_file(frame, POLICY, tmp_path / "unsafe.parquet")

@@ -18,7 +18,9 @@ def build_prefix(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree
     ['02138', '021**', '0****', '*']
     """
     values = sorted({text for text in texts if text is not None})
-    levels = [[_stars(text, len(text) - kept, "right") for text in values] for kept in _counts(spec["prefix"])]
+    levels = [
+        [_stars(text, len(text) - kept, "right") for text in values] for kept in _counts(spec["prefix"])
+    ]
     return _tree(values, levels, texts)
 
 

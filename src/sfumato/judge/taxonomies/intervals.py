@@ -36,7 +36,11 @@ class Scale:
         listed = spec["intervals"]
         given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
         widths = tuple(map(_said, given))
-        if not widths or widths[0] <= 0 or any((b / a).denominator > 1 or b <= a for a, b in pairwise(widths)):
+        if (
+            not widths
+            or widths[0] <= 0
+            or any((b / a).denominator > 1 or b <= a for a, b in pairwise(widths))
+        ):
             raise BadTaxonomy("each width must be a multiple of the one before")
         decimal = spec.get("decimal") is True
         return cls(widths, ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"), decimal)

@@ -1,4 +1,4 @@
-"""The tree of one column's values, as the judge needs it: made from what every value becomes, level by level."""
+"""The tree of one column's values, made from what every value becomes, level by level."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class ValueTree:
     ) -> ValueTree:
         """Returns the tree in which value j becomes `levels[i][j]` at level i.
 
-        A root `*` is added unless all values become one at the last of several levels. With `missing` an empty
-        cell is a value of its own, directly below the root. Raises `BadTaxonomy` where a label would stand in two
-        unrelated places, and where an `ordered` tree groups values that are no neighbours.
+        A root `*` is added unless all values become one at the last of several levels. With `missing` an
+        empty cell is a value of its own, directly below the root. Raises `BadTaxonomy` where a label would
+        stand in two unrelated places, and where an `ordered` tree groups values that are no neighbours.
 
         >>> tree = ValueTree.of_levels([["Flu", "TB", "AIDS"], ["Viral", "Bacterial", "Viral"]], missing=True)
         >>> tree.values, tree.labels[1]
@@ -161,7 +161,7 @@ class ValueTree:
 
 
 def _first_of_group(levels: Sequence[Sequence[Text]]) -> list[Numbers]:
-    """Returns, level by level, the first member of the group of every value; groups lie within those above."""
+    """Returns, level by level, the first member of every value's group; groups lie within those above."""
     found: list[Numbers] = []
     above = [0] * len(levels[0])
     for level in reversed(levels):

@@ -1,4 +1,4 @@
-"""Taxonomies that the policy writes out: flat lists, rows, nested trees, and hierarchy files as ARX has them."""
+"""Taxonomies that the policy writes out: flat lists, rows, nested trees, and hierarchy files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_flat(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     said = spec["flat"]
     values = in_order(text for text in texts if text is not None) if said is True else _labels(said)
     levels = [list(dict.fromkeys(values))]
-    return _with_all(ValueTree.of_levels(levels, **_how(spec, texts)), texts)
+    return _with_all(_tree(levels, spec, texts), texts)
 
 
 def build_rows(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
@@ -68,7 +68,7 @@ def build_file(spec: Mapping[str, object], texts: Sequence[Text], content: bytes
 
 
 def of_paths(paths: Sequence[Path], spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
-    """Returns the tree in which values take these paths; a value whose path is shorter stays itself for longer.
+    """Returns the tree in which values take these paths; where one is shorter, its value stays for longer.
 
     All end in the root: in one label, if they say so, else in `*`. Raises `BadTaxonomy` where a value has two
     different paths, or a text has none.
@@ -83,7 +83,7 @@ def of_paths(paths: Sequence[Path], spec: Mapping[str, object], texts: Sequence[
     longest = max(map(len, chosen.values()), default=0)
     full = [(value,) * (longest - len(path)) + path for value, path in chosen.items()]
     levels = [[path[i] for path in full] for i in range(longest)]
-    return _with_all(ValueTree.of_levels(levels, **_how(spec, texts)), texts)
+    return _with_all(_tree(levels, spec, texts), texts)
 
 
 def _with_all(tree: ValueTree, texts: Sequence[Text]) -> ValueTree:
@@ -94,8 +94,8 @@ def _with_all(tree: ValueTree, texts: Sequence[Text]) -> ValueTree:
     return tree
 
 
-def _how(spec: Mapping[str, object], texts: Sequence[Text]) -> dict[str, bool]:
-    return {"ordered": spec.get("ordered") is True, "missing": None in texts}
+def _tree(levels: Sequence[Sequence[Text]], spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
+    return ValueTree.of_levels(levels, ordered=spec.get("ordered") is True, missing=None in texts)
 
 
 def _branches(words: object, above: Path) -> Iterator[Path]:
