@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import promises
 from judge.both import recheck
+from sfumato import promises
 from sfumato.attacks import registry as attacks
 from sfumato.cli.main import run
 from sfumato.core.errors import BadPolicy, BrokenPromise, WrongCall

@@ -26,7 +26,7 @@ def told(promise):
 
 
 def first_verdicts(data, policy):
-    """What the promises themselves say of a published table: engine, search's taxonomies, compiled kernels."""
+    """What the promises themselves say of a published table, with the engine and the search's trees."""
     unplaced = set()
     spoken = {}
     for promise in policy.promises:
@@ -69,12 +69,14 @@ def _one(promise, published, unplaced, by_rows):
             return _open(promise, homeless.message)
     if not isinstance(promise, ClassPromise) or promise.evidence is Evidence.EARLIER:
         return _open(promise, "not decidable from this file")
-    if lost := [column for column in promise.sensitive if column in unplaced]:
-        return _open(promise, f"values of {', '.join(lost)} are not in its taxonomy")
-    if promise.needs_original:
-        return _open(promise, "it compares with the original table: give its reference")
+    lost = [column for column in promise.sensitive if column in unplaced]
+    if lost or promise.needs_original:
+        unknown = "it compares with the original table: give its reference"
+        return _open(promise, f"values of {', '.join(lost)} are not in its taxonomy" if lost else unknown)
     found = promise.verdict(published.classes)
-    if torn := {column: n for column in promise.sensitive if (n := published.table.torn(column))}:
+    if torn := {
+        column: n for column in promise.sensitive if (n := published.table.people_with_several_values(column))
+    }:
         [(column, n)] = torn.items()
         who = f"{n} {'person has' if n == 1 else 'people have'} several values of {column}"
         reason = f"{who}, and it protects only who has one"

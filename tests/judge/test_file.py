@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sfumato.judge.registry as judges
 from judge import plain
-from judge.published_tables import KEYS, PATHS, policy, promises, rows, write
 from judge.both import first_verdicts, recheck
+from judge.published_tables import KEYS, PATHS, policy, promises, rows, write
 from sfumato.attacks.audit import audit
 from sfumato.core.errors import BadData
 from sfumato.judge.rulings import BY_ROWS

@@ -1,5 +1,6 @@
-"""The judge's own trees against those of the search: the same leaves, the same groups at every level, the same
-labels, the same texts without a place; on random words of a policy and random cells."""
+"""The judge's own trees against those of the search, on random words of a policy and random cells.
+
+They have the same leaves, the same groups and labels at every level, and the same texts without a place."""
 
 from __future__ import annotations
 
@@ -75,7 +76,9 @@ def test_flat(domain, ordered, texts):
 NUMBERS = st.one_of(
     st.integers(-12, 30).map(str),
     st.decimals(-5, 30, places=2).map(str),
-    st.sampled_from(["007", "+3", "-0", "1e1", "2.50", "2.5", ".5", "5.", "1E-3", "nan", "inf", "1_0", "x", ""]),
+    st.sampled_from(
+        ["007", "+3", "-0", "1e1", "2.50", "2.5", ".5", "5.", "1E-3", "nan", "inf", "1_0", "x", ""]
+    ),
     st.sampled_from(["9" * 59, "9" * 61, "1e59", "1e60", "0e999", "1e-59", "1e-60", "٣", "1e0000"]),
 )
 
@@ -129,16 +132,24 @@ DATES = st.one_of(
     st.dates().map(lambda d: d.isoformat()),
     st.datetimes().map(lambda d: d.isoformat()),
     st.datetimes().map(lambda d: d.isoformat(" ", timespec="minutes") + "Z"),
-    st.sampled_from(["2024-02-29", "2024-02-29T23:59:59+13:00", "2024-02-29 23:59 +01", "2021-01-03", "0001-01-01"]),
-    st.sampled_from(["2023-02-29", "2024", "2024-02-29T", "20240229", "2024-02-29T10", "2024-02-29T1:00", "x", ""]),
-    st.sampled_from(["2024-02-29T99:99", "2024-02-29T10:00:00,5-0500", "2024-02-29T10:00\t+01:", "9999-12-31"]),
+    st.sampled_from(
+        ["2024-02-29", "2024-02-29T23:59:59+13:00", "2024-02-29 23:59 +01", "2021-01-03", "0001-01-01"]
+    ),
+    st.sampled_from(
+        ["2023-02-29", "2024", "2024-02-29T", "20240229", "2024-02-29T10", "2024-02-29T1:00", "x", ""]
+    ),
+    st.sampled_from(
+        ["2024-02-29T99:99", "2024-02-29T10:00:00,5-0500", "2024-02-29T10:00\t+01:", "9999-12-31"]
+    ),
 )
 UNITS = ["day", "week", "month", "quarter", "year", "decade"]
 
 
 @MANY
 @given(
-    st.lists(st.sampled_from(UNITS), min_size=1, max_size=4, unique=True).map(lambda u: sorted(u, key=UNITS.index)),
+    st.lists(st.sampled_from(UNITS), min_size=1, max_size=4, unique=True).map(
+        lambda u: sorted(u, key=UNITS.index)
+    ),
     st.lists(st.one_of(DATES, st.none()), max_size=6),
     st.booleans(),
 )
@@ -161,7 +172,9 @@ def test_prefix(kept, texts):
 
 @MANY
 @given(
-    st.sampled_from(["left", "right"]), st.lists(st.integers(1, 7), max_size=3, unique=True).map(sorted), CODES
+    st.sampled_from(["left", "right"]),
+    st.lists(st.integers(1, 7), max_size=3, unique=True).map(sorted),
+    CODES,
 )
 def test_mask(end, steps, texts):
     compare({"mask": end, **({"steps": steps} if steps else {})}, texts)
@@ -241,7 +254,9 @@ def test_files(tmp_path_factory, rows, separator, encoding, ending, ordered, dat
         same_tree(rule, rule.spec, list(dict.fromkeys(texts)))
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff", b"a;b\0\n", b"a;;c\n", b";b\n", b'a;"b\n', b"a;b\na;c\n", b"\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"a;b\0\n", b"a;;c\n", b";b\n", b'a;"b\n', b"a;b\na;c\n", b"\n"]
+)
 def test_files_that_are_no_hierarchy(content):
     with pytest.raises(BadTaxonomy):
         value_tree({"file": "h.csv"}, [], content=content)

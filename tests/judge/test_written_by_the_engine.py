@@ -52,7 +52,11 @@ def test_cells_of_every_type(tmp_path, kind, suffix):
         policy = _policy(taxonomy)
         path = published(table, policy, tmp_path / f"{taxonomy is None}{suffix}")
         found = recheck(path, policy)
-        assert measured(found) == measured(first_verdicts(path, policy)) == measured(first_verdicts(table, policy))
+        assert (
+            measured(found)
+            == measured(first_verdicts(path, policy))
+            == measured(first_verdicts(table, policy))
+        )
         assert measured(found) == measured(audit(path, policy).verdicts)
         assert measured(found) == measured(audit(table, policy).verdicts)
 

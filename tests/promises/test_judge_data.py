@@ -10,6 +10,7 @@ from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.freeform.observability import Belief
 from sfumato.core.freeform.sensitivity import particular
 from sfumato.core.knowledge import Knowledge
+from sfumato.policy.taxonomies import rule_from
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
@@ -24,7 +25,6 @@ from sfumato.promises import (
     ReferenceDistribution,
     TCloseness,
 )
-from sfumato.policy.taxonomies import rule_from
 from sfumato.promises.quasi_sensitive.prior import Prior
 
 HALF = Fraction(1, 2)

@@ -12,7 +12,7 @@ from sfumato.core.exact_numbers import fraction, written
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.freeform.observability import Belief, Observability, unless_sensitive
 from sfumato.core.freeform.published_nodes import has_no_groups, written_down
-from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, guarded, particular
+from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, guarded_leaves, particular
 from sfumato.core.taxonomy import Label, Taxonomy
 
 Schema = Mapping[str, Any]
@@ -113,15 +113,15 @@ def plain_column(column: FreeColumn) -> dict[str, object]:
 def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str, object]:
     """The number that a model gives every node, by the labels from the node up to the root.
 
-    There is one table `with_missing` cells and one `without_missing` ones. They are empty where the values are
-    not written down in the policy.
+    There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy does
+    not write the values down.
     """
     found: dict[str, object] = {"with_missing": (), "without_missing": ()}
     if column.rule is None or has_no_groups(column.rule) or not written_down(column.rule):
         return found
     for key, cells in (("with_missing", [None]), ("without_missing", [])):
         tree: Taxonomy = column.rule.build(cells)
-        numbers = model(tree, guarded(tree, column.sensitive, column=""))
+        numbers = model(tree, guarded_leaves(tree, column.sensitive, column=""))
         paths = (_path(tree, node) for node in range(len(tree.labels)))
         found[key] = tuple(zip(paths, map(Fraction, numbers), strict=True))
     return found
