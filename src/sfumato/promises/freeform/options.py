@@ -113,8 +113,8 @@ def plain_column(column: FreeColumn) -> dict[str, object]:
 def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str, object]:
     """The number that a model gives every node, by the labels from the node up to the root.
 
-    There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy does
-    not write the values down.
+    There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy
+    does not write the values down.
     """
     found: dict[str, object] = {"with_missing": (), "without_missing": ()}
     if column.rule is None or has_no_groups(column.rule) or not written_down(column.rule):
