@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from judge.both import recheck
 from sfumato import promises
 from sfumato.attacks import registry as attacks
 from sfumato.cli.main import run
 from sfumato.core.errors import BadPolicy, BrokenPromise, WrongCall
-from sfumato.judge.file import recheck
 from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
@@ -55,7 +55,8 @@ class Rumour:
         return [Finding("rumour", "gossip", "somebody talks", Fraction(0), 0, False)]
 """
 JUDGE = """
-from sfumato.judge.registry import k_anonymity, second_judge
+from sfumato.judge.promises.k_anonymity import k_anonymity
+from sfumato.judge.registry import second_judge
 
 @second_judge("crowd")
 def crowd(tally, promise):

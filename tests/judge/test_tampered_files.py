@@ -6,10 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from judge.both import recheck
 from judge.published_tables import KEYS, policy, write
 from judge.test_file import MADE, TABLE
 from sfumato.core.errors import BadData, BrokenPromise, SfumatoError
-from sfumato.judge.file import recheck
+from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import judge_of
 
 COLUMNS = (*KEYS, "disease", "visits")
@@ -154,11 +155,9 @@ def test_a_witness_without_the_person_is_refused(tmp_path):
 
 
 def test_a_promise_without_a_second_judge_is_not_confirmed():
-    class Novelty:
-        name = "novelty"
-
+    novelty = PromiseData({"promise": "novelty", "sentence": "something new"})
     with pytest.raises(BrokenPromise, match="no second judge for novelty"):
-        judge_of(Novelty())
+        judge_of(novelty)
 
 
 def test_no_such_file(tmp_path):

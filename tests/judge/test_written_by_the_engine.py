@@ -8,11 +8,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from judge.both import first_verdicts, recheck
 from sfumato.attacks.audit import audit
 from sfumato.core.cut import Cut
 from sfumato.core.recoding import Recoding
 from sfumato.engine import open_source
-from sfumato.judge.file import recheck
 from sfumato.policy.policy import Policy
 
 KEYS = ["021", "021", None, "", "x\ny", 'say "q"', "a,b"] * 3
@@ -52,6 +52,11 @@ def test_cells_of_every_type(tmp_path, kind, suffix):
         policy = _policy(taxonomy)
         path = published(table, policy, tmp_path / f"{taxonomy is None}{suffix}")
         found = recheck(path, policy)
+        assert (
+            measured(found)
+            == measured(first_verdicts(path, policy))
+            == measured(first_verdicts(table, policy))
+        )
         assert measured(found) == measured(audit(path, policy).verdicts)
         assert measured(found) == measured(audit(table, policy).verdicts)
 

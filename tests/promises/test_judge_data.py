@@ -11,6 +11,7 @@ from sfumato.core.freeform.observability import Belief
 from sfumato.core.freeform.sensitivity import particular
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
+from sfumato.policy.taxonomies import rule_from
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
@@ -103,9 +104,29 @@ def test_free_columns_are_told_with_their_models():
     }
 
 
-def test_a_model_of_ones_own_stays_the_function_that_it_is():
+def test_of_a_model_of_ones_own_the_numbers_are_told():
+    def by_depth(taxonomy, sensitive):
+        return [Fraction(int(d), 2) if sensitive.any() else Fraction(0) for d in taxonomy.depth]
+
+    tree = rule_from({"tree": {"A": ["a"], "b": None}})
+    free = FreeColumn(("a",), by_depth, by_depth, tree)
+    told = Freeform(HALF, columns={"f": free}).judge_data()
+    assert _is_plain(told)
+    found = told["free_columns"]["f"]["observable"]
+    assert found == told["free_columns"]["f"]["aggregate"]
+    assert dict(found["without_missing"]) == {
+        ("*",): 0,
+        ("A", "*"): HALF,
+        ("a", "A", "*"): 1,
+        ("b", "*"): HALF,
+    }
+    assert dict(found["with_missing"])[None, "*"] == HALF
+
+
+def test_a_model_of_values_that_the_policy_does_not_list_has_no_numbers():
     def mine(taxonomy, sensitive):
         raise NotImplementedError
 
     told = Freeform(HALF, columns={"f": FreeColumn((), mine, mine)}).judge_data()["free_columns"]
-    assert told["f"] == {"sensitive": (), "aggregate": mine, "observable": mine}
+    nothing = {"with_missing": (), "without_missing": ()}
+    assert told["f"] == {"sensitive": (), "aggregate": nothing, "observable": nothing}

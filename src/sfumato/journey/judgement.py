@@ -8,6 +8,7 @@ from sfumato.core.errors import BrokenPromise
 from sfumato.core.progress import Progress
 from sfumato.core.verdict import Verdict
 from sfumato.judge.file import recheck
+from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.system.memory import Memory
@@ -18,8 +19,8 @@ def judged(
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes, with the witness where there is one."""
     progress("recheck", 0)
-    bound = policy if plan.reference is None else plan.reference.bind(policy)
-    return agreed(recheck(staged, bound, witness=witness, memory=memory))
+    rules = judge_data(policy if plan.reference is None else plan.reference.bind(policy))
+    return agreed(recheck(staged, rules, witness=witness, memory=memory))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

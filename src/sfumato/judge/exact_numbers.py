@@ -1,4 +1,4 @@
-"""Exact comparisons for the second judge: quotients of integers, and powers through their prime factors."""
+"""Exact comparisons for the judge: quotients of integers, and powers through their prime factors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOUBT = 1e-9
 
 
 def over(above: NDArray[np.generic], below: NDArray[np.generic], limit: Fraction) -> NDArray[np.bool_]:
-    """Where above / below > limit.
+    """Returns where above / below > limit.
 
     >>> over(np.array([1, 1]), np.array([3, 2]), Fraction(1, 3)).tolist()
     [False, True]
@@ -30,32 +30,36 @@ def over(above: NDArray[np.generic], below: NDArray[np.generic], limit: Fraction
     return truth
 
 
-def greatest(above: NDArray[np.generic], below: NDArray[np.generic]) -> Fraction | None:
-    """The largest quotient, `None` of none.
+def greatest(
+    above: NDArray[np.generic], below: NDArray[np.generic]
+) -> tuple[int, Fraction] | tuple[None, None]:
+    """Returns the place of the largest quotient and the quotient, nothing of none.
 
     >>> greatest(np.array([1, 2, 4]), np.array([3, 3, 7]))
-    Fraction(2, 3)
+    (1, Fraction(2, 3))
     """
     if not len(above):
-        return None
+        return None, None
     quotient = above.astype(float) / below.astype(float)
     leading = np.flatnonzero(quotient >= quotient.max() * (1 - DOUBT))
-    return max(Fraction(a, b) for a, b, _ in _alike(above, below, leading))
+    exact = [(Fraction(a, b), -int(places[0])) for a, b, places in _alike(above, below, leading)]
+    largest, place = max(exact)
+    return -place, largest
 
 
 def _alike(
     above: NDArray[np.generic], below: NDArray[np.generic], places: NDArray[np.intp]
 ) -> Iterable[tuple[int, int, NDArray[np.intp]]]:
-    """The different pairs at these places, each with its places."""
+    """Yields the different pairs at these places, each with its places."""
     where: dict[tuple[int, int], list[int]] = {}
     for place in places.tolist():
         where.setdefault((int(above[place]), int(below[place])), []).append(place)
-    for (a, b), found in where.items():
-        yield a, b, np.array(found, dtype=np.intp)
+    for (a, b), places_of in where.items():
+        yield a, b, np.array(places_of, dtype=np.intp)
 
 
 def sign_of_entropy_margin(counts: Iterable[int], diversity: Fraction) -> int:
-    """The sign of entropy(counts) - log(diversity).
+    """Returns the sign of entropy(counts) - log(diversity).
 
     With n people it is the sign of log(n**n) - log(diversity**n) - sum of log(c**c). Whether that is zero is
     a question about prime exponents; if it is not, enough digits tell the sign.
@@ -81,7 +85,7 @@ def sign_of_entropy_margin(counts: Iterable[int], diversity: Fraction) -> int:
 
 
 def _prime_exponents(powers: Counter[int]) -> Counter[int]:
-    """The exponents of the primes in a product of powers."""
+    """Returns the exponents of the primes in a product of powers."""
     exponents: Counter[int] = Counter()
     for base, times in powers.items():
         rest, prime = base, 2

@@ -1,119 +1,69 @@
-"""Recheck: a published file, judged from its bytes by a second implementation.
+"""A published file, judged from its bytes by a second implementation.
 
-Nothing here is shared with the code that made the file: another reader (SQL over the bytes), other judges
-(plain numpy and fractions). Two implementations that agree on random tables do not share a bug by accident.
+Nothing here is shared with the code that made the file: another reader (SQL over the bytes), other trees
+(from the words of the policy), other judges (plain numpy and fractions). Two implementations that agree on
+random tables do not share a bug by accident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadData
-from sfumato.core.microdata import Role
-from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
-from sfumato.judge import freeform, quasi_sensitive, t_closeness  # noqa: F401  # each registers its judges
-from sfumato.judge.reader import Plant, SetColumn, Tally, check_witness, header, tally
-from sfumato.judge.registry import distinct_l_diversity, judge_of
-from sfumato.judge.taxonomies import planting
+from sfumato.judge.policy_data import JudgedPolicy
+from sfumato.judge.registry import judge_of
+from sfumato.judge.rulings import on_rows
+from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.parquet import parts_of
+from sfumato.judge.tables.relation import Relation, header, number
+from sfumato.judge.tables.tally import Question, Tally, count
 from sfumato.system.memory import Memory
 
-TEXTUAL = ("freeform",)
-"""Promises that look at the texts of the key columns."""
-
-
-class JudgedColumn(Protocol):
-    """What the policy says of a column."""
-
-    @property
-    def role(self) -> Role: ...
-
-    @property
-    def taxonomy(self) -> Any: ...
-
-
-class JudgedPolicy(Protocol):
-    """What the second judge reads of a policy."""
-
-    @property
-    def columns(self) -> Mapping[str, JudgedColumn]: ...
-
-    @property
-    def promises(self) -> Iterable[Any]: ...
-
-    @property
-    def published(self) -> Sequence[str]: ...
-
-    @property
-    def person(self) -> str | None: ...
+if TYPE_CHECKING:
+    import duckdb
 
 
 def recheck(
-    path: str | Path, policy: JudgedPolicy, *, witness: str | Path | None = None, memory: Memory | None = None
+    path: str | Path,
+    policy: Mapping[str, Any],
+    *,
+    witness: str | Path | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Verdict, ...]:
-    """Every promise of the policy, judged on the bytes of a published file.
+    """Returns a verdict on every promise of the policy, judged on the bytes of a published file.
 
-    Raises `BadData` where the file cannot be read strictly or its columns are not those that the policy
-    publishes, `BrokenPromise` where a promise has no second judge. Where promises count people, a file
-    without the person column tells only rows, and a verdict may stay undecided; a `witness` decides it: a
-    file with the same rows and the person column beside them, which is not published. `memory` bounds what is
-    held in memory meanwhile; the rest waits on disk.
+    `policy` is plain data, as `policy.judge_data` writes them. Raises `BadData` where the file cannot be read
+    strictly, changes meanwhile, or has other columns than the policy publishes, `BrokenPromise` where a
+    promise has no second judge. Where promises count people, a file without the person column tells only
+    rows, and a verdict may stay undecided; a `witness` decides it: a file with the same rows and the person
+    column beside them, which is not published. `memory` bounds what is held in memory meanwhile; the rest
+    waits on disk.
     """
-    path, allowed = Path(path), memory or Memory()
-    promises = list(policy.promises)
-    judges = [judge_of(promise) for promise in promises]
-    names = header(path)
-    check_columns(names, policy, where=path.name)
-    if policy.person is not None and witness is not None:
-        check_witness(path, Path(witness), names, policy.person, memory=allowed)
-    counted = tally(
-        Path(path if witness is None else witness),
-        keys=[name for name in names if policy.columns[name].role.is_key],
-        sensitive=_plants(promises, policy),
-        person=None if witness is None else policy.person,
-        sets=_sets(policy),
-        texts=any(promise.name in TEXTUAL for promise in promises),
-        memory=allowed,
-    )
-    found = [judge(counted, promise) for judge, promise in zip(judges, promises, strict=True)]
-    if policy.person is None or witness is not None:
-        _check_people(counted, where=path.name)
+    place, allowed, meant = Path(path), memory or Memory(), JudgedPolicy.of(policy)
+    judges = [judge_of(promise) for promise in meant.promises]
+    before = _state(place)
+    names = header(place)
+    check_columns(names, meant, where=place.name)
+    counted_from, read = place, names
+    if meant.person is not None and witness is not None:
+        counted_from = Path(witness)
+        read = check_witness(place, counted_from, names, meant.person, memory=allowed)
+    asked = Question.of(meant, read)
+    tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
+    _check_values(tally, where=place.name)
+    found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
+    if _state(place) != before:
+        raise BadData("the file changed while it was judged", where=place.name, remedy="Write it again.")
+    if meant.person is None or asked.person is not None:
         return tuple(found)
-    return tuple(_on_rows(counted, promise, v) for promise, v in zip(promises, found, strict=True))
-
-
-def _plants(promises: Sequence[Any], policy: JudgedPolicy) -> dict[str, Plant]:
-    """How the taxonomy of every sensitive column grows; what references speak of is given a place too."""
-    spoken: dict[str, list[Label]] = {column: [] for promise in promises for column in promise.sensitive}
-    for promise in promises:
-        reference = getattr(promise, "reference", None)
-        if reference is not None:
-            spoken[promise.of] += [label for label, _ in reference.counts]
-    return {
-        column: planting(getattr(policy.columns.get(column), "taxonomy", None), column, more)
-        for column, more in spoken.items()
-    }
-
-
-def _sets(policy: JudgedPolicy) -> dict[str, SetColumn]:
-    """The columns of term sets, by the name that promises use."""
-    found: dict[str, SetColumn] = {}
-    for name, rule in policy.columns.items():
-        if rule.role is Role.QUASI_SENSITIVE:
-            said = getattr(rule, "options", None)
-            whole = getattr(said, "set", None)
-            if whole is None:
-                found[name] = SetColumn(getattr(said, "separator", None) or ";")
-            else:
-                found[whole] = SetColumn(parts=(*(found[whole].parts if whole in found else ()), name))
-    return found
+    return tuple(on_rows(tally, promise, v) for promise, v in zip(meant.promises, found, strict=True))
 
 
 def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> None:
-    """Raise where the columns of a file are not those that the policy publishes."""
+    """Raises where the columns of a file are not those that the policy publishes."""
     remedy = f"The policy publishes: {', '.join(policy.published)}."
     if len(set(names)) < len(names):
         raise BadData("a column name occurs twice", where=where, remedy=remedy)
@@ -132,9 +82,35 @@ def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> 
         raise BadData(f"columns are missing: {', '.join(absent)}", where=where, remedy=remedy)
 
 
-def _check_people(counted: Tally, *, where: str) -> None:
-    """Raise where somebody holds two values of a column that a promise is about: it cannot protect them."""
-    for column, spread in counted.spreads.items():
+def check_witness(
+    path: Path, witness: Path, names: Sequence[str], person: str, *, memory: Memory
+) -> tuple[str, ...]:
+    """Returns the witness's columns; raises unless it holds the file's rows, and the person beside them."""
+    beside = header(witness)
+    if sorted(beside) != sorted([*names, person]):
+        raise BadData("the witness must have the columns of the file and the person", where=witness.name)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> int:
+        ours = Relation.of_file(db, path, names).as_text(names)
+        theirs = Relation.of_file(db, witness, beside).as_text(names)
+        either = f"({ours} EXCEPT ALL {theirs}) UNION ALL ({theirs} EXCEPT ALL {ours})"
+        return number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
+
+    differing = strictly(path.name, ask, memory)
+    if differing:
+        raise BadData(f"{differing} rows differ between the file and its witness", where=path.name)
+    return beside
+
+
+def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: Question) -> Tally:
+    return count(db, Relation.of_file(db, path, names), asked, where=path.name)
+
+
+def _check_values(tally: Tally, *, where: str) -> None:
+    """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged."""
+    for column, spread in tally.spreads.items():
+        if spread.unplaced:
+            raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)
         if spread.several:
             raise BadData(
                 f"{spread.several} people hold more than one value of {column};"
@@ -144,23 +120,7 @@ def _check_people(counted: Tally, *, where: str) -> None:
             )
 
 
-def _on_rows(counted: Tally, promise: Any, found: Verdict) -> Verdict:
-    """What rows prove about people.
-
-    A class has at least as many rows as people: too few rows are too few people. The values of a class do
-    not depend on who holds them, so a class with fewer than l values breaks every kind of l-diversity.
-    Everything else stays open: whether somebody holds two of the values is not to be seen.
-    """
-    if promise.name == "l-diversity":
-        found = replace(found, holds=distinct_l_diversity(counted, promise).holds)
-    if found.holds is False and promise.name in ("k-anonymity", "l-diversity"):
-        return replace(found, reason="rows alone show it: there are at most as many people")
-    return replace(
-        found,
-        holds=None,
-        measured=None,
-        worst=None,
-        people=0,
-        classes=0,
-        reason="counts people, and the person column is not published",
-    )
+def _state(path: Path) -> list[tuple[str, int, int, int]]:
+    """Returns what tells that a file, or a part of a folder, is another one than before."""
+    found = [(part.name, part.stat()) for part in parts_of(path)]
+    return [(name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in found]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonObject
-from sfumato.judge.reader import header, rows
+from sfumato.judge.tables.relation import header, rows
 from sfumato.system.disk import digest_of
 
 MANIFEST = "manifest.json"

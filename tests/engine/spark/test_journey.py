@@ -13,6 +13,7 @@ from sfumato.cli.main import run
 from sfumato.core.errors import BadData, BrokenPromise, WrongCall
 from sfumato.engine import open_source
 from sfumato.journey.protect_file import protect_file
+from sfumato.policy.judge_data import judge_data
 from sfumato.releases import manifest
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address
@@ -192,7 +193,9 @@ def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypa
     stricter = {**POLICY, "promises": [{"k-anonymity": {"k": 20}}]}
     honest = judgement.recheck
     monkeypatch.setattr(
-        judgement, "recheck", lambda file, _, **more: honest(file, sf.Policy.from_dict(stricter), **more)
+        judgement,
+        "recheck",
+        lambda file, _, **more: honest(file, judge_data(sf.Policy.from_dict(stricter)), **more),
     )
     with pytest.raises(BrokenPromise):
         protect_file(frame, POLICY, tmp_path / "unsafe.parquet")

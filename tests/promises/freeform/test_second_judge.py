@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from judge.both import recheck
 from papers.test_wang_2009 import POLICY, T1, T3
 from promises.freeform import definition
 from promises.freeform.node_tables import random_case
 from sfumato.core.promise import Promises
 from sfumato.journey.protect_file import protect_file
-from sfumato.judge import freeform
-from sfumato.judge.file import recheck
+from sfumato.judge.promises.freeform import definition as freeform
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.taxonomies import rule_from
 
@@ -49,8 +49,8 @@ def test_files_of_random_tables(tmp_path, monkeypatch, portion):
         assert verdict.holds == (not definition.breaches(node_table, promise.threat))
         ours = promise.verdict_on(table, cuts)
         assert (verdict.holds, verdict.measured) == (ours.holds, ours.measured)
-        audited = sf.audit(frame, policy).verdicts[0]
-        assert (audited.holds, audited.measured) == (ours.holds, ours.measured)
+        assert verdict.classes == ours.classes and verdict.people >= ours.people
+        assert sf.audit(frame, policy).verdicts[0] == verdict == sf.audit(path, policy).verdicts[0]
         seen[verdict.holds] += 1
     assert min(seen.values()) > 5
 

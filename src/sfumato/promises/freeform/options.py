@@ -11,8 +11,9 @@ from sfumato.core.errors import BadPolicy
 from sfumato.core.exact_numbers import fraction, written
 from sfumato.core.freeform.guard import FreeColumn
 from sfumato.core.freeform.observability import Belief, Observability, unless_sensitive
-from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, particular
-from sfumato.core.taxonomy import Label
+from sfumato.core.freeform.published_nodes import has_no_groups, written_down
+from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, guarded_leaves, particular
+from sfumato.core.taxonomy import Label, Taxonomy
 
 Schema = Mapping[str, Any]
 
@@ -92,20 +93,45 @@ def plain_column(column: FreeColumn) -> dict[str, object]:
     `aggregate`    whether harm is to learn that it is some sensitive value (true), or which one (false)
     `observable`   `None`: unless sensitive; else the beliefs: `leaf` (a share, or label -> share) and `boost`
 
-    A model of one's own, which only Python can give, stands there as the function that it is.
+    Of a model of one's own, which only Python can give, the numbers stand there, as `_numbers` says.
     """
-    own = column.sensitivity not in (aggregate, particular)
-    seen: object = column.observability
-    if column.observability is unless_sensitive:
-        seen = None
-    elif isinstance(column.observability, Belief):
+    seen: object = None
+    if isinstance(column.observability, Belief):
         leaf = column.observability.leaf
         seen = {
             "leaf": dict(leaf) if isinstance(leaf, Mapping) else Fraction(leaf),
             "boost": column.observability.boost,
         }
-    shape: object = column.sensitivity if own else column.sensitivity is aggregate
+    elif column.observability is not unless_sensitive:
+        seen = _numbers(column, column.observability)
+    shape: object = column.sensitivity is aggregate
+    if column.sensitivity not in (aggregate, particular):
+        shape = _numbers(column, column.sensitivity)
     return {"sensitive": column.sensitive, "aggregate": shape, "observable": seen}
+
+
+def _numbers(column: FreeColumn, model: Sensitivity | Observability) -> dict[str, object]:
+    """The number that a model gives every node, by the labels from the node up to the root.
+
+    There is one table `with_missing` cells and one `without_missing` ones. Both are empty where the policy
+    does not write the values down.
+    """
+    found: dict[str, object] = {"with_missing": (), "without_missing": ()}
+    if column.rule is None or has_no_groups(column.rule) or not written_down(column.rule):
+        return found
+    for key, cells in (("with_missing", [None]), ("without_missing", [])):
+        tree: Taxonomy = column.rule.build(cells)
+        numbers = model(tree, guarded_leaves(tree, column.sensitive, column=""))
+        paths = (_path(tree, node) for node in range(len(tree.labels)))
+        found[key] = tuple(zip(paths, map(Fraction, numbers), strict=True))
+    return found
+
+
+def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
+    steps = [tree.labels[node]]
+    while (node := int(tree.parent[node])) >= 0:
+        steps.append(tree.labels[node])
+    return tuple(steps)
 
 
 def _belief(words: Mapping[str, Any]) -> Belief:

@@ -5,27 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from math import nextafter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.taxonomy import Label
-from sfumato.core.verdict import Verdict
-from sfumato.judge.reader import Tally, ValueCounts
+from sfumato.core.verdict import Measure, Verdict
+from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
+from sfumato.judge.rulings import NEEDS_ORIGINAL, undecided
+from sfumato.judge.tables.arrow_text import TERM_END
+from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.judge.taxonomies.value_tree import Text
 
-MARK = "\x1f"
-"""Stands between the terms of a set."""
 AT_ONCE = 1 << 23
+"""Links of sets to labels that are looked at together."""
 DOUBT = 1e-9
+"""Far more than sums of shares lose in floating point."""
 LONGEST = 62
+READABLE = 2**53
+"""Fractions with smaller denominators are told as they are, others as the next float above."""
+
+Knowledge = tuple[tuple[str, tuple[str, ...]], ...]
+"""Rows of a label and its terms."""
 
 Bits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LinkTable:
     """The knowledge as bits: which row holds which term (packed), and where each label's rows begin."""
 
     labels: tuple[str, ...]
@@ -35,8 +43,8 @@ class Table:
     rows: int
 
     @classmethod
-    def of(cls, known: Any) -> Table:
-        rows = sorted(known.rows, key=lambda row: row[0])
+    def of(cls, known: Knowledge) -> LinkTable:
+        rows = sorted(known, key=lambda row: row[0])
         labels = sorted({label for label, _ in rows})
         first: dict[str, int] = {}
         for i, (label, _) in enumerate(rows):
@@ -52,11 +60,11 @@ class Table:
         packed = np.packbits(dense, axis=1)
         return cls(tuple(labels), np.array(begin), place, packed, len(rows))
 
-    def linked(self, texts: list[Label]) -> Bits:
-        """Sets x labels: whether some row of the label holds every term of the set."""
+    def linked(self, texts: list[Text]) -> Bits:
+        """Returns, for sets by labels, whether some row of the label holds every term of the set."""
         found = np.empty((len(texts), self.holds.shape[1]), dtype=np.uint8)
         for i, text in enumerate(texts):
-            terms = {term for term in (text or "").split(MARK) if term}
+            terms = {term for term in (text or "").split(TERM_END) if term}
             if not terms:
                 found[i] = 255
             else:
@@ -68,7 +76,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some whole classes: their numbers, sizes, the entries of each, and their beliefs, rounded."""
+    """Some whole classes: their numbers, sizes, the entries of each, and their beliefs, rounded.
+
+    `unlinked` of their rows link to no label.
+    """
 
     classes: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -76,9 +87,10 @@ class Block:
     links: Bits
     size: NDArray[np.int64]
     belief: NDArray[np.float64]
+    unlinked: int
 
     def exact(self, i: int) -> tuple[list[Fraction], NDArray[np.int64]]:
-        """The beliefs of one class, each kind once, and the kind of every label."""
+        """Returns the beliefs of one class, each kind once, and the kind of every label."""
         span = slice(self.start[i], self.start[i + 1])
         links, count = self.links[span], self.count[span].tolist()
         many = links.sum(axis=1).tolist()
@@ -96,9 +108,9 @@ class Block:
         return beliefs, kind.ravel()
 
 
-def blocks(spread: ValueCounts, table: Table, classes: int) -> Iterator[Block]:
-    """All classes, a few at a time."""
-    texts = spread.tree.leaf_labels
+def blocks(spread: ValueCounts, table: LinkTable, classes: int) -> Iterator[Block]:
+    """Yields all classes, a few at a time."""
+    texts = spread.tree.values
     first = np.searchsorted(spread.owner, np.arange(classes + 1))
     most = max(1, AT_ONCE // max(1, len(table.labels)))
     low = 0
@@ -114,35 +126,40 @@ def blocks(spread: ValueCounts, table: Table, classes: int) -> Iterator[Block]:
         weight = np.divide(count, many, out=np.zeros(len(count)), where=many > 0)
         belief = np.add.reduceat(links * weight[:, None], start[:-1], axis=0)
         size = np.add.reduceat(count, start[:-1])
-        yield Block(np.arange(low, high), start, count, links, size, belief / size[:, None])
+        unlinked = int(count[many == 0].sum())
+        yield Block(np.arange(low, high), start, count, links, size, belief / size[:, None], unlinked)
         low = high
 
 
 @second_judge("quasi-sensitive", "diversity")
-def quasi_sensitive_diversity(tally: Tally, promise: Any) -> Verdict:
-    """No class with p1 > c * (pl + ... + pm), the beliefs in its labels in falling order."""
-    table, c, skip = Table.of(promise.knowledge), Fraction(promise.c), int(promise.l) - 1
-    broken = np.zeros(len(tally.people), dtype=bool)
-    worst: Fraction | None = None
-    rough_worst, poor = -1.0, False
+def quasi_sensitive_diversity(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class has p1 > c * (pl + ... + pm), the beliefs in its labels in falling order."""
+    table, c, skip = LinkTable.of(promise.knowledge), Fraction(promise.c), int(promise.l) - 1
+    broken, poor = (np.zeros(len(tally.people), dtype=bool) for _ in range(2))
+    ratios: dict[int, Fraction] = {}
+    leading, unlinked = 0.0, 0
     for block in blocks(tally.spreads[promise.of], table, len(tally.people)):
+        unlinked += block.unlinked
         falling = -np.sort(-block.belief, axis=1)
         head, tail = falling[:, 0], falling[:, skip:].sum(axis=1)
         broken[block.classes] = head > float(c) * tail
         doubtful = abs(head - float(c) * tail) <= DOUBT * (head + float(c) * tail) + DOUBT * DOUBT
-        ratio = np.divide(head, tail, out=np.zeros(len(head)), where=tail > DOUBT * head)
-        best = float(ratio.max(initial=0.0))
-        for i in np.flatnonzero(
-            doubtful | (ratio >= max(best, rough_worst) * (1 - DOUBT)) & (ratio > 0)
-        ).tolist():
+        rich = tail > DOUBT * head
+        ratio = np.divide(head, tail, out=np.zeros(len(head)), where=rich)
+        leading = max(leading, float(ratio.max(initial=0.0)))
+        near = rich & (ratio > 0) & (ratio >= leading * (1 - DOUBT))
+        for i in np.flatnonzero(doubtful | near | ~rich).tolist():
             above, below = _head_and_tail(*block.exact(i), skip)
-            if doubtful[i]:
-                broken[block.classes[i]] = above > c * below
-            if below and (worst is None or above / below > worst):
-                worst = above / below
-        rough_worst = max(rough_worst, best)
-        poor |= bool(np.any((head > 0) & (tail <= DOUBT * head) & broken[block.classes]))
-    return verdict(promise, tally, broken, measured=None if poor else worst, limit=c)
+            place = int(block.classes[i])
+            broken[place], poor[place] = above > c * below, bool(above) and not below
+            if below:
+                ratios[place] = above / below
+    worst = int(poor.argmax()) if poor.any() else max(ratios, key=lambda i: (ratios[i], -i), default=None)
+    measured = None if worst is None or poor.any() or not ratios[worst] else ratios[worst]
+    few = f"a class links to fewer than {promise.l} labels" if poor.any() else ""
+    reason = "; ".join(said for said in (few, _without_label(unlinked)) if said)
+    worst = None if measured is None and not poor.any() else worst
+    return verdict(promise, tally, broken, measured=measured, limit=c, worst=worst, reason=reason)
 
 
 def _head_and_tail(beliefs: list[Fraction], kind: NDArray[np.int64], skip: int) -> tuple[Fraction, Fraction]:
@@ -151,39 +168,49 @@ def _head_and_tail(beliefs: list[Fraction], kind: NDArray[np.int64], skip: int) 
 
 
 @second_judge("quasi-sensitive", "closeness")
-def quasi_sensitive_closeness(tally: Tally, promise: Any) -> Verdict:
-    """No class whose beliefs are further from the prior than t, in squares."""
-    table, limit = Table.of(promise.knowledge), Fraction(promise.t) ** 2
-    before = _prior(promise.prior, table)
+def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class has beliefs further from the prior than t, in squares."""
+    table, limit = LinkTable.of(promise.knowledge), Fraction(promise.t) ** 2
+    before = _prior(promise, table)
     if before is None:
-        return Verdict(
-            str(promise),
-            None,
-            None,
-            limit,
-            evidence=promise.evidence,
-            reason="it compares with the original table: give its reference",
-        )
+        return undecided(promise, NEEDS_ORIGINAL)
     floats = np.array([float(share) for share in before])
     broken = np.zeros(len(tally.people), dtype=bool)
-    furthest = 0.0
+    furthest, unlinked = -1.0, 0
+    exact: dict[int, Fraction] = {}
     for block in blocks(tally.spreads[promise.of], table, len(tally.people)):
+        unlinked += block.unlinked
         gap = ((block.belief - floats) ** 2).sum(axis=1)
         broken[block.classes] = gap > float(limit)
-        for i in np.flatnonzero(abs(gap - float(limit)) <= DOUBT * (1 + float(limit))).tolist():
+        furthest = max(furthest, float(gap.max(initial=0.0)))
+        doubtful = abs(gap - float(limit)) <= DOUBT * (1 + float(limit))
+        for i in np.flatnonzero(doubtful | (gap >= furthest - DOUBT)).tolist():
             beliefs, kind = block.exact(i)
             pairs = zip(kind.tolist(), before, strict=True)
             far = sum(((beliefs[k] - share) ** 2 for k, share in pairs), Fraction(0))
             broken[block.classes[i]] = far > limit
-        furthest = max(furthest, float(gap.max(initial=0.0)))
-    measured = furthest if len(tally.people) else None
-    return verdict(promise, tally, broken, measured=measured, limit=limit)
+            exact[int(block.classes[i])] = far
+    worst = max(exact, key=lambda i: (exact[i], -i), default=None)
+    measured = None if worst is None else _readable(exact[worst])
+    return verdict(
+        promise, tally, broken, measured=measured, limit=limit, worst=worst, reason=_without_label(unlinked)
+    )
 
 
-def _prior(prior: Any, table: Table) -> list[Fraction] | None:
-    if prior == "uniform":
+def _prior(promise: PromiseData, table: LinkTable) -> list[Fraction] | None:
+    """Returns the share of every label before; `None` where it is yet to be made of the original table."""
+    if promise.prior == "uniform":
         return [Fraction(1, len(table.labels))] * len(table.labels)
-    if isinstance(prior, str):
+    if isinstance(promise.prior, str):
         return None
-    known = dict(prior.shares)
+    known = dict(promise.prior)
     return [known.get(label, Fraction(0)) for label in table.labels]
+
+
+def _without_label(rows: int) -> str:
+    """Returns a sentence about rows that link to nothing."""
+    return f"{rows:,} {'row links' if rows == 1 else 'rows link'} to no label" if rows else ""
+
+
+def _readable(number: Fraction) -> Measure:
+    return number if number.denominator < READABLE else nextafter(float(number), 2.0)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, BrokenPromise
-from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.verdict import Verdict
 from sfumato.judge.exact_numbers import greatest, over
-from sfumato.judge.reader import Tally, ValueCounts
+from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
+from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.judge.taxonomies.value_tree import ValueTree
 
 Numbers = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those might not do."""
@@ -42,8 +43,8 @@ class Heap:
 
 
 @second_judge("t-closeness")
-def t_closeness(tally: Tally, promise: Any) -> Verdict:
-    """No class further than t from the published table, or from the reference."""
+def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class is further than t from the published table, or from the reference."""
     spread = tally.spreads[promise.of]
     heap = _heap(spread, promise, len(tally.people))
     if promise.distance == "equal":
@@ -56,27 +57,28 @@ def t_closeness(tally: Tally, promise: Any) -> Verdict:
         raise BrokenPromise(f"no second judge for the distance {promise.distance}")
     below = heap.sizes * (scale * heap.total)
     broken = over(above, below, promise.t)
-    return verdict(promise, tally, broken, measured=greatest(above, below), limit=Fraction(promise.t))
+    worst, measured = greatest(above, below)
+    return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.t), worst=worst)
 
 
-def _heap(spread: ValueCounts, promise: Any, classes: int) -> Heap:
+def _heap(spread: ValueCounts, promise: PromiseData, classes: int) -> Heap:
     sizes = np.zeros(classes, dtype=np.int64)
     np.add.at(sizes, spread.owner, spread.count)
-    target, outside = np.zeros(max(1, len(spread.tree.leaves)), dtype=np.int64), 0
+    target, outside = np.zeros(len(spread.tree.values), dtype=np.int64), 0
     if promise.reference is None:
         np.add.at(target, spread.value, spread.count)
     else:
-        for label, count in promise.reference.counts:
-            rank = spread.tree.rank(label)
-            if rank is None:
+        for label, count in promise.reference:
+            place = spread.tree.place(label)
+            if place is None:
                 outside += count
             else:
-                target[rank] += count
+                target[place] += count
     if outside and promise.distance != "equal":
         raise BadData(f"the reference of {promise.of} holds values without a place in its taxonomy")
     total = int(target.sum()) + outside
     # The longest sum below has one term per value and level, each at most a class's people times all people.
-    terms = len(target) * (len(spread.tree.levels) + 1)
+    terms = len(target) * (spread.tree.height + 2)
     number = np.int64 if terms * int(sizes.max(initial=1)) * total < WIDE else object
     return Heap(
         spread.owner,
@@ -89,7 +91,7 @@ def _heap(spread: ValueCounts, promise: Any, classes: int) -> Heap:
 
 
 def _surplus(heap: Heap) -> Numbers:
-    """Per class: the sum over its values of what exceeds the target, times size and total."""
+    """Returns, per class, the sum over its values of what exceeds the target, times size and total."""
     extra = heap.count * heap.total - heap.target[heap.place] * heap.sizes[heap.owner]
     sums = heap.sizes * 0
     np.add.at(sums, heap.owner, np.maximum(extra, 0))
@@ -97,7 +99,7 @@ def _surplus(heap: Heap) -> Numbers:
 
 
 def _in_order(heap: Heap) -> tuple[Numbers, int]:
-    """Walk the values that occur, in their order, and carry the difference along."""
+    """Walks the values that occur, in their order, and carry the difference along."""
     present = heap.target > 0
     present[heap.place] = True
     walk = np.flatnonzero(present)
@@ -115,15 +117,15 @@ def _in_order(heap: Heap) -> tuple[Numbers, int]:
     return sums, max(1, len(walk) - 1)
 
 
-def _by_level(heap: Heap, tree: Taxonomy) -> tuple[Numbers, int]:
+def _by_level(heap: Heap, tree: ValueTree) -> tuple[Numbers, int]:
     """Level by level, from the leaves up: values that are one at that level are counted together."""
-    nodes, sums = len(tree.labels), heap.sizes * 0
-    for level in tree.levels[:-1].astype(np.int64):
-        pair, where = np.unique(heap.owner * nodes + level[heap.place], return_inverse=True)
+    width, sums = len(tree.values), heap.sizes * 0
+    for level in tree.groups[:-1]:
+        pair, where = np.unique(heap.owner * width + level[heap.place], return_inverse=True)
         count = np.zeros(len(pair), dtype=heap.count.dtype)
-        target = np.zeros(nodes, dtype=heap.count.dtype)
+        target = np.zeros(width, dtype=heap.count.dtype)
         np.add.at(count, where, heap.count)
         np.add.at(target, level, heap.target)
-        owner, place = np.divmod(pair, nodes)
+        owner, place = np.divmod(pair, width)
         sums = sums + _surplus(Heap(owner, place, count, heap.sizes, target, heap.total))
-    return sums, max(1, len(tree.levels) - 1)
+    return sums, max(1, tree.height)

@@ -1,4 +1,4 @@
-"""What the second reader asks of Parquet files: their columns, their notes, and which parts make a table."""
+"""What the judge asks of Parquet files: their columns, their notes, and which parts make a table."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ENDINGS = (".parquet", ".pq")
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a path is meant to be a Parquet file, or a folder of them."""
+    """Tells whether a path is meant to be a Parquet file, or a folder of them."""
     return path.suffix.lower() in ENDINGS
 
 
 def parts_of(path: Path) -> list[Path]:
-    """The files of a table: the file itself, or every part in a folder, which holds nothing else."""
+    """Returns the files of a table: the file itself, or every part in a folder, which holds nothing else."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -41,20 +41,19 @@ def parts_of(path: Path) -> list[Path]:
 
 
 def literal(path: Path) -> str:
-    """The path as a pattern that matches this one file, whatever its name looks like."""
+    """Returns the path as a pattern that matches this one file, whatever its name looks like."""
     text = str(path)
     return text if "\\" in text else re.sub(r"([*?[])", r"[\1]", text)
 
 
 def relation(path: Path, names: Sequence[str]) -> str:
-    """All parts as a relation whose columns are c0, c1, …"""
+    """Returns all parts as a relation whose columns are c0, c1, …"""
     places = ", ".join("'" + literal(part).replace("'", "''") + "'" for part in parts_of(path))
     return f"read_parquet([{places}]) AS file({', '.join(f'c{i}' for i in range(len(names)))})"
 
 
-def columns(db: duckdb.DuckDBPyConnection, part: Path) -> tuple[str, ...]:
-    """The names of the top columns, from the file's own schema: a list of nodes, parents first."""
-    nodes = db.execute("SELECT name, num_children FROM parquet_schema(?)", [literal(part)]).fetchall()
+def check_notes(db: duckdb.DuckDBPyConnection, part: Path) -> None:
+    """Raises where a file carries notes that could tell more than its columns do."""
     notes = db.execute("SELECT key, value FROM parquet_kv_metadata(?)", [literal(part)]).fetchall()
     extra = [key for key, value in notes if not _is_harmless(bytes(key), bytes(value))]
     if extra:
@@ -63,6 +62,11 @@ def columns(db: duckdb.DuckDBPyConnection, part: Path) -> tuple[str, ...]:
             where=part.name,
             remedy="Write it without metadata.",
         )
+
+
+def columns(db: duckdb.DuckDBPyConnection, part: Path) -> tuple[str, ...]:
+    """Returns the names of the top columns, from the file's own schema: a list of nodes, parents first."""
+    nodes = db.execute("SELECT name, num_children FROM parquet_schema(?)", [literal(part)]).fetchall()
     names, place = [], 1
     while place < len(nodes):
         names.append(str(nodes[place][0]))
@@ -81,14 +85,14 @@ def _is_harmless(key: bytes, value: bytes) -> bool:
 
 
 def _says_nothing(schema: Any) -> bool:
-    """Whether a schema of Spark has no comment on any field."""
+    """Tells whether a schema of Spark has no comment on any field."""
     if isinstance(schema, dict):
         return not schema.get("metadata") and all(_says_nothing(part) for part in schema.values())
     return all(_says_nothing(part) for part in schema) if isinstance(schema, list) else True
 
 
 def _after(nodes: Sequence[tuple[str, int | None]], place: int) -> int:
-    """Where the node after this one and everything below it stands."""
+    """Returns where the node after this one and everything below it stands."""
     below, place = int(nodes[place][1] or 0), place + 1
     for _ in range(below):
         place = _after(nodes, place)

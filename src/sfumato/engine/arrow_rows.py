@@ -1,0 +1,82 @@
+"""A source as somebody else may read it: the path of its file, or its rows as plain Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.core.microdata import Coding, Microdata, Missing, Role
+from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.term_sets import SetForm, terms_of
+from sfumato.engine.csv.reader import CsvOptions, CsvReader
+from sfumato.engine.files.parquet import ParquetReader
+from sfumato.engine.files.parts import PartsReader
+from sfumato.engine.frames.arrow import batches_of, no_columns
+from sfumato.engine.rows import RowSource
+from sfumato.engine.source import Source
+
+Batch = tuple[pa.RecordBatch, pa.Array | None]
+"""Rows, and how many rows of the table each stands for; one, if nothing is said."""
+
+
+def file_of(source: Source) -> Path | None:
+    """Returns the file or folder that a source reads as it is, `None` where there is no such thing."""
+    reader = source.reader if isinstance(source, RowSource) else None
+    if isinstance(reader, ParquetReader | PartsReader):
+        return reader.path
+    return reader.path if isinstance(reader, CsvReader) and reader.options == CsvOptions() else None
+
+
+def arrow_rows(
+    source: Source,
+    names: Sequence[str],
+    *,
+    person: str | None = None,
+    sets: Mapping[str, SetForm] | None = None,
+    progress: Progress = silent,
+) -> Iterator[Batch]:
+    """Yields all rows of these columns, in the order of the names.
+
+    A source that hands out no batches is asked to count: equal rows come once, each cell as its text.
+    `person` is the column that tells people apart, `sets` says which columns hold sets of terms.
+    """
+    if isinstance(source, RowSource):
+        for batch in source.reader.batches(list(names)):
+            yield (batch.select(list(names)) if names else _bare(batch.num_rows)), None
+        return
+    wanted = [name for name in names if name != person]
+    forms = {name: form for name, form in (sets or {}).items() if not form.parts}
+    codings = [
+        Coding(name, Role.QUASI_SENSITIVE if name in forms else Role.SENSITIVE, _flat, forms.get(name))
+        for name in wanted
+    ]
+    asked = person if person in names else None
+    table = source.count(codings, missing=Missing.OWN_VALUE, person=asked, progress=progress)
+    columns = [_people(table) if name == person else _cells(table, name, forms) for name in names]
+    batch = pa.RecordBatch.from_arrays(columns, names=list(names)) if names else _bare(table.distinct)
+    yield batch, pa.array(table.counts)
+
+
+def _cells(table: Microdata, name: str, forms: Mapping[str, SetForm]) -> pa.Array:
+    """The cells of a column, row by row; sets of terms as lists."""
+    labels = table.column(name).taxonomy.leaf_labels
+    if name in forms:
+        held = [None if text is None else list(terms_of(text)) for text in labels]
+        return pa.array(held, pa.list_(pa.string())).take(pa.array(table.codes(name)))
+    return pa.array(labels, pa.large_string()).take(pa.array(table.codes(name)))
+
+
+def _people(table: Microdata) -> pa.Array:
+    return pa.array(table.person)
+
+
+def _bare(rows: int) -> pa.RecordBatch:
+    """So many rows without a column."""
+    return next(iter(batches_of(no_columns(rows))))
+
+
+def _flat(values: Sequence[Label]) -> Taxonomy:
+    return Taxonomy.flat(sorted(values, key=lambda value: (value is None, value or "")))

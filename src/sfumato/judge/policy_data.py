@@ -1,0 +1,151 @@
+"""The policy as the judge is handed it: plain data, given names here.
+
+`policy.judge_data` outside this room makes the data: texts, numbers, truths, fractions, and lists, tuples and
+mappings of them. No object whose methods are the policy's comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from sfumato.core.errors import BadPolicy
+from sfumato.core.verdict import Evidence
+from sfumato.judge.taxonomies.column_trees import value_tree
+from sfumato.judge.taxonomies.value_tree import Text, ValueTree
+
+KEY_ROLES = ("quasi", "free")
+"""The roles of columns by whose texts rows are alike."""
+SET_ROLE = "quasi-sensitive"
+HIDDEN_ROLE = "identifier"
+
+IN_ORDER: Mapping[str, object] = {"flat": True, "ordered": True}
+"""The taxonomy of a column that the policy gives none: the values that occur, in their order."""
+
+
+class PromiseData:
+    """One promise: its key, kind and sentence, and every parameter as an attribute.
+
+    >>> promise = PromiseData({"promise": "k-anonymity", "sentence": "k = 5", "parameters": {"k": 5}})
+    >>> promise.name, promise.kind, promise.k, str(promise)
+    ('k-anonymity', None, 5, 'k = 5')
+    """
+
+    def __init__(self, data: Mapping[str, object]) -> None:
+        self._data = data
+        given = data.get("parameters")
+        self._parameters: Mapping[str, object] = given if isinstance(given, Mapping) else {}
+        self.name = str(data["promise"])
+        kind = data.get("kind")
+        self.kind = None if kind is None else str(kind)
+        self.evidence = Evidence(str(data.get("evidence", Evidence.PUBLISHED)))
+        self.columns: tuple[str, ...] = tuple(_listed(data.get("columns")))
+
+    # What a promise is told differs from promise to promise, so the types of its parameters are its judge's.
+    def __getattr__(self, name: str) -> Any:
+        for place in (self._parameters, self._data):
+            if name in place:
+                return place[name]
+        raise AttributeError(f"the data of {self.name} do not say {name}")
+
+    def get(self, name: str, otherwise: object = None) -> Any:  # the promise's own, as above
+        """Returns what the promise says under this name, or something else where it says nothing."""
+        return getattr(self, name, otherwise)
+
+    def __str__(self) -> str:
+        return str(self._data["sentence"])
+
+
+@dataclass(frozen=True)
+class JudgedColumn:
+    """What the policy says of a column: its role, its taxonomy in words, and how it holds sets of terms.
+
+    `content` is what a hierarchy file holds that the taxonomy names.
+    """
+
+    role: str
+    taxonomy: Mapping[str, object] | None = None
+    content: bytes | None = field(default=None, repr=False)
+    separator: str = ";"
+    part_of: str | None = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
+        content = data.get("content")
+        if content is not None and sha256(content).hexdigest() != data.get("digest"):
+            raise BadPolicy("a hierarchy file is not the one that the policy was read with")
+        options = data.get("options") or {}
+        return cls(
+            str(data["role"]),
+            data.get("taxonomy"),
+            content,
+            str(options.get("separator") or ";"),
+            options.get("set"),
+        )
+
+    @property
+    def is_key(self) -> bool:
+        return self.role in KEY_ROLES
+
+    def tree(self, texts: Sequence[Text]) -> ValueTree:
+        """Returns the tree of these texts; raises `BadTaxonomy` where one has no place."""
+        return value_tree(self.taxonomy or IN_ORDER, texts, content=self.content)
+
+
+@dataclass(frozen=True)
+class JudgedPolicy:
+    """What the judge knows of a policy."""
+
+    columns: Mapping[str, JudgedColumn]
+    promises: tuple[PromiseData, ...]
+    person: str | None = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
+        """Returns the policy of plain data, as `policy.judge_data` writes them."""
+        columns = {str(name): JudgedColumn.of(words) for name, words in data["columns"].items()}
+        return cls(columns, tuple(map(PromiseData, data["promises"])), data.get("person"))
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns that are published, in the order of the policy."""
+        return tuple(name for name, column in self.columns.items() if column.role != HIDDEN_ROLE)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The columns that promises are about, each once."""
+        return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def spoken_of(self, column: str) -> Iterator[Text]:
+        """Yields the values that references name: they need a place in the column's tree, if it has one."""
+        for promise in self.promises:
+            if column in promise.columns:
+                yield from (label for label, _ in promise.get("reference") or ())
+
+    @property
+    def sets(self) -> dict[str, SetColumn]:
+        """The columns of term sets, by the name that promises use."""
+        found: dict[str, SetColumn] = {}
+        for name, column in self.columns.items():
+            if column.role != SET_ROLE:
+                continue
+            if column.part_of is None:
+                found[name] = SetColumn(column.separator)
+            else:
+                before = found[column.part_of].parts if column.part_of in found else ()
+                found[column.part_of] = SetColumn(parts=(*before, name))
+        return found
+
+
+@dataclass(frozen=True)
+class SetColumn:
+    """How term sets are written: text with a separator, lists, or one 0/1 column per term (`parts`)."""
+
+    separator: str = ";"
+    parts: tuple[str, ...] = ()
+
+
+def _listed(names: object) -> Sequence[str]:
+    return [str(name) for name in names] if isinstance(names, Sequence) and not isinstance(names, str) else []

@@ -1,0 +1,78 @@
+"""The second judge of entropy l-diversity."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import log, nextafter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.verdict import Measure, Verdict
+from sfumato.judge.exact_numbers import sign_of_entropy_margin
+from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.registry import second_judge, verdict
+from sfumato.judge.tables.tally import Tally, ValueCounts
+
+UNSURE = 1e-9
+"""Entropies nearer to each other, or to log l, than this are compared exactly."""
+DIGITS = 60
+
+
+@second_judge("l-diversity", "entropy")
+def entropy_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class has values with an entropy below log l."""
+    spread, wanted = tally.spreads[promise.of], Fraction(promise.l)
+    entropy = _entropies(spread, len(tally.people))
+    broken = entropy < log(wanted)
+    settled: dict[tuple[int, ...], bool] = {}
+    for place in np.flatnonzero(abs(entropy - log(wanted)) <= UNSURE).tolist():
+        counts = _counts_of(spread, place)
+        if counts not in settled:
+            settled[counts] = sign_of_entropy_margin(counts, wanted) < 0
+        broken[place] = settled[counts]
+    if not len(entropy):
+        return verdict(promise, tally, broken, measured=None, limit=wanted)
+    worst, measured = _lowest(spread, entropy)
+    if not broken[worst] and measured < wanted:
+        measured = wanted  # exactly l, rounded down
+    return verdict(promise, tally, broken, measured=measured, limit=wanted, worst=worst)
+
+
+def _entropies(spread: ValueCounts, classes: int) -> NDArray[np.float64]:
+    totals = np.bincount(spread.owner, weights=spread.count, minlength=classes)
+    share = spread.count / totals[spread.owner]
+    sums = np.bincount(spread.owner, weights=-share * np.log(share), minlength=classes)
+    return sums.astype(np.float64)
+
+
+def _lowest(spread: ValueCounts, entropy: NDArray[np.float64]) -> tuple[int, Measure]:
+    """Returns the class with the lowest entropy, as a number of equally frequent values, rounded down."""
+    near: dict[tuple[int, ...], int] = {}
+    for place in np.flatnonzero(entropy <= entropy.min() + UNSURE).tolist():
+        near.setdefault(_counts_of(spread, place), place)
+    effective = {counts: _effective(counts) for counts in near}
+    least = min(effective.values())
+    counts = min((c for c, number in effective.items() if number == least), key=near.__getitem__)
+    if len(set(counts)) == 1:
+        return near[counts], len(counts)
+    with localcontext(prec=DIGITS):
+        low = least * (1 - Decimal("1e-40"))
+    rounded = float(low)
+    return near[counts], rounded if Decimal(rounded) <= low else nextafter(rounded, 0)
+
+
+def _effective(counts: tuple[int, ...]) -> Decimal:
+    """Returns e to the entropy, to some forty digits."""
+    if len(set(counts)) == 1:
+        return Decimal(len(counts))
+    everyone = sum(counts)
+    with localcontext(prec=DIGITS):
+        spent = sum((count * Decimal(count).ln() for count in counts), Decimal(0))
+        return everyone / (spent / everyone).exp()
+
+
+def _counts_of(spread: ValueCounts, place: int) -> tuple[int, ...]:
+    start, stop = np.searchsorted(spread.owner, (place, place + 1))
+    return tuple(sorted(map(int, spread.count[start:stop])))

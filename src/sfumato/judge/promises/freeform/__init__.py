@@ -1,0 +1,1 @@
+"""FF-anonymity, judged a second time."""

@@ -1,0 +1,16 @@
+"""The second judge of k-anonymity."""
+
+from __future__ import annotations
+
+from sfumato.core.verdict import Verdict
+from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.registry import second_judge, verdict
+from sfumato.judge.tables.tally import Tally
+
+
+@second_judge("k-anonymity")
+def k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no class has fewer than k people."""
+    worst = int(tally.people.argmin()) if len(tally.people) else None
+    smallest = None if worst is None else int(tally.people[worst])
+    return verdict(promise, tally, tally.people < promise.k, measured=smallest, limit=promise.k, worst=worst)

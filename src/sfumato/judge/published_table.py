@@ -1,0 +1,77 @@
+"""A published table as an auditor holds it, a file or rows in memory: what it proves about each promise.
+
+Nothing is refused that can be read: what the table does not decide stays undecided, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from sfumato.core.verdict import Verdict
+from sfumato.judge.policy_data import JudgedPolicy
+from sfumato.judge.rulings import rule_all
+from sfumato.judge.tables.database import NO_LIMIT, strictly
+from sfumato.judge.tables.handed_rows import HandedRows
+from sfumato.judge.tables.relation import Relation, header
+from sfumato.judge.tables.tally import Question, Tally, count
+from sfumato.system.memory import Memory
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+def judge_file(
+    path: Path, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
+) -> tuple[Verdict, ...] | None:
+    """Returns a verdict for every promise, from the bytes of a file in the form that releases have.
+
+    `None` where the file is in another form: where it does not begin with these `columns`, as somebody else
+    has read them. Raises `BadData` where it cannot be read.
+    """
+    meant = JudgedPolicy.of(policy)
+    names = header(path, notes=True)
+    if names != tuple(columns):
+        return None
+    asked = Question.of(meant, names)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> Tally:
+        return count(db, Relation.of_file(db, path, names), asked, where=path.name)
+
+    tally = strictly(path.name, ask, memory)
+    return rule_all(tally, by_rows=meant.person is not None and asked.person is None)
+
+
+class JudgedRows:
+    """Rows of a table in memory that are handed over batch by batch; open while it is used in a `with`.
+
+    `columns` are those of the table, `wanted` those that batches are to have, in that order.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
+    ) -> None:
+        self._policy = JudgedPolicy.of(policy)
+        self._rows = HandedRows(columns, self._policy, memory=memory)
+        self.wanted = self._rows.wanted
+        self._by_rows = self._policy.person is not None and self._policy.person not in columns
+
+    def __enter__(self) -> Self:
+        self._rows.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._rows.__exit__()
+
+    def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
+        """Takes a batch; `counts` says how many rows each of its rows stands for, if not one."""
+        self._rows.add(batch, counts)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Returns a verdict for every promise, on all rows that were handed over."""
+        return rule_all(self._rows.tally(), by_rows=self._by_rows)

@@ -1,0 +1,100 @@
+"""From counts to verdicts: each promise by its judge, and what the evidence at hand cannot decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.core.errors import BadData, BrokenPromise
+from sfumato.core.verdict import Evidence, Verdict
+from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.registry import judge_of
+from sfumato.judge.tables.tally import Tally
+
+NEEDS_ORIGINAL = "it compares with the original table: give its reference"
+BY_ROWS = "judged on rows: there are at most as many people"
+NO_PEOPLE = "counts people, and the person column is not in this file"
+NOT_FROM_THIS = "not decidable from this file"
+
+
+def rule(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdict:
+    """Returns what a published table proves about one promise; `holds` is `None` where it cannot decide it.
+
+    `by_rows` says that the promise counts people and the table does not tell who is who. Raises
+    `BrokenPromise` where the promise has no second judge.
+    """
+    if obstacle := _obstacle(tally, promise):
+        return undecided(promise, obstacle)
+    judge = judge_of(promise)
+    if promise.get("judged_on_labels"):
+        try:
+            return judge(tally, promise)
+        except BadData as homeless:
+            return undecided(promise, homeless.message)
+    found = _on_people(tally, promise, judge(tally, promise))
+    return on_rows(tally, promise, found) if by_rows else found
+
+
+def _obstacle(tally: Tally, promise: PromiseData) -> str:
+    """Returns why a table does not decide a promise, whatever it holds; nothing where it may."""
+    if absent := [column for column in promise.columns if column not in tally.spreads]:
+        return f"column {', '.join(absent)} is not in this file"
+    if promise.evidence is Evidence.EARLIER:
+        return NOT_FROM_THIS
+    if unplaced := [column for column in promise.columns if tally.spreads[column].unplaced]:
+        return f"values of {', '.join(unplaced)} are not in its taxonomy"
+    return NEEDS_ORIGINAL if promise.get("needs_original") else ""
+
+
+def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
+    """Returns a verdict for every promise; one without a second judge stays undecided."""
+    return tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
+
+
+def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
+    """Returns what rows prove where the promise counts people.
+
+    A class has at least as many rows as people, so too few rows are too few people. Which values occur in a
+    class does not depend on who holds them, so with too few of them the promise is broken. Nothing else
+    follows: somebody may hold several of the values.
+    """
+    smallest = int(tally.rows.min(initial=promise.get("least_people") or 0))
+    few_rows = smallest < (promise.get("least_people") or 0)
+    few_values = any(
+        _fewest(tally, column) < (promise.get("least_values") or 0) for column in promise.columns
+    )
+    if few_rows or few_values:
+        return replace(found, holds=False, reason=BY_ROWS)
+    return replace(found, holds=None, measured=None, worst=None, people=0, classes=0, reason=NO_PEOPLE)
+
+
+def undecided(promise: PromiseData, reason: str) -> Verdict:
+    """Returns the verdict on a promise that the evidence does not decide."""
+    return Verdict(str(promise), None, None, 0, evidence=promise.evidence, reason=reason)
+
+
+def _or_undecided(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdict:
+    try:
+        return rule(tally, promise, by_rows=by_rows)
+    except BrokenPromise as unjudged:
+        return undecided(promise, unjudged.message)
+
+
+def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
+    """Returns a no where people have several values of a column: nobody of them is protected."""
+    torn = {column: n for column in promise.columns if (n := tally.spreads[column].several)}
+    if not torn:
+        return found
+    who = ", ".join(
+        f"{n:,} {'person has' if n == 1 else 'people have'} several values of {column}"
+        for column, n in torn.items()
+    )
+    reason = f"{who}, and it protects only who has one"
+    return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
+
+
+def _fewest(tally: Tally, column: str) -> int:
+    """Returns the fewest different values of a column in any class; more than any number if there is none."""
+    held = np.bincount(tally.spreads[column].owner, minlength=len(tally.people))
+    return int(held.min(initial=np.iinfo(np.int64).max))

@@ -1,0 +1,105 @@
+"""Columns of a table in memory as texts: Arrow arrays in, Arrow arrays of text out."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from math import isnan
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from sfumato.core.errors import BadData
+from sfumato.judge.tables.cell_text import label
+from sfumato.judge.taxonomies.value_tree import Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TERM_END = "\x1f"
+"""Stands between the terms of a set."""
+
+EXACT = 2**53
+"""Below this, every whole number is a float of its own."""
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """Returns the text of every cell; each different value is put into words once."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.cast(pa.large_string())
+    if column.type == pa.string_view():
+        return column.cast(pa.large_string())
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), pa.large_string())
+    if pa.types.is_nested(column.type):
+        return pa.array([_terms(cell) for cell in column.to_pylist()], pa.large_string())
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    coded = column.dictionary_encode()
+    words = pa.array(_words(coded.dictionary), pa.large_string())
+    return words.take(coded.indices)
+
+
+def _terms(cell: Any) -> Text:  # a list or a record, whatever the library makes of it
+    """Returns a list of terms as one text."""
+    if cell is None:
+        return None
+    if not isinstance(cell, list):
+        raise BadData("a column holds records", remedy="Leave it out or turn it into text.")
+    return TERM_END.join(label(term) or "" for term in cell)
+
+
+def _words(values: pa.Array) -> list[Text]:
+    """Returns the text of each of some different values."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return [_number(cell) for cell in values.to_numpy(zero_copy_only=False)]
+    if pa.types.is_timestamp(kind):
+        zone = None if kind.tz is None else _zone(kind.tz)
+        return [_moment(cell, PER_SECOND[kind.unit], zone) for cell in values.cast(pa.int64()).to_pylist()]
+    if pa.types.is_date(kind):
+        return [None if cell is None else date.isoformat(cell) for cell in values.to_pylist()]
+    if pa.types.is_binary(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        raise BadData(f"a column has the type {kind}, whose values have no text")
+    return [label(cell) for cell in values.to_pylist()]
+
+
+def _number(cell: Any) -> Text:  # a number of numpy's, single or double
+    if cell is None or isnan(cell):
+        return None
+    whole = float(cell).is_integer() and abs(cell) < EXACT
+    return str(int(cell)) if whole else str(cell)
+
+
+def _moment(ticks: int | None, per_second: int, zone: timezone | ZoneInfo | None) -> Text:
+    """Returns a point in time, so many ticks after the beginning of 1970, in the words of its zone."""
+    if ticks is None:
+        return None
+    seconds, part = divmod(ticks, per_second)
+    try:
+        at = EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        raise BadData("a point in time lies outside the years 1 to 9999") from None
+    here = at.replace(tzinfo=None) if zone is None else at.astimezone(zone)
+    if zone is None and not part and (here.hour, here.minute, here.second) == (0, 0, 0):
+        return here.date().isoformat()
+    digits = str(part).zfill(len(str(per_second)) - 1).rstrip("0") if part else ""
+    text = here.replace(tzinfo=None).isoformat(timespec="seconds") + (f".{digits}" if digits else "")
+    return text if zone is None else text + here.isoformat()[-6:]
+
+
+def _zone(name: str) -> timezone | ZoneInfo:
+    """Returns a zone by its name, or by its offset such as `+02:00`."""
+    if name[:1] in "+-":
+        hours, minutes = int(name[1:3]), int(name[-2:])
+        ahead = timedelta(hours=hours, minutes=minutes)
+        return timezone(ahead if name[0] == "+" else -ahead)
+    return ZoneInfo(name)

@@ -1,0 +1,147 @@
+"""Rows that can be asked in SQL: a published file, from its bytes, or rows that were handed over."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import BadData
+from sfumato.judge.tables.cell_text import label, moment
+from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.parquet import check_notes, columns, is_parquet, literal, parts_of, relation
+from sfumato.judge.taxonomies.value_tree import Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Rows whose columns are c0, c1, … in SQL: names in a file may differ by case alone.
+
+    `query` stands behind FROM, `kinds` are the SQL types. `weight` counts rows; a table that was added up
+    before has a column for that.
+    """
+
+    query: str
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    weight: str = "count(*)"
+
+    @classmethod
+    def of_file(cls, db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str]) -> Relation:
+        """Returns the rows of a published file with these columns."""
+        query = _in_sql(path, names)
+        described = db.execute(f"DESCRIBE SELECT * FROM {query}").fetchall()  # noqa: S608
+        return cls(query, tuple(names), tuple(str(row[1]) for row in described))
+
+    def place(self, name: str) -> str:
+        """Returns the column of this name, as SQL knows it."""
+        return f"c{self.names.index(name)}"
+
+    def kind(self, name: str) -> str:
+        return self.kinds[self.names.index(name)]
+
+    def cell(self, name: str) -> str:
+        """Returns a column as it is compared: not-a-number is a missing cell, and there is one zero."""
+        column, kind = self.place(name), self.kind(name)
+        if kind in ("FLOAT", "DOUBLE"):
+            known = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0::{kind} END"
+            return f"({known})::VARCHAR" if kind == "FLOAT" else known
+        return f"{column}::VARCHAR" if kind.startswith("TIMESTAMP") else column
+
+    def as_text(self, names: Sequence[str]) -> str:
+        """Returns a query for these columns as text, in this order."""
+        cells = ", ".join(f"({self.cell(name)})::VARCHAR" for name in names)
+        return f"SELECT {cells} FROM {self.query}"  # noqa: S608
+
+
+def text_of(cell: object, kind: str) -> Text:
+    """Returns the label of a cell that was fetched as `Relation.cell` says."""
+    if isinstance(cell, str) and kind.startswith("TIMESTAMP"):
+        return moment(cell)
+    if isinstance(cell, str) and kind == "FLOAT":
+        return cell.removesuffix(".0")
+    return label(cell)
+
+
+def header(path: Path, *, notes: bool = False) -> tuple[str, ...]:
+    """Returns the columns of a published file, as they stand in it.
+
+    Unless `notes` are allowed, a Parquet file that carries more than its columns is refused.
+    """
+    if is_parquet(path):
+        return _parquet_header(path, notes=notes)
+    if not path.is_file():
+        raise BadData("there is no such file", where=path.name)
+    return _csv_header(path)
+
+
+def rows(path: Path) -> int:
+    """Returns how many rows a published file holds."""
+    names = header(path)
+    asked = f"SELECT count(*) FROM {_in_sql(path, names)}"  # noqa: S608
+    return strictly(path.name, lambda db: number(db, asked))
+
+
+def number(db: duckdb.DuckDBPyConnection, query: str) -> int:
+    """Returns the one number that a query comes to."""
+    row = db.execute(query).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _in_sql(path: Path, names: Sequence[str]) -> str:
+    """Returns the file as a relation.
+
+    A CSV file must be UTF-8 with comma, double quotes and a header; an unquoted empty cell is missing, a
+    quoted one is empty text; nothing is repaired or skipped.
+    """
+    if is_parquet(path):
+        return relation(path, names)
+    place = "'" + literal(path).replace("'", "''") + "'"
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    return (
+        f"read_csv({place}, auto_detect=false, header=true, columns={{{types}}}, delim=',', quote='\"', "
+        "escape='\"', nullstr='', allow_quoted_nulls=false, strict_mode=true, null_padding=false, "
+        "ignore_errors=false, encoding='utf-8')"
+    )
+
+
+def _csv_header(path: Path) -> tuple[str, ...]:
+    with path.open("rb") as file:
+        start = file.read(3)
+        ending = b""
+        if file.seek(0, 2):
+            file.seek(-1, 2)
+            ending = file.read(1)
+    if start == b"\xef\xbb\xbf":
+        raise BadData("the file begins with a byte-order mark", where=path.name)
+    if ending != b"\n":
+        raise BadData("the last line has no end", where=path.name, remedy="The file is empty or truncated.")
+    names: list[str] = []
+    try:
+        with path.open(encoding="utf-8", newline="") as text:
+            names = next(csv.reader(text, strict=True))
+    except (csv.Error, UnicodeDecodeError, StopIteration):
+        names = []
+    if not names:
+        raise BadData("the header cannot be read", where=path.name)
+    return tuple(names)
+
+
+def _parquet_header(path: Path, *, notes: bool) -> tuple[str, ...]:
+    """Returns the columns of the file, or of every part of a folder."""
+
+    def read(db: duckdb.DuckDBPyConnection) -> set[tuple[str, ...]]:
+        for part in () if notes else parts:
+            check_notes(db, part)
+        return {columns(db, part) for part in parts}
+
+    parts = parts_of(path)
+    found = strictly(path.name, read)
+    if len(found) > 1:
+        raise BadData("the parts have different columns", where=path.name)
+    return found.pop()

@@ -1,0 +1,248 @@
+"""A published table, counted: rows are grouped once in SQL, and promises are judged on the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadData, BadTaxonomy
+from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
+from sfumato.judge.tables.arrow_text import TERM_END
+from sfumato.judge.tables.relation import Relation, number, text_of
+from sfumato.judge.taxonomies.value_tree import Text, ValueTree
+
+if TYPE_CHECKING:
+    import duckdb
+
+Counts = NDArray[np.int64]
+
+TERMS = "TERMS"
+"""The kind of a column whose lists of terms have become texts already."""
+
+Grow = Callable[[Sequence[Text]], tuple[ValueTree, int]]
+"""Makes the tree of a column from the texts that occur, and says how many of them have no place in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """One sensitive column: in entry i, `count[i]` people of class `owner[i]` hold the leaf `value[i]`.
+
+    Entries are sorted by class, then leaf. `several` people hold more than one value, in whatever classes; it
+    is 0 where rows stand for people. `unplaced` of its texts are no values of the policy's taxonomy; the tree
+    is then that of the texts alone.
+    """
+
+    owner: Counts
+    value: Counts
+    count: Counts
+    tree: ValueTree
+    several: int = 0
+    unplaced: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTexts:
+    """One key column: its texts, and which of them every class shows."""
+
+    texts: tuple[Text, ...]
+    code: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """A published table, counted: people and rows of every class, and the values of every judged column.
+
+    Classes are in the order of their texts. `shown` is filled where a promise looks at these. `policy` is
+    what the judge was handed.
+    """
+
+    people: Counts
+    rows: Counts
+    spreads: Mapping[str, ValueCounts]
+    shown: Mapping[str, ClassTexts] = field(default_factory=dict)
+    policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is counted: the policy's key columns and judged columns among the names of a table.
+
+    `person` tells people apart, where the table has such a column.
+    """
+
+    policy: JudgedPolicy
+    keys: tuple[str, ...]
+    judged: tuple[str, ...]
+    person: str | None
+    texts: bool
+
+    @classmethod
+    def of(cls, policy: JudgedPolicy, names: Sequence[str]) -> Question:
+        """Returns what can be asked of a table with these columns."""
+        sets = policy.sets
+        held = [
+            name
+            for name in policy.judged
+            if all(part in names for part in (sets[name].parts if name in sets else ()) or (name,))
+        ]
+        return cls(
+            policy,
+            tuple(name for name in names if name in policy.columns and policy.columns[name].is_key),
+            tuple(held),
+            policy.person if policy.person in names else None,
+            any(promise.get("judged_on_labels") for promise in policy.promises),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that have to be read, each once."""
+        sets = self.policy.sets
+        judged = [p for name in self.judged for p in (sets[name].parts if name in sets else ()) or (name,)]
+        return tuple(dict.fromkeys([*self.keys, *judged, *([self.person] if self.person else [])]))
+
+    def grow(self, column: str) -> Grow:
+        """Returns how the tree of a judged column grows from its texts."""
+        return lambda texts: grown(self.policy.columns.get(column), texts, [*self.policy.spoken_of(column)])
+
+
+def grown(rule: JudgedColumn | None, texts: Sequence[Text], spoken: Sequence[Text]) -> tuple[ValueTree, int]:
+    """Returns the tree of a column, and how many texts have no place in it; these make a tree of their own.
+
+    `spoken` are texts of references: they are given a place, too, if the taxonomy has one.
+    """
+    flat = JudgedColumn("sensitive")
+    chosen = rule if rule is not None and rule.role != "quasi-sensitive" else flat
+    lacking = 0
+    for wanted in ([*dict.fromkeys([*texts, *spoken])], texts):
+        try:
+            tree = chosen.tree(wanted)
+        except BadTaxonomy as problem:
+            lacking = max(1, len(problem.values))
+            continue
+        lacking = sum(tree.place(text) is None for text in texts)
+        if not lacking:
+            return tree, 0
+    return flat.tree(texts), lacking
+
+
+def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: Question, *, where: str) -> Tally:
+    """Returns the counts of a table: grouped once by all columns that matter, then counted.
+
+    Term sets are compared as one text, terms joined by a mark.
+    """
+    place, kinds = _group(db, table, asked)
+    who = place[asked.person] if asked.person else None
+    if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
+        raise BadData("the person column has missing cells", where=where)
+    _number_classes(db, [place[name] for name in asked.keys])
+    many = f"count(DISTINCT {who})" if who else "sum(n)"
+    people, rows = _arrays(
+        db,
+        f"SELECT {many}::BIGINT, sum(n)::BIGINT FROM numbered GROUP BY class ORDER BY class",  # noqa: S608
+    )
+    spreads = {
+        name: replace(
+            _spread(db, place[name], kinds[name], asked.grow(name), many),
+            several=_with_several(db, place[name], who),
+        )
+        for name in asked.judged
+    }
+    shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
+    return Tally(people, rows, spreads, shown, asked.policy)
+
+
+def _group(
+    db: duckdb.DuckDBPyConnection, table: Relation, asked: Question
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Makes the table `held` of all combinations that occur; returns the place and kind of its columns."""
+    sets = asked.policy.sets
+    wanted = dict.fromkeys([*asked.keys, *asked.judged, *([asked.person] if asked.person else [])])
+    place = {name: f"h{i}" for i, name in enumerate(wanted)}
+    kinds, cells = {}, []
+    for name in wanted:
+        is_set = name in sets and name in asked.judged
+        kinds[name] = "VARCHAR" if is_set else table.kind(name)
+        cell = _set_cell(table, name, sets[name]) if is_set else table.cell(name)
+        cells.append(f"{cell} AS {place[name]}")
+    grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
+    by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
+    db.execute(f"CREATE TEMP TABLE held AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
+    return place, kinds
+
+
+def _set_cell(table: Relation, name: str, form: SetColumn) -> str:
+    """Returns a term set as one text, in SQL."""
+    mark = f"chr({ord(TERM_END)})"
+    if form.parts:
+        yes = "IN ('1', 'true', '1.0')"
+        return " || ".join(
+            f"CASE WHEN {table.place(part)}::VARCHAR {yes} THEN {_quoted(part)} || {mark} ELSE '' END"
+            for part in form.parts
+        )
+    if table.kind(name) == TERMS:
+        return table.place(name)
+    if table.kind(name).endswith("[]"):
+        return f"array_to_string({table.place(name)}, {mark})"
+    return f"replace({table.place(name)}::VARCHAR, {_quoted(form.separator)}, {mark})"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
+    """Rows with the same text, or the same lack of it, in every key column are one class."""
+    if not keys:
+        db.execute("CREATE TEMP VIEW numbered AS SELECT *, 0 AS class FROM held")
+        return
+    listed = ", ".join(keys)
+    order = ", ".join(f"{key} NULLS LAST" for key in keys)
+    same = " AND ".join(f"held.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
+    db.execute(
+        f"CREATE TEMP TABLE classes AS SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS class "  # noqa: S608
+        f"FROM (SELECT DISTINCT {listed} FROM held)"
+    )
+    db.execute(
+        f"CREATE TEMP TABLE numbered AS SELECT held.*, classes.class FROM held JOIN classes ON {same}"  # noqa: S608
+    )
+
+
+def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, grow: Grow, many: str) -> ValueCounts:
+    cells = [cell for (cell,) in db.execute(f"SELECT DISTINCT {column} FROM held").fetchall()]  # noqa: S608
+    texts = [text_of(cell, kind) for cell in cells]
+    tree, unplaced = grow(sorted(texts, key=lambda text: (text is None, text or "")))
+    leaves = [tree.place(text) for text in texts]
+    db.execute(f"CREATE OR REPLACE TEMP TABLE coded AS SELECT {column} AS v, 0 AS leaf FROM held LIMIT 0")  # noqa: S608
+    db.execute("INSERT INTO coded SELECT unnest($1), unnest($2)", [cells, leaves])
+    owner, value, counts = _arrays(
+        db,
+        f"SELECT class, leaf, {many}::BIGINT FROM numbered JOIN coded "  # noqa: S608
+        f"ON numbered.{column} IS NOT DISTINCT FROM coded.v GROUP BY class, leaf ORDER BY class, leaf",
+    )
+    return ValueCounts(owner, value, counts, tree, unplaced=unplaced)
+
+
+def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:
+    cells = [cell for (cell,) in db.execute(f"SELECT {column} FROM classes ORDER BY class").fetchall()]  # noqa: S608
+    numbers: dict[object, int] = {}
+    code = [numbers.setdefault(cell, len(numbers)) for cell in cells]
+    return ClassTexts(tuple(text_of(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
+
+
+def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:
+    """Returns how many people hold several leaves of the column coded last; a missing cell is one, too."""
+    if who is None:
+        return 0
+    held = (
+        f"SELECT {who} FROM numbered JOIN coded ON numbered.{column} IS NOT DISTINCT FROM coded.v "  # noqa: S608
+        f"GROUP BY {who} HAVING count(DISTINCT leaf) > 1"
+    )
+    return number(db, f"SELECT count(*) FROM ({held})")  # noqa: S608
+
+
+def _arrays(db: duckdb.DuckDBPyConnection, query: str) -> list[Counts]:
+    return [np.asarray(array, dtype=np.int64) for array in db.execute(query).fetchnumpy().values()]

@@ -1,0 +1,66 @@
+"""Dates in calendar units of growing length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+
+from sfumato.core.errors import BadTaxonomy
+from sfumato.judge.taxonomies.value_tree import ANY, Text, ValueTree
+
+_MOMENT = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T][0-9]{2}:[0-9]{2}"  # hours and minutes
+    r"(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"  # seconds and parts of one
+    r"[ \t\n\r\f\v]?(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?)?"  # the zone
+)
+
+
+def _decade(day: date) -> str:
+    first = day.year - day.year % 10
+    return f"{first:04d}-{first + 9:04d}"
+
+
+UNITS: Mapping[str, Callable[[date], str]] = {
+    "day": lambda day: day.isoformat(),
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
+    "month": lambda day: day.isoformat()[:7],
+    "quarter": lambda day: f"{day.isoformat()[:4]}-Q{1 + (day.month - 1) // 3}",
+    "year": lambda day: day.isoformat()[:4],
+    "decade": _decade,
+}
+"""What a day becomes, unit by unit."""
+
+
+def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
+    """Returns the tree of dates in the order of time; a moment belongs to the day that is written.
+
+    >>> tree = build({"date": ["month", "year"]}, ["2024-03-01", "2024-02-29T23:59Z"])
+    >>> [level[0] for level in tree.labels]
+    ['2024-02-29T23:59Z', '2024-02', '2024', '*']
+    """
+    listed = spec["date"]
+    units = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
+    if any(unit not in UNITS for unit in units):
+        raise BadTaxonomy(f"the units are {', '.join(UNITS)}")
+    dated = [(_day(text), text) for text in texts if text is not None]
+    wrong = [text for day, text in dated if day is None]
+    if wrong:
+        raise BadTaxonomy(f"{len(wrong)} values are no dates", values=wrong)
+    known = sorted((day, text) for day, text in dated if day is not None)
+    levels: list[list[Text]] = [[text for _, text in known]]
+    levels += [[UNITS[str(unit)](day) for day, _ in known] for unit in units]
+    return ValueTree.of_levels([*levels, [ANY] * len(known)], ordered=True, missing=None in texts)
+
+
+def _day(text: str) -> date | None:
+    """Returns the day that a cell names, `None` where it names none."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = map(int, found["day"].split("-"))
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None

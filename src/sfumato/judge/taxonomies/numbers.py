@@ -1,0 +1,56 @@
+"""Numbers as cells and policies write them, read exactly as fractions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+LONGEST = 60
+"""A number has at most so many characters, and at most so many digits before or behind the point."""
+
+_PARTS = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]{1,3}))?")
+
+
+def number(text: str) -> Fraction | None:
+    """Returns the number that a text writes, `None` where it writes none.
+
+    >>> number("007"), number("-2.50"), number("1e3"), number("1_000"), number("."), number("inf")
+    (Fraction(7, 1), Fraction(-5, 2), Fraction(1000, 1), None, None, None)
+    """
+    parts = _PARTS.fullmatch(text) if len(text) <= LONGEST and text.isascii() else None
+    if parts is None or not (parts[2] or parts[3]):
+        return None
+    digits = (parts[2] + parts[3]).lstrip("0")
+    exponent = int(parts[4] or 0) - len(parts[3])
+    if not digits:
+        return Fraction(0)
+    if not -LONGEST < len(digits) - 1 + exponent < LONGEST:
+        return None
+    return Fraction(int(parts[1] + digits)) * Fraction(10) ** exponent
+
+
+def number_text(value: Fraction) -> str:
+    """Returns a number with finitely many decimals, without exponent and without idle zeros.
+
+    >>> number_text(Fraction(5, 2)), number_text(Fraction(100)), number_text(Fraction(-1, 8))
+    ('2.5', '100', '-0.125')
+    """
+    places = 0
+    while (value * 10**places).denominator > 1:
+        places += 1
+    digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
+    whole, rest = digits[: len(digits) - places], digits[len(digits) - places :]
+    return f"{'-' if value < 0 else ''}{whole}{'.' if rest else ''}{rest}"
+
+
+def in_order(texts: Iterable[str]) -> list[str]:
+    """Returns texts by the size of their numbers if all are numbers, else by their characters.
+
+    >>> in_order(["10", "9"]), in_order(["10", "9", "x"])
+    (['9', '10'], ['10', '9', 'x'])
+    """
+    sized = [(number(text), text) for text in texts]
+    if any(size is None for size, _ in sized):
+        return sorted(text for _, text in sized)
+    return [text for _, text in sorted((size or Fraction(0), text) for size, text in sized)]

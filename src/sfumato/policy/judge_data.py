@@ -1,0 +1,38 @@
+"""The policy as plain data: all that the second judge is told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.taxonomies import HierarchyFile
+
+
+def judge_data(policy: Policy) -> dict[str, Any]:
+    """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
+
+    `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
+    a
+                 column of its role), and for a hierarchy file its `content` and `digest`
+    `promises`   what each promise tells its judge (`Promise.judge_data`)
+    `person`     the column that tells people apart, or `None`
+    `missing`    what an empty cell of a key column means
+    """
+    return {
+        "columns": {name: _column(rule) for name, rule in policy.columns.items()},
+        "promises": [promise.judge_data() for promise in policy.promises],
+        "person": policy.person,
+        "missing": policy.missing.value,
+    }
+
+
+def _column(rule: ColumnRule) -> dict[str, Any]:
+    taxonomy = rule.taxonomy
+    found: dict[str, Any] = {
+        "role": rule.role.value,
+        "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
+        "options": {} if rule.options is None else rule.options.words(),
+    }
+    if isinstance(taxonomy, HierarchyFile):
+        found |= {"content": taxonomy.content, "digest": taxonomy.digest}
+    return found

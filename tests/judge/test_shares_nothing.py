@@ -1,0 +1,212 @@
+"""The judge shares nothing with the search: recorded while it works, and read off its imports."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+import sfumato.judge
+from judge.executed_modules import ALLOWED, is_below, recorded
+from sfumato.cli.main import run
+from sfumato.engine.frames.arrow import ArrowReader
+from sfumato.engine.rows import RowSource
+from sfumato.judge import policy_data
+from sfumato.judge.promises import k_anonymity
+from sfumato.policy.taxonomies import rule_from
+
+POLICY = {
+    "columns": {
+        "who": {"role": "identifier"},
+        "born": {"role": "quasi", "taxonomy": {"date": ["month", "year"]}},
+        "zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}},
+        "job": {
+            "role": "free",
+            "sensitive": ["Spy"],
+            "taxonomy": {"tree": {"State": ["Spy", "Clerk"], "Cook": None}},
+        },
+        "age": {"role": "sensitive", "taxonomy": {"intervals": [5, 10], "from": 0, "to": 120, "top": 90}},
+        "disease": {"role": "sensitive", "taxonomy": {"file": "disease.csv"}},
+        "code": {"role": "sensitive", "taxonomy": {"mask": "right"}},
+        "symptoms": {"role": "quasi-sensitive"},
+        "visits": {"role": "insensitive"},
+    },
+    "promises": [
+        {"k-anonymity": {"k": 2}},
+        {"l-diversity": {"of": "disease", "l": 1}},
+        {"l-diversity": {"of": "age", "l": 1, "kind": "entropy"}},
+        {"l-diversity": {"of": "code", "l": 1, "kind": "recursive", "c": 99}},
+        {"confidence-bounding": {"of": "disease", "confidence": 1}},
+        {"alpha-k-anonymity": {"of": "disease", "alpha": 1, "k": 2}},
+        {"t-closeness": {"of": "age", "t": 1, "distance": "ordered"}},
+        {
+            "t-closeness": {
+                "of": "disease",
+                "t": 1,
+                "distance": "hierarchical",
+                "reference": {"Flu": 3, "TB": 1},
+            }
+        },
+        {"freeform": {"threat": "9/10"}},
+        {
+            "quasi-sensitive": {
+                "kind": "diversity",
+                "of": "symptoms",
+                "l": 1,
+                "c": 99,
+                "knowledge": {"Flu": ["fever", "cough"], "Cold": ["cough", "sneeze"]},
+            }
+        },
+        {
+            "quasi-sensitive": {
+                "kind": "closeness",
+                "of": "symptoms",
+                "t": 1,
+                "knowledge": {"Flu": ["fever", "cough"], "Cold": ["cough", "sneeze"]},
+            }
+        },
+    ],
+}
+JUDGES = [
+    "k_anonymity",
+    "distinct_l_diversity",
+    "entropy_l_diversity",
+    "recursive_l_diversity",
+    "confidence_bounding",
+    "t_closeness",
+    "freeform.definition",
+    "quasi_sensitive",
+]
+TABLE = pa.table(
+    {
+        "who": [str(i) for i in range(8)],
+        "born": ["2020-01-03", "2020-01-04", "2021-02-05", "2021-02-05"] * 2,
+        "zip": ["02138", "02139", "02141", None] * 2,
+        "job": ["Spy", "Clerk", "Cook", "Cook"] * 2,
+        "age": [11, 42, 93, 95, 20, 25, 33, None],
+        "disease": ["Flu", "TB", "Flu", "AIDS"] * 2,
+        "code": ["K1", "K2", "L1", "L2"] * 2,
+        "symptoms": ["fever;cough", "cough", "sneeze", "fever"] * 2,
+        "visits": list(range(8)),
+    }
+)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    (tmp_path / "disease.csv").write_text("Flu;Viral;*\nAIDS;Viral;*\nTB;Bacterial;*\n")
+    return sf.Policy.from_dict(POLICY, folder=tmp_path)
+
+
+@pytest.fixture
+def released(policy, tmp_path):
+    """What is recorded while a release is made, and its file."""
+    with recorded() as found:
+        receipt = sf.release(
+            TABLE, policy, into=tmp_path / "out", ledger=f"sqlite:///{tmp_path}/ledger.db", chain="main"
+        )
+    return found, receipt.folder / "data.csv"
+
+
+def judged(found):
+    """Every judge was at work, and nothing else of ours."""
+    assert {f"sfumato.judge.promises.{name}" for name in JUDGES} <= found.inside
+    assert "sfumato.judge.taxonomies.value_tree" in found.inside
+    assert found.foreign == set()
+
+
+def test_in_a_release(released):
+    judged(released[0])
+
+
+def test_in_protect_with_a_file(policy, tmp_path):
+    source, target = tmp_path / "people.parquet", tmp_path / "safe.csv"
+    pa.parquet.write_table(TABLE, source)
+    (tmp_path / "policy.yaml").write_text(policy.to_yaml())
+    with recorded() as found:
+        assert run(["protect", str(source), "-p", str(tmp_path / "policy.yaml"), "-o", str(target)]) == 0
+    judged(found)
+
+
+def others(table):
+    """A table of another package: only what a reader has to have."""
+    return RowSource(ArrowReader(table, kind="theirs"))
+
+
+KINDS = {
+    "pandas": lambda t: t.to_pandas(),
+    "polars": pl.from_arrow,
+    "polars-lazy": lambda t: pl.from_arrow(t).lazy(),
+    "pyarrow": lambda t: t,
+    "duckdb": lambda t: duckdb.connect().from_arrow(t),
+    "of others": others,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_an_audit_of_a_frame(policy, kind):
+    frame = KINDS[kind](TABLE.drop_columns(["who"]).slice(1))
+    with recorded() as found:
+        audit = sf.audit(frame, policy)
+    judged(found)
+    assert [v.holds for v in audit.verdicts[:2]] == [False, True]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_in_an_audit_of_a_file(policy, released, tmp_path, ending):
+    """A file in the form of releases is judged from its bytes, any other by the rows that it holds."""
+    path = released[1]
+    if ending == "tsv":
+        path = tmp_path / "data.tsv"
+        pd.read_csv(released[1], dtype=str).to_csv(path, sep="\t", index=False)
+    with recorded() as found:
+        audit = sf.audit(path, policy, reference=_reference(tmp_path))
+    judged(found)
+    assert {v.holds for v in audit.verdicts} == {True}
+
+
+def _reference(folder):
+    return next(folder.glob("out*.reference.json"))
+
+
+def test_a_judge_that_asked_the_policy_for_a_tree_would_be_caught(policy, monkeypatch):
+    def borrowed(spec, texts, *, content=None):
+        rule_from({"flat": True}).build(texts)
+        return honest(spec, texts, content=content)
+
+    honest = policy_data.value_tree
+    monkeypatch.setattr(policy_data, "value_tree", borrowed)
+    with recorded() as found:
+        sf.audit(TABLE, policy)
+    assert {"sfumato.policy.taxonomies.flat", "sfumato.core.taxonomy"} <= found.foreign
+
+
+def test_a_judge_that_asked_the_promise_would_be_caught(policy, monkeypatch):
+    [promise] = [p for p in policy.promises if p.name == "k-anonymity"]
+    honest = k_anonymity.verdict
+    monkeypatch.setattr(
+        k_anonymity,
+        "verdict",
+        lambda data, *words, **more: (promise.judge_data(), honest(data, *words, **more))[1],
+    )
+    with recorded() as found:
+        sf.audit(TABLE, policy)
+    assert "sfumato.core.promise" in found.foreign
+
+
+def test_nothing_else_is_imported():
+    """Types count, too."""
+    home = Path(sfumato.judge.__file__).parent
+    for file in home.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not isinstance(node, ast.ImportFrom) or node.level == 0, file
+            ours = [name for name in names if is_below(name, "sfumato")]
+            assert all(any(is_below(name, room) for room in ALLOWED) for name in ours), (file, ours)
