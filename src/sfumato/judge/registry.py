@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 from math import exp, log
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BrokenPromise, WrongCall
 from sfumato.core.verdict import Measure, Verdict
+from sfumato.judge import promises as judges_of_promises
 from sfumato.judge.exact_numbers import greatest, over, sign_of_entropy_margin
 from sfumato.judge.reader import Tally, ValueCounts
 from sfumato.system.plugins import offers
@@ -25,6 +28,8 @@ Judge = Callable[[Tally, Any], Verdict]
 """Judges a promise, known by its fields, on a tally."""
 
 _judges: dict[tuple[str, str | None], Judge] = {}
+_loaded: list[str] = []
+"""The modules of `judge/promises` that have registered what they judge."""
 
 GROUP = "sfumato.second_judges"
 """The entry-point group of modules that register second judges for promises of other packages."""
@@ -48,6 +53,7 @@ def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]
 
 def judge_of(promise: Any) -> Judge:
     """The second judge of this promise; without one nothing can be confirmed, so nothing is."""
+    _load_own()
     key = (promise.name, getattr(promise, "kind", None))
     troubles = [] if key in _judges else _load_plugins()
     judge = _judges.get(key)
@@ -57,6 +63,15 @@ def judge_of(promise: Any) -> Judge:
             remedy="Register one with sfumato.judge.registry.second_judge.",
         )
     return judge
+
+
+def _load_own() -> None:
+    """Let every file of `judge/promises` register what it judges, once."""
+    if _loaded:
+        return
+    for module in iter_modules(judges_of_promises.__path__, f"{judges_of_promises.__name__}."):
+        import_module(module.name)
+        _loaded.append(module.name)
 
 
 def _load_plugins() -> list[str]:
