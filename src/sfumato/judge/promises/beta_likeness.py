@@ -1,0 +1,81 @@
+"""The second judge of β-likeness: shares compared as quotients, e to a gain through its own series."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log1p, nextafter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.verdict import Measure, Verdict
+from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.registry import second_judge, verdict
+from sfumato.judge.tables.tally import Tally
+
+UNSURE = 1e-9
+"""Gains nearer to what is allowed than this, relatively, are compared exactly."""
+
+
+@second_judge("beta-likeness", "enhanced")
+@second_judge("beta-likeness", "basic")
+def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
+    """Returns whether no value of a class gains more than beta or, if enhanced, -ln of its share."""
+    spread, classes = tally.spreads[promise.of], len(tally.people)
+    beta, enhanced = Fraction(promise.beta), promise.kind == "enhanced"
+    size = _sums(spread.owner, spread.count, classes)[spread.owner]
+    held = _sums(spread.value, spread.count, int(spread.value.max(initial=-1)) + 1)[spread.value]
+    everyone = int(spread.count.sum())
+    growth = (spread.count / size) / (held / max(everyone, 1)) - 1
+    bound = np.full(len(growth), float(beta))
+    if enhanced:
+        bound = np.minimum(bound, -np.log(held / max(everyone, 1)))
+    over = growth > bound
+    for i in np.flatnonzero(abs(growth - bound) <= UNSURE * (1 + bound)).tolist():
+        gain = Fraction(int(spread.count[i]) * everyone, int(size[i]) * int(held[i])) - 1
+        rarity = Fraction(everyone, int(held[i]))
+        over[i] = gain > beta or (enhanced and gain > 0 and _grows_beyond(gain, rarity))
+    broken = np.zeros(classes, dtype=bool)
+    broken[spread.owner[over]] = True
+    if not len(growth):
+        return verdict(promise, tally, broken, measured=None, limit=beta)
+    used = np.divide(growth, bound, out=np.zeros(len(growth)), where=bound > 0)
+    worst = int(np.where(over | ~over.any(), used, -np.inf).argmax())
+    gain = Fraction(int(spread.count[worst]) * everyone, int(size[worst]) * int(held[worst])) - 1
+    limit = _stated(beta, enhanced, Fraction(everyone, int(held[worst])))
+    return verdict(promise, tally, broken, measured=max(gain, Fraction(0)), limit=limit)
+
+
+def _sums(place: NDArray[np.int64], count: NDArray[np.int64], places: int) -> NDArray[np.int64]:
+    sums = np.zeros(places, dtype=np.int64)
+    np.add.at(sums, place, count)
+    return sums
+
+
+def _stated(beta: Fraction, enhanced: bool, rarity: Fraction) -> Measure:
+    """Returns beta or ln of the rarity, whichever is less; the latter rounded down."""
+    if not enhanced or not _grows_beyond(beta, rarity):
+        return beta
+    near = log1p(rarity - 1)
+    while near > 0 and _grows_beyond(Fraction(near), rarity):
+        near = nextafter(near, 0)
+    return near
+
+
+def _grows_beyond(exponent: Fraction, ratio: Fraction) -> bool:
+    """Returns whether e to a positive exponent is more than a ratio; they are never equal.
+
+    A partial sum of the series is less than e to the exponent. What is left out is less than a geometric
+    series, once the terms fall.
+    """
+    term = total = Fraction(1)
+    number = 0
+    while True:
+        number += 1
+        term *= exponent / number
+        total += term
+        if total >= ratio:
+            return True
+        quotient = exponent / (number + 2)
+        if quotient < 1 and total + term * exponent / (number + 1) / (1 - quotient) <= ratio:
+            return False

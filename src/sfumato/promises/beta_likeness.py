@@ -1,0 +1,130 @@
+"""β-likeness, basic and enhanced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.core.classes import Classes
+from sfumato.core.likeness import GainLimit, gain_of
+from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.verdict import Measure, Verdict
+from sfumato.core.weights import WeightedClass
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
+from sfumato.promises.registry import register
+from sfumato.promises.verdicts import verdict
+
+
+@dataclass(frozen=True)
+class _BetaLikeness(Declared, ClassPromise):
+    """What both kinds have in common."""
+
+    of: str
+    beta: Fraction
+
+    name: ClassVar[str] = "beta-likeness"
+    monotone: ClassVar[bool] = True
+    cone: ClassVar[bool] = True
+    relative: ClassVar[bool] = True
+    threats: ClassVar[tuple[str, ...]] = ("gain",)
+    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("beta", strict=True))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return (self.of,)
+
+    @property
+    def _limit(self) -> GainLimit:
+        return GainLimit(self.of, self.beta, enhanced=self.kind == "enhanced")
+
+    def limits(self) -> tuple[GainLimit, ...]:
+        return (self._limit,)
+
+    def holds_on(self, classes: Classes) -> Truth:
+        h = histogram_of(classes, self.of)
+        truth: Truth = np.ones(len(classes), dtype=bool)
+        kept, _ = self._limit.judge(h)
+        truth[h.owner[~kept]] = False
+        return truth
+
+    def verdict(self, classes: Classes) -> Verdict:
+        h, truth = histogram_of(classes, self.of), self.holds_on(classes)
+        worst: int | None = None
+        measured: Measure | None = None
+        limit: Measure = self.beta
+        kept, used = self._limit.judge(h)
+        if len(used):
+            entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
+            worst, held = int(h.owner[entry]), int(h.overall[h.values[entry]])
+            if held:
+                everyone = int(h.overall.sum())
+                gain = gain_of(int(h.counts[entry]), int(h.totals[worst]), held, everyone)
+                measured, limit = max(gain, Fraction(0)), self._limit.most(held, everyone)
+        reason = "" if measured is not None or worst is None else "a class holds a value that the table lacks"
+        return verdict(self, classes, truth, limit=limit, worst=worst, measured=measured, reason=reason)
+
+    def keeps_weights(self, held: WeightedClass) -> bool:
+        some = held.histograms[self.of]
+        overall, total = some.overall.tolist(), some.total
+        everyone = sum(overall)
+        return all(
+            overall[v] > 0
+            and self._limit.allows(w * everyone / (total * overall[v]) - 1, overall[v], everyone)
+            for v, w in some.weights.items()
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} beta-likeness of {self.of}, beta = {self.beta}"
+
+
+@register("beta-likeness", kind="enhanced")
+@dataclass(frozen=True)
+class EnhancedBetaLikeness(_BetaLikeness):
+    """In no class does the belief in a value grow by more than min(beta, -ln p) times what it was, p.
+
+    For a value with the share p in the published table and q > p in a class, (q - p) / p may be at most
+    `beta`, and at most -ln p: what most people have cannot become certain for anybody either, however large
+    beta is. Values that a class makes less likely are not limited. The verdict measures the gain of the value
+    that uses up most of what it may gain, and names what that one may gain.
+    Source: Cao and Karras, *Publishing microdata with a robust privacy guarantee*, 2012 (Definition 3).
+    Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
+    table. Does not promise: a least number of people (combine with k-anonymity), nor anything against
+    somebody who believes something else than the table's shares beforehand; rare values may vanish from a
+    class. Where one person has several rows, each counts once per value and class; a union of classes then
+    is no sum, and the claim to be monotone is not covered.
+
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu"])
+    >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 1, 4]), 2)
+    >>> classes = Classes(two.totals, two.totals, {"disease": two})
+    >>> [bool(EnhancedBetaLikeness("disease", b).holds_on(classes).all()) for b in (1, 2)]
+    [False, False]
+    """
+
+    kind: ClassVar[str | None] = "enhanced"
+
+
+@register("beta-likeness", kind="basic")
+@dataclass(frozen=True)
+class BasicBetaLikeness(_BetaLikeness):
+    """In no class does the belief in a value grow by more than beta times what it was.
+
+    For a value with the share p in the published table and q > p in a class, (q - p) / p may be at most
+    `beta`. A value that more than one in 1 + beta have may become certain; `EnhancedBetaLikeness` limits it,
+    too. Everything else is as said there.
+    Source: Cao and Karras, *Publishing microdata with a robust privacy guarantee*, 2012 (Definition 2).
+
+    >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.taxonomy import Taxonomy
+    >>> disease = Taxonomy.flat(["cold", "flu"])
+    >>> two = histogram(disease, np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([3, 1, 4]), 2)
+    >>> classes = Classes(two.totals, two.totals, {"disease": two})
+    >>> BasicBetaLikeness("disease", 1).verdict(classes).measured
+    Fraction(1, 1)
+    """
+
+    kind: ClassVar[str | None] = "basic"
