@@ -119,7 +119,7 @@ class Run:
 
 
 def commit() -> str:
-    """Return the commit that last changed the program or its tests; with a `+` where they were changed since."""
+    """Return the commit that last changed the program or its tests, with a `+` if they were changed since."""
     last = _git("log", "-1", "--format=%h", "--", "src", "tests")
     return f"{last}+" if _git("status", "--porcelain", "--", "src", "tests") else last
 
