@@ -11,21 +11,16 @@ Stages = tuple[tuple[str, ...], ...]
 STAGES: dict[str, Stages] = {
     "promises/freeform": (
         ("tests/promises/freeform", "tests/papers/test_wang_2009.py"),
-        ("tests/promises", "tests/policy/test_policy.py", "tests/attacks"),
+        ("tests/promises", "tests/attacks", "tests/policy"),
     ),
     "promises/quasi_sensitive": (
-        (
-            "tests/papers/test_quasi_sensitive.py",
-            "tests/policy/test_knowledge.py",
-            "tests/judge/test_quasi_sensitive.py",
-            "tests/releases/test_reference.py",
-        ),
-        ("tests/protection/test_term_suppression.py", "tests/promises", "tests/engine/test_term_sets.py"),
-        ("tests/attacks", "tests/protection/recipients/test_term_sets.py", "tests/policy"),
+        ("tests/papers/test_quasi_sensitive.py", "tests/releases/test_reference.py", "tests/core"),
+        ("tests/protection/term_removal", "tests/promises", "tests/judge/test_quasi_sensitive.py"),
+        ("tests/attacks", "tests/policy", "tests/protection/recipients/test_term_sets.py"),
     ),
     "promises/continuous": (
         ("tests/chains",),
-        ("tests/protection/recipients", "tests/journeys/test_chain.py", "tests/promises"),
+        ("tests/promises", "tests/journeys/test_chain.py", "tests/protection/recipients"),
     ),
     "promises": (
         ("tests/promises", "tests/papers"),
@@ -35,7 +30,12 @@ STAGES: dict[str, Stages] = {
     "judge": (
         ("tests/judge", "tests/promises/freeform/test_second_judge.py"),
         ("tests/releases/test_files_of_0_1.py", "tests/journeys/test_witness.py", "tests/attacks"),
-        ("tests/extend", "tests/journeys/test_publish.py", "tests/journeys/test_cli_judges.py"),
+        (
+            "tests/promises",
+            "tests/extend",
+            "tests/releases/test_output_file.py",
+            "tests/journeys/test_cli_judges.py",
+        ),
     ),
     "chains": (
         ("tests/chains",),
@@ -50,8 +50,8 @@ STAGES: dict[str, Stages] = {
         ),
     ),
     "tracing": (
-        ("tests/tracing",),
-        ("tests/journeys/test_trace_journey.py", "tests/releases/test_files_of_0_1.py"),
+        ("tests/tracing", "tests/papers/test_schrittwieser_2011_tracing.py"),
+        ("tests/journeys/test_cli_trace.py", "tests/releases/test_files_of_0_1.py"),
     ),
 }
 """By folder of `src/sfumato`; the longest that fits a file counts."""

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,14 @@ class Asked:
     @property
     def passed(self) -> bool:
         return self.code in (0, 5)
+
+
+class Stopped(Exception):
+    """The run is to end: what was begun is not finished, and no process is left behind."""
+
+
+STOP = threading.Event()
+"""Set where a run is to end."""
 
 
 class Worker:
@@ -118,10 +127,12 @@ def _ended(child: subprocess.Popen[bytes]) -> tuple[int, float]:
     deadline, pid = time.monotonic() + LONGEST, 0
     while pid == 0:
         pid, status, used = os.wait4(child.pid, os.WNOHANG)
-        if pid == 0 and time.monotonic() > deadline:
+        if pid == 0 and (STOP.is_set() or time.monotonic() > deadline):
             os.killpg(child.pid, signal.SIGKILL)
             deadline += LONGEST
         time.sleep(0.05)
+    if STOP.is_set():
+        raise Stopped
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.returncode = os.waitstatus_to_exitcode(status)
