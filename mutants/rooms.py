@@ -16,16 +16,21 @@ STAGES: dict[str, Stages] = {
     "promises/quasi_sensitive": (
         (
             "tests/papers/test_quasi_sensitive.py",
-            "tests/policy/test_knowledge.py",
+            "tests/core/test_knowledge.py",
             "tests/judge/test_quasi_sensitive.py",
-            "tests/releases/test_reference.py",
+            "tests/policy/test_reference.py",
         ),
-        ("tests/protection/test_term_suppression.py", "tests/promises", "tests/engine/test_term_sets.py"),
-        ("tests/attacks", "tests/protection/recipients/test_term_sets.py", "tests/policy"),
+        ("tests/protection/term_removal/test_phase.py", "tests/promises", "tests/engine/test_term_sets.py"),
+        ("tests/attacks", "tests/journeys/test_recipients_term_sets.py", "tests/policy"),
     ),
     "promises/continuous": (
-        ("tests/chains",),
-        ("tests/protection/recipients", "tests/journeys/test_chain.py", "tests/promises"),
+        ("tests/promises/continuous", "tests/chains", "tests/attacks/chain"),
+        (
+            "tests/protection/recipients",
+            "tests/journeys/test_chain.py",
+            "tests/journeys/test_imprints.py",
+            "tests/promises",
+        ),
     ),
     "promises": (
         ("tests/promises", "tests/papers"),
@@ -35,14 +40,19 @@ STAGES: dict[str, Stages] = {
     "judge": (
         ("tests/judge", "tests/promises/freeform/test_second_judge.py"),
         ("tests/releases/test_files_of_0_1.py", "tests/journeys/test_witness.py", "tests/attacks"),
-        ("tests/extend", "tests/journeys/test_publish.py", "tests/journeys/test_cli_judges.py"),
+        ("tests/extend", "tests/releases/test_output_file.py", "tests/journeys/test_cli_judges.py"),
     ),
     "chains": (
-        ("tests/chains",),
-        ("tests/protection/recipients", "tests/journeys/test_chain.py"),
+        ("tests/chains", "tests/promises/continuous", "tests/attacks/chain"),
+        (
+            "tests/protection/recipients",
+            "tests/journeys/test_chain.py",
+            "tests/journeys/test_imprints.py",
+            "tests/journeys/test_recipients_in_a_chain.py",
+        ),
     ),
     "releases/ledger": (
-        ("tests/releases",),
+        ("tests/releases", "tests/core/test_reading_tree.py"),
         (
             "tests/journeys/test_cli_release.py",
             "tests/faults/test_crashes.py",
@@ -50,8 +60,12 @@ STAGES: dict[str, Stages] = {
         ),
     ),
     "tracing": (
-        ("tests/tracing",),
-        ("tests/journeys/test_trace_journey.py", "tests/releases/test_files_of_0_1.py"),
+        ("tests/tracing", "tests/papers/test_schrittwieser_2011_tracing.py"),
+        (
+            "tests/journeys/test_trace.py",
+            "tests/journeys/test_cli_trace.py",
+            "tests/releases/test_files_of_0_1.py",
+        ),
     ),
 }
 """By folder of `src/sfumato`; the longest that fits a file counts."""
