@@ -29,7 +29,7 @@ from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
-from sfumato.protection.searches.conflicts import sources
+from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
@@ -136,7 +136,7 @@ class _NodeCosts:
 class _OptimumSearch:
     def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
         self.table = table
-        self.sources = sources(table, promises)
+        self.sources = conflict_sources(table, promises)
         self.costs = _NodeCosts(table, weights)
         trees = [c.taxonomy for c in table.keys]
         self.columns = [ColumnCuts(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
