@@ -89,11 +89,11 @@ class Plan(Printable):
         sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
         published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
         unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
-        told = [p.batch_column for p in self.policy.promises if p.batch_column]
+        batch_columns = [p.batch_column for p in self.policy.promises if p.batch_column]
         return Imprint.of(
             self.recoding,
             unchanged,
-            since=told[0] if told else None,
+            since=batch_columns[0] if batch_columns else None,
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
         )

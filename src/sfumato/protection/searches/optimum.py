@@ -74,12 +74,12 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
     greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
     if not lasting or greedy.recoding.cuts is None:
         return greedy
-    found = optimum(
+    best = optimum(
         table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
-    recoding = Recoding.of_cuts(table, found.cuts)
+    recoding = Recoding.of_cuts(table, best.cuts)
     loss = measure(aim.loss, recoding, weights=aim.weights)
-    return Outcome(recoding, loss, optimal=found.optimal, checked=greedy.checked + found.states)
+    return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
 
 
 def optimum(
@@ -214,12 +214,12 @@ class _OptimumSearch:
         """Whether the cuts keep every promise, by the data; `None`: they do not, and no conflict is known."""
         cuts = self._cuts(state)
         for source in self.sources:
-            found = source.of(cuts)
-            if found is None:
+            conflicts = source.of(cuts)
+            if conflicts is None:
                 return None
-            for values in found:
+            for values in conflicts:
                 self._learn(values)
-            if found:
+            if conflicts:
                 return False
         return True
 
