@@ -14,13 +14,23 @@ STAGES: dict[str, Stages] = {
         ("tests/promises", "tests/attacks", "tests/policy"),
     ),
     "promises/quasi_sensitive": (
-        ("tests/papers/test_quasi_sensitive.py", "tests/releases/test_reference.py", "tests/core"),
-        ("tests/protection/term_removal", "tests/promises", "tests/judge/test_quasi_sensitive.py"),
-        ("tests/attacks", "tests/policy", "tests/protection/recipients/test_term_sets.py"),
+        (
+            "tests/papers/test_quasi_sensitive.py",
+            "tests/core/test_knowledge.py",
+            "tests/judge/test_quasi_sensitive.py",
+            "tests/policy/test_reference.py",
+        ),
+        ("tests/protection/term_removal/test_phase.py", "tests/promises", "tests/engine/test_term_sets.py"),
+        ("tests/attacks", "tests/journeys/test_recipients_term_sets.py", "tests/policy"),
     ),
     "promises/continuous": (
-        ("tests/chains",),
-        ("tests/promises", "tests/journeys/test_chain.py", "tests/protection/recipients"),
+        ("tests/promises/continuous", "tests/chains", "tests/attacks/chain"),
+        (
+            "tests/protection/recipients",
+            "tests/journeys/test_chain.py",
+            "tests/journeys/test_imprints.py",
+            "tests/promises",
+        ),
     ),
     "promises": (
         ("tests/promises", "tests/papers"),
@@ -38,11 +48,16 @@ STAGES: dict[str, Stages] = {
         ),
     ),
     "chains": (
-        ("tests/chains",),
-        ("tests/protection/recipients", "tests/journeys/test_chain.py"),
+        ("tests/chains", "tests/promises/continuous", "tests/attacks/chain"),
+        (
+            "tests/protection/recipients",
+            "tests/journeys/test_chain.py",
+            "tests/journeys/test_imprints.py",
+            "tests/journeys/test_recipients_in_a_chain.py",
+        ),
     ),
     "releases/ledger": (
-        ("tests/releases",),
+        ("tests/releases", "tests/core/test_reading_tree.py"),
         (
             "tests/journeys/test_cli_release.py",
             "tests/faults/test_crashes.py",
@@ -51,7 +66,11 @@ STAGES: dict[str, Stages] = {
     ),
     "tracing": (
         ("tests/tracing", "tests/papers/test_schrittwieser_2011_tracing.py"),
-        ("tests/journeys/test_cli_trace.py", "tests/releases/test_files_of_0_1.py"),
+        (
+            "tests/journeys/test_trace.py",
+            "tests/journeys/test_cli_trace.py",
+            "tests/releases/test_files_of_0_1.py",
+        ),
     ),
 }
 """By folder of `src/sfumato`; the longest that fits a file counts."""

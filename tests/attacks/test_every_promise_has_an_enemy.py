@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from chains.chains import imprint, table, two
+from oracles.tiny_chains import imprint, table, two
 from sfumato import promises
 from sfumato.attacks.chain.adversaries import strike_across
 from sfumato.attacks.registry import known, make

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.chains import chains, exact, releases, table, two
+from oracles.tiny_chains import chains, exact, releases, table, two
 from sfumato.chains import candidates, swaps
 from sfumato.chains.candidates import Decider, decide
 from sfumato.chains.history import History, release_under

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.chains import chains, releases
+from oracles.tiny_chains import chains, releases
 from sfumato.chains import overlap
 from sfumato.chains.overlap import Overlap
 from sfumato.core.chain import Chain

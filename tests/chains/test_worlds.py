@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from chains.chains import all_worlds, chains, exact, imprint, least, releases, shown, two
-from chains.test_correspondence import BITS, CUBE
+from oracles.tiny_chains import BITS, CUBE, all_worlds, chains, exact, imprint, least, releases, shown, two
 from sfumato.attacks.chain import target_bounds
 from sfumato.attacks.chain.target_bounds import solve_targets
 from sfumato.chains import worlds

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs as plain
+from oracles import beliefs as plain
 from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.term_sets import text_of

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from discovery.quasi_identifiers.plain import exposed
+from oracles.quasi_identifiers import exposed
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.charts import growth
 from sfumato.show.chart import Chart

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from discovery.people import cells
-from discovery.quasi_identifiers.plain import exposed, is_quasi_identifier, minimal_sets, random_table
+from oracles.quasi_identifiers import exposed, is_quasi_identifier, minimal_sets, random_table
 from sfumato.core.errors import BadData, SfumatoError, WrongCall
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.summary import percent

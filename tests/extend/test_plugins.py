@@ -95,7 +95,7 @@ def test_a_search_is_found_and_says_what_it_can_do(install):
     assert schema()["properties"]["protect"]["properties"]["search"]["enum"] == list(searches.known())
     plan = sf.protect(PEOPLE, words(search="cautious"))
     assert plan.classes == 3
-    assert list(searches.able()) == [*searches.BUILT_IN, "cautious"]
+    assert list(searches.usable()) == [*searches.BUILT_IN, "cautious"]
     with pytest.raises(BadPolicy, match="discernibility does not work: cautious cannot keep it small"):
         Policy.from_dict(words(search="cautious", loss="discernibility"))
     with pytest.raises(BadPolicy, match="nothing to suppress"):
@@ -147,7 +147,7 @@ def test_what_is_broken_is_left_aside(install):
         },
     )
     assert sf.protect(PEOPLE, words()).classes == 3
-    assert "rot" not in promises.known() and "rot" not in searches.able()
+    assert "rot" not in promises.known() and "rot" not in searches.usable()
     audit = sf.audit(PEOPLE, words())
     assert audit.holds is True
     assert [(o.sentence, o.holds) for o in audit.objections] == [

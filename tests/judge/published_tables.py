@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from judge.plain import as_csv
+from oracles.published_rows import as_csv
 from sfumato.policy.policy import Policy
 
 KEYS = ("q 0", 'q"1')

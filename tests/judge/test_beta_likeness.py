@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judge.both import recheck
-from judge.plain import as_csv
 from judge.published_tables import KEYS, PATHS, policy, rows
-from promises import plain
+from oracles import class_promises as plain
+from oracles.published_rows import as_csv
 from sfumato.core.likeness import is_below_log
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.judge.promises.beta_likeness import _grows_beyond

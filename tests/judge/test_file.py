@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato.judge.registry as judges
-from judge import plain
 from judge.both import first_verdicts, recheck
 from judge.published_tables import KEYS, PATHS, policy, promises, rows, write
+from oracles import published_rows as plain
 from sfumato.attacks.audit import audit
 from sfumato.core.errors import BadData
 from sfumato.judge.rulings import BY_ROWS

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs as plain
 from judge.both import told
+from oracles import beliefs as plain
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import plain_beliefs as plain
+from oracles import beliefs as plain
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior

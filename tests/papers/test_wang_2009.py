@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from promises.freeform import definition
+from oracles import freeform as definition
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.freeform.guard import FreeColumn

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovery.quasi_identifiers.plain import is_quasi_identifier, minimal_sets, paper_loop
+from oracles.quasi_identifiers import is_quasi_identifier, minimal_sets, paper_loop
 from papers.yuan_quasi_identifiers import cover_table, example_4_2, example_5_2
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promises import plain
+from oracles import class_promises as plain
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promises import plain
+from oracles import class_promises as plain
 from sfumato.core.likeness import GainLimit, is_below_log
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.weights import WeightedClass, WeightedHistogram

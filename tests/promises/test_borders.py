@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from promises import plain
+from oracles import class_promises as plain
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
     DistinctLDiversity,

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from promises import plain
+from oracles import class_promises as plain
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.promise import ClassPromise
 from sfumato.core.taxonomy import Taxonomy

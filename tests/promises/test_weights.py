@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs
-from promises import plain
+from oracles import beliefs as plain_beliefs
+from oracles import class_promises as plain
 from sfumato.core.classes import Classes
 from sfumato.core.promise import ClassPromise
 from sfumato.core.taxonomy import Taxonomy

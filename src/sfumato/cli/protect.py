@@ -89,6 +89,6 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     if published and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
     if target is not None and plan.reference is not None:
-        from sfumato.policy.reference import kept_at
+        from sfumato.policy.reference import reference_path
 
-        talk(f"kept for you alone, to judge it later: {kept_at(target)}")
+        talk(f"kept for you alone, to judge it later: {reference_path(target)}")

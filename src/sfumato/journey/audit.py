@@ -19,7 +19,7 @@ from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, warn_of_policy
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import Reference, referred
+from sfumato.policy.reference import Reference, with_reference
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 
@@ -56,7 +56,7 @@ def audit(
     warn_of_policy(rules, warn)
     return _audit(
         data,
-        referred(rules, data, reference),
+        with_reference(rules, data, reference),
         attack=None,
         against=against,
         chain=chain,
@@ -78,7 +78,7 @@ def audit_by(
     """Judge a published table, and attack it as one adversary would."""
     return _audit(
         data,
-        referred(load_policy(policy), data, reference),
+        with_reference(load_policy(policy), data, reference),
         attack=attack,
         against=against,
         chain=chain,

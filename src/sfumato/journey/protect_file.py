@@ -22,7 +22,7 @@ from sfumato.journey.table_argument import AnyMemory, file_of, open_table
 from sfumato.journey.warnings import Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import kept_at
+from sfumato.policy.reference import reference_path
 from sfumato.protection.plan import Plan
 from sfumato.releases.output_file import check_target, publish
 from sfumato.releases.private_file import kept_on_success
@@ -73,7 +73,7 @@ def protect_file(
         progress=show,
     )
     with (
-        kept_on_success(kept_at(target)) as keep,
+        kept_on_success(reference_path(target)) as keep,
         private_folder(shared or source.memory.spill, hidden=shared is not None) as private,
         writer as write_version,
     ):

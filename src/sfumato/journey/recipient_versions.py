@@ -31,7 +31,7 @@ from sfumato.protection.recipients.capacity import (
     least_tolerance_for,
 )
 from sfumato.protection.suppression import recoded
-from sfumato.protection.two_phases import bound, is_kept_by_terms
+from sfumato.protection.two_phases import is_kept_by_terms, with_original
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class RecipientVersions:
     ) -> None:
         check_people(table, policy.promises)
         self.table, self.chain, self._progress = table, chain, progress
-        self.policy = bound(with_recipients(policy), table)
+        self.policy = with_original(with_recipients(policy), table)
         self.history = tuple(history)
         self._records = _with_imprints(self.history)
         if policy.promises.looks_back:

@@ -13,7 +13,7 @@ from sfumato.journey.delivery import Delivery, load_overrides
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
-from sfumato.policy.reference import kept_at
+from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
 from sfumato.releases.ledger.database import Database
@@ -84,7 +84,7 @@ def release(
             receipts = rehearse(_history(opened, chain), delivery.prepare, chain=chain, checks=every)
             capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
             return receipts[0] if len(names) < 2 else Event(receipts, capacity)
-        with kept_on_success(kept_at(place)) as delivery.keep:
+        with kept_on_success(reference_path(place)) as delivery.keep:
             receipts = issue_all(
                 opened,
                 delivery.prepare,

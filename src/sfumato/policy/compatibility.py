@@ -1,6 +1,6 @@
-"""What goes together: the table role x promise x search, with the reason for every no.
+"""Compatibility of a policy's parts: the table role x promise x search, with the reason for every no.
 
-Rows of the table are data (the abilities of the searches) or small functions (`ROWS`). A promise adds its
+Checks are data (the abilities of the searches) or small functions (`CHECKS`). A promise adds its
 own: `roles` (what its columns may be), `column_role` (a role that belongs to it), `searches` (which can keep
 it) and `objections(policy)`, sentences about whatever else it cannot go with.
 """
@@ -25,23 +25,23 @@ from sfumato.promises.quasi_sensitive.set_options import options_of as set_optio
 
 
 def roles() -> tuple[Role, ...]:
-    """The roles that this version knows what to do with."""
+    """Returns the roles that this version knows what to do with."""
     return tuple(role for role in Role if not role.needs_promise or promises.owner_of(role))
 
 
 def options_of(role: Role) -> type[ColumnOptions] | None:
-    """What may be said of a column of this role beyond its taxonomy."""
+    """Returns the options of columns of this role, beyond the taxonomy; `None` if there are none."""
     return promises.column_options(role)
 
 
 def refusals(policy: PolicyContent) -> list[str]:
-    """Every reason why this policy cannot be followed, in words."""
+    """Returns every reason why this policy cannot be followed, in words."""
     return [problem.located({}) for problem in objections(policy)]
 
 
 def objections(policy: PolicyContent) -> list[Problem]:
-    """The same with places, for messages that name the line."""
-    return [problem for row in ROWS for problem in row(policy)]
+    """Returns the same with places, for messages that name the line."""
+    return [problem for check in CHECKS for problem in check(policy)]
 
 
 def _some_promise(policy: PolicyContent) -> Iterator[Problem]:
@@ -59,7 +59,7 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _placed(policy):
+    for place, promise in _with_places(policy):
         fit = promise.roles
         for name in promise.sensitive:
             rule = policy.rule_of(name)
@@ -84,8 +84,8 @@ def _fitting(fit: tuple[Role, ...]) -> str:
     return f"The column of this promise must be {' or '.join(fit)}."
 
 
-def _order(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _placed(policy):
+def _unordered_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
+    for place, promise in _with_places(policy):
         for name in promise.ordered_columns:
             rule = policy.columns.get(name)
             if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
@@ -96,7 +96,7 @@ def _order(policy: PolicyContent) -> Iterator[Problem]:
                 )
 
 
-def _idle_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
+def _unused_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
     for name, rule in policy.columns.items():
         if rule.start and (rule.role is not Role.QUASI or rule.taxonomy is None):
             yield Problem(
@@ -118,7 +118,7 @@ def _search(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
-    """What the search itself cannot do, whatever the columns and promises are."""
+    """Yields what the search itself cannot do, whatever the columns and promises are."""
     try:
         ability = searches.ability_of(protect.search)
     except WrongCall as refused:
@@ -154,12 +154,12 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
         return
     if ability is None:
         return
-    for place, promise in _placed(policy):
+    for place, promise in _with_places(policy):
         whole, named = isinstance(promise, TablePromise), promise.searches
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
             reason = "it is about the recoded table as a whole" if whole else "it says so itself"
-            remedy = _use(lambda a: a.whole_table) if named is None else _listed(named)
+            remedy = _searches_that(lambda a: a.whole_table) if named is None else _search_remedy(named)
             yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
         elif whole and policy.protect.suppress > 0:
             yield Problem(
@@ -172,15 +172,15 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
                 place,
                 f"{search} cannot keep it: it is not monotone, so a step that breaks it may be followed by"
                 " one that mends it.",
-                _use(lambda a: a.any_promise),
+                _searches_that(lambda a: a.any_promise),
             )
 
 
-def _use(fits: Callable[[Ability], bool]) -> str:
-    return _listed([name for name, ability in searches.able().items() if fits(ability)])
+def _searches_that(fits: Callable[[Ability], bool]) -> str:
+    return _search_remedy([name for name, ability in searches.usable().items() if fits(ability)])
 
 
-def _listed(names: Sequence[str]) -> str:
+def _search_remedy(names: Sequence[str]) -> str:
     return f"Use search: {' or '.join(names)}."
 
 
@@ -220,20 +220,20 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
-def _present_roles(policy: PolicyContent) -> Iterator[Problem]:
+def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
     known = roles()
     for name, rule in policy.columns.items():
         if rule.role not in known:
             yield Problem(("columns", name, "role"), f"{rule.role} is not available in this version")
 
 
-def _told_roles(policy: PolicyContent) -> Iterator[Problem]:
-    """A column whose role belongs to a promise is one that such a promise speaks of."""
-    spoken = {(promise.column_role, column) for promise in policy.promises for column in promise.reads}
+def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields columns whose role belongs to a promise, where no such promise is about the column."""
+    covered = {(promise.column_role, column) for promise in policy.promises for column in promise.reads}
     sets = {part: name for name, form in forms_of(policy).items() for part in form.parts}
     for name, rule in policy.columns.items():
         needed = promises.owner_of(rule.role)
-        if needed is None or (rule.role, sets.get(name, name)) in spoken:
+        if needed is None or (rule.role, sets.get(name, name)) in covered:
             continue
         yield Problem(
             ("columns", name, "role"),
@@ -243,15 +243,15 @@ def _told_roles(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
-    """What is wrong about set-valued columns."""
+    """Yields what is wrong about set-valued columns."""
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:
             continue
-        said = set_options_of(rule)
-        if said.separator is not None and said.set is not None:
+        options = set_options_of(rule)
+        if options.separator is not None and options.set is not None:
             yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
-        if said.set is not None and said.set in policy.columns:
-            yield Problem(("columns", name, "set"), f"{short(said.set)} is the name of a column")
+        if options.set is not None and options.set in policy.columns:
+            yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
         if rule.taxonomy is not None:
             yield Problem(
                 ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
@@ -261,7 +261,7 @@ def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
-    """Terms of a column are removed for the sake of one knowledge."""
+    """Yields columns whose terms would be removed for more than one knowledge."""
     if policy.protect.terms.method == "keep":
         return
     known: dict[str, str] = {}
@@ -278,7 +278,7 @@ def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """What versions for several recipients cannot go with."""
+    """Yields what versions for several recipients cannot go with."""
     rule = policy.recipients
     if rule is None:
         return
@@ -302,25 +302,25 @@ def _recipients(policy: PolicyContent) -> Iterator[Problem]:
         yield Problem(("recipients", "overriders"), "a key is named twice")
 
 
-def _own_rows(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _placed(policy):
+def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
+    for place, promise in _with_places(policy):
         for sentence in promise.objections(policy):
             yield Problem(place, sentence)
 
 
-def _placed(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
+def _with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
     for i, promise in enumerate(policy.promises):
         yield ("promises", i, promise.name), promise
 
 
-ROWS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
-    _present_roles,
-    _told_roles,
+CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
+    _unknown_roles,
+    _roles_without_promise,
     _some_promise,
     _some_key,
     _protected_columns,
-    _order,
-    _idle_taxonomies,
+    _unordered_taxonomies,
+    _unused_taxonomies,
     _search,
     _searchable,
     _limits,
@@ -328,5 +328,5 @@ ROWS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _set_columns,
     _one_knowledge,
     _recipients,
-    _own_rows,
+    _objections_of_promises,
 ]

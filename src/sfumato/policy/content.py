@@ -1,4 +1,4 @@
-"""What a policy says: what each column is, what is promised, and how to get there."""
+"""The content of a policy: what each column is, what is promised, and how to get there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class ProtectRule:
-    """How to look for a recoding."""
+    """How a recoding is searched for."""
 
     search: str = "top-down"
     suppress: Fraction = Fraction(0)
@@ -69,7 +69,7 @@ class PolicyContent:
 
     @property
     def codings(self) -> tuple[Coding, ...]:
-        """How the columns that promises look at are to be coded, in the order of the policy."""
+        """The codings of the columns that promises read, in the order of the policy."""
         read = {name for promise in self.promises for name in (*promise.sensitive, *promise.reads)}
         read.update(self._matched_by_colluders)
         plain = tuple(
@@ -85,13 +85,13 @@ class PolicyContent:
 
     @property
     def _matched_by_colluders(self) -> tuple[str, ...]:
-        """Colluders match rows by every column that is published unchanged: all are counted."""
+        """The columns that are counted because colluders match rows by them: all published unchanged."""
         if self.recipients is None:
             return ()
         return tuple(name for name, rule in self.columns.items() if rule.role is Role.INSENSITIVE)
 
     def rule_of(self, name: str) -> ColumnRule | None:
-        """What the policy says of a column, or of a set of 0/1 columns."""
+        """Returns the rule of a column, or of a set of 0/1 columns."""
         parts = (self.columns[p] for p in forms_of(self).get(name, SetForm()).parts)
         return self.columns.get(name) or next(parts, None)
 
@@ -106,7 +106,7 @@ class PolicyContent:
         return tuple(name for name, rule in self.columns.items() if rule.role is Role.IDENTIFIER)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Raise `BadPolicy` unless the data has exactly the declared columns."""
+        """Raises `BadPolicy` unless the data has exactly the declared columns."""
         extra = [name for name in names if name not in self.columns]
         absent = [name for name in self.columns if name not in set(names)]
         if extra:
@@ -121,8 +121,8 @@ class PolicyContent:
             )
 
     def to_dict(self) -> dict[str, object]:
-        """The policy in the shape of its file, plain data only."""
-        found: dict[str, object] = {
+        """Returns the policy in the shape of its file, plain data only."""
+        words: dict[str, object] = {
             "sfumato": 1,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
             "promises": [{p.name: p.parameters()} for p in self.promises],
@@ -130,8 +130,8 @@ class PolicyContent:
             "missing": self.missing.value,
         }
         if self.person is not None:
-            found["person"] = self.person
-        return found if self.recipients is None else {**found, "recipients": self.recipients.words}
+            words["person"] = self.person
+        return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
     def digest(self) -> str:
@@ -171,12 +171,12 @@ def _column(rule: ColumnRule) -> dict[str, object]:
 
 
 def _protect(rule: ProtectRule) -> dict[str, object]:
-    found: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
+    words: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
     if rule.weights:
-        found["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
-    if words := rule.terms.words:
-        found["terms"] = words
-    return {**found, "relaxed": True} if rule.relaxed else found
+        words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    if terms := rule.terms.words:
+        words["terms"] = terms
+    return {**words, "relaxed": True} if rule.relaxed else words
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -43,28 +43,28 @@ class Policy(PolicyContent):
     """
 
     def __post_init__(self) -> None:
-        told = Promises(tuple(promise.about(self.columns) for promise in self.promises))
-        object.__setattr__(self, "promises", told)
+        informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
+        object.__setattr__(self, "promises", informed)
         refuse(objections(self), self.origin)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read a policy file; every message names the key and the line."""
-        place = Path(path)
+        """Reads a policy file; every message names the key and the line."""
+        source = Path(path)
         try:
-            with place.open("rb") as file:
+            with source.open("rb") as file:
                 content = file.read(yaml.MOST_FILE_BYTES + 1)
         except OSError as wrong:
             reason = (wrong.strerror or "unknown reason").lower()
-            raise BadPolicy(f"the policy cannot be read: {reason}", where=place.name) from None
-        document = yaml.read(content, name=place.name)
-        return cls._checked(document.data, Origin(place.name, document.lines), place.parent)
+            raise BadPolicy(f"the policy cannot be read: {reason}", where=source.name) from None
+        document = yaml.read(content, name=source.name)
+        return cls._checked(document.data, Origin(source.name, document.lines), source.parent)
 
     @classmethod
     def from_dict(
         cls, words: Mapping[str, object], folder: str | Path | None = None, *, origin: Origin = NOWHERE
     ) -> Policy:
-        """The same shape in Python; takes `Fraction`, `Role`, `Taxonomy` and promise objects too.
+        """Returns the policy of the same shape in Python, with `Fraction`, `Role`, `Taxonomy` or promises.
 
         Files are looked for in `folder`; `origin` says which lines the words stand in.
         """
@@ -86,5 +86,5 @@ class Policy(PolicyContent):
         )
 
     def to_yaml(self) -> str:
-        """The policy as a file, with the reasons of guesses as comments."""
+        """Returns the policy as a file, with the reasons of guesses as comments."""
         return writer.as_yaml(self)

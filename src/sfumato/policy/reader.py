@@ -1,16 +1,17 @@
-"""From the words of a policy to a policy, collecting everything that is wrong."""
+"""The reader of policies: from words to content, collecting everything that is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from sfumato import promises as known_promises
 from sfumato.core.errors import BadInput
 from sfumato.core.exact_numbers import fraction
 from sfumato.core.microdata import Missing, Role
+from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.taxonomy import Taxonomy
@@ -24,7 +25,7 @@ Words = Mapping[str, object]
 
 
 def content(words: object, origin: Origin, *, folder: Path | None = None) -> PolicyContent:
-    """What these words say, part by part; raises one `BadPolicy` with every problem and its line.
+    """Returns what these words say, part by part; raises one `BadPolicy` with every problem and its line.
 
     Whether the parts go together is not asked here.
     """
@@ -58,12 +59,12 @@ class _Reader:
         given = self.words.get("columns")
         if not isinstance(given, Mapping):
             return {}
-        found = {}
+        rules = {}
         for name, words in given.items():
             rule = self._column(words, ("columns", str(name)))
             if rule is not None:
-                found[str(name)] = rule
-        return found
+                rules[str(name)] = rule
+        return rules
 
     def promises(self) -> Promises:
         given = self.words.get("promises")
@@ -116,8 +117,8 @@ class _Reader:
             start=int(words.get("start", 0)),
         )
 
-    def _options(self, words: Words, role: Role, place: Place) -> Any:
-        """What is said of a column beyond role and taxonomy."""
+    def _options(self, words: Words, role: Role, place: Place) -> ColumnOptions | None:
+        """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
             if key not in ("role", "taxonomy", "start", *own):
@@ -176,11 +177,12 @@ class _Reader:
             return Fraction(0)
 
     def _note(self, wrong: BadInput, place: Place) -> None:
-        """A builder or a promise names its own key, or a file, in `where`."""
+        """Notes a refusal; a builder or a promise names its own key, or a file, in `where`."""
         inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
         file = f"{wrong.where}: " if wrong.where and not inside else ""
         self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy))
 
 
 def _is_built(spec: object) -> bool:
+    # `getattr`: in Python a policy may hold a rule of the caller's own, of any class.
     return isinstance(spec, Taxonomy) or callable(getattr(spec, "build", None))

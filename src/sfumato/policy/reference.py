@@ -1,14 +1,14 @@
-"""A reference: what of the original table the owner keeps, so that what was published can be judged later."""
+"""References: what the owner keeps of the original table, so that a published one can be judged later."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from sfumato.core.errors import BadData
+from sfumato.core.json_object import JsonMapping
 from sfumato.core.prior import KeptPrior, Prior, share_of, share_text
 from sfumato.core.promise import Promises
 from sfumato.policy.policy import Policy
@@ -28,12 +28,12 @@ class Reference:
 
     @classmethod
     def of(cls, policy: Policy) -> Reference | None:
-        """What a plan's policy holds of the original table, if anything."""
-        found = [kept for p in policy.promises for kept in p.kept_of_original]
-        return cls(tuple(dict.fromkeys(found))) if found else None
+        """Returns what a plan's policy holds of the original table; `None` if it is nothing."""
+        priors = [kept for p in policy.promises for kept in p.kept_of_original]
+        return cls(tuple(dict.fromkeys(priors))) if priors else None
 
     def bind(self, policy: Policy) -> Policy:
-        """The policy with these priors in place of the rules that would make them."""
+        """Returns the policy with these priors in place of the rules that would make them."""
         return replace(policy, promises=Promises(tuple(p.given_kept(self.kept) for p in policy.promises)))
 
     @property
@@ -42,11 +42,11 @@ class Reference:
         return [kept.names for kept in self.kept]
 
     def lines(self) -> list[str]:
-        """The same in words."""
+        """Returns the same in words."""
         return [f"prior of {k.of} by {k.rule}, digest {k.prior.digest[:16]}…" for k in self.kept]
 
     def to_json(self) -> str:
-        """The reference as a file."""
+        """Returns the content of the reference file."""
         priors = [
             {**kept.names, "shares": {label: share_text(s) for label, s in kept.prior.shares}}
             for kept in self.kept
@@ -55,11 +55,10 @@ class Reference:
 
     @classmethod
     def load(cls, path: str | Path) -> Reference:
-        """Read a file; shares that do not have the digest beside them are refused."""
-        where = Path(path)
+        """Reads a file; refuses shares that do not have the digest beside them."""
         try:
-            entries = json.loads(where.read_bytes())["priors"]
-            found = [_kept(entry) for entry in entries]
+            entries = json.loads(Path(path).read_bytes())["priors"]
+            priors = [_kept_prior(entry) for entry in entries]
         except FileNotFoundError:
             raise BadData("the reference is not there", where=str(path)) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
@@ -68,32 +67,38 @@ class Reference:
                 where=str(path),
                 remedy=f"It is what `sfumato protect` wrote beside the safe file, ending in {SUFFIX}.",
             ) from None
-        if any(kept.prior.digest != entry["digest"] for kept, entry in zip(found, entries, strict=True)):
+        if any(kept.prior.digest != entry["digest"] for kept, entry in zip(priors, entries, strict=True)):
             raise BadData("the reference was changed: its digest is another one", where=str(path))
-        return cls(tuple(found))
+        return cls(tuple(priors))
 
 
-def _kept(entry: Mapping[str, Any]) -> KeptPrior:
+def _kept_prior(entry: JsonMapping) -> KeptPrior:
     shares = {str(label): share_of(str(share)) for label, share in entry["shares"].items()}
     of, rule, knowledge = (str(entry[key]) for key in ("of", "rule", "knowledge"))
     return KeptPrior(of, rule, knowledge, Prior.of(shares, rule=rule))
 
 
-def places(data: object) -> Sequence[Path]:
-    """Where the reference of a published file may be: beside it, or beside the folder of its release, which
-    may hold a folder for each recipient."""
-    if not isinstance(data, str | Path | Address):
+def possible_paths(data: object) -> Sequence[Path]:
+    """Returns where the reference of a published file may be: beside it, or beside the folder of its release.
+
+    That folder may hold a folder for each recipient.
+    """
+    path: Path | Address
+    if is_address(data):
+        path = Address.of(data)
+    elif isinstance(data, str | Path):
+        path = Path(data).absolute()
+    else:
         return ()
-    path = Address.of(data) if is_address(data) else Path(data).absolute()  # type: ignore[arg-type]
-    return kept_at(path), kept_at(path.parent), kept_at(path.parent.parent)
+    return reference_path(path), reference_path(path.parent), reference_path(path.parent.parent)
 
 
-def kept_at(published: Path | Address) -> Path:
-    """Where the reference of a published file or folder is kept.
+def reference_path(published: Path | Address) -> Path:
+    """Returns the path of the reference of a published file or folder.
 
     It is not for those who read what is in a store: there, it is in the folder that the program runs in.
 
-    >>> kept_at(Address.of("s3://bucket/releases/2026-11")).name
+    >>> reference_path(Address.of("s3://bucket/releases/2026-11")).name
     's3-bucket-releases-2026-11.reference.json'
     """
     if isinstance(published, Address):
@@ -101,12 +106,12 @@ def kept_at(published: Path | Address) -> Path:
     return published.with_name(published.name + SUFFIX)
 
 
-def referred(policy: Policy, data: object, reference: Reference | str | Path | None = None) -> Policy:
-    """The policy with the priors of the reference that is given, or that stands beside the published file."""
+def with_reference(policy: Policy, data: object, reference: Reference | str | Path | None = None) -> Policy:
+    """Returns the policy with the priors of a reference, given or found beside the published file."""
     if not any(promise.needs_original for promise in policy.promises):
         return policy
     if reference is None:
-        reference = next((place for place in places(data) if place.is_file()), None)
+        reference = next((path for path in possible_paths(data) if path.is_file()), None)
     if isinstance(reference, str | Path):
         reference = Reference.load(reference)
     return policy if reference is None else reference.bind(policy)

@@ -99,7 +99,7 @@ def ability_of(name: str) -> Ability | None:
     return BUILT_IN.get(name) if search is None else search.ability
 
 
-def able() -> dict[str, Ability]:
+def usable() -> dict[str, Ability]:
     """Returns the searches that can be used, with what they can do."""
     abilities = {}
     for name in known():

@@ -37,14 +37,14 @@ class TermRule:
     def words(self) -> dict[str, object]:
         """The rule as a policy file holds it; what stands at its default is left out."""
         plain = TermRule()
-        found: dict[str, object] = {}
+        words: dict[str, object] = {}
         if self.method != plain.method:
-            found["method"] = self.method
+            words["method"] = self.method
         if self.seconds != plain.seconds:
-            found["seconds"] = self.seconds
+            words["seconds"] = self.seconds
         if self.cost != plain.cost:
-            found["cost"] = self.cost
-        return {**found, "margin": written(self.margin)} if self.margin else found
+            words["cost"] = self.cost
+        return {**words, "margin": written(self.margin)} if self.margin else words
 
 
 def schema() -> dict[str, Any]:
@@ -67,14 +67,14 @@ def schema() -> dict[str, Any]:
 
 def forms_of(policy: PolicyView) -> dict[str, SetForm]:
     """The set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
-    found: dict[str, SetForm] = {}
+    forms: dict[str, SetForm] = {}
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:
             continue
-        said = options_of(rule)
-        if said.set is None:
-            found[name] = SetForm(said.separator or ";")
+        options = options_of(rule)
+        if options.set is None:
+            forms[name] = SetForm(options.separator or ";")
         else:
-            before = found[said.set].parts if said.set in found else ()
-            found[said.set] = SetForm(parts=(*before, name))
-    return found
+            before = forms[options.set].parts if options.set in forms else ()
+            forms[options.set] = SetForm(parts=(*before, name))
+    return forms

@@ -1,20 +1,20 @@
-"""Writing a policy as YAML, the way a person would."""
+"""The writer of policies: YAML as a person would write it."""
 
 from __future__ import annotations
 
 import io
 from textwrap import wrap
-from typing import Any
 
+from sfumato.core.json_object import JsonObject
 from sfumato.policy.content import PolicyContent
 
 
 def as_yaml(policy: PolicyContent) -> str:
-    """The policy as a file: one line per column, reasons as comments."""
+    """Returns the policy as a file: one line per column, reasons as comments."""
     from ruamel.yaml import YAML  # noqa: PLC0415  # only needed when a file is written
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
 
-    words: dict[str, Any] = policy.to_dict()
+    words: JsonObject = policy.to_dict()
     columns = CommentedMap()
     for name, rule in words.pop("columns").items():
         columns[_text(name)] = _flowing(rule)
@@ -36,28 +36,29 @@ def as_yaml(policy: PolicyContent) -> str:
 
 
 def _wrapped(note: str) -> str:
-    """The lines of a note, none too long to read."""
+    """Returns the lines of a note, none too long to read."""
     return "\n".join(part for line in note.splitlines() for part in wrap(line, 108))
 
 
-def _flowing(value: Any) -> Any:
-    """The value on one line, in brackets and braces."""
+def _flowing(value: object) -> object:
+    """Returns the value on one line, in brackets and braces."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
 
-    found: CommentedMap | CommentedSeq
+    flowing: CommentedMap | CommentedSeq
     if isinstance(value, dict):
-        found = CommentedMap((_text(key), _flowing(child)) for key, child in value.items())
+        flowing = CommentedMap((_text(key), _flowing(child)) for key, child in value.items())
     elif isinstance(value, list):
-        found = CommentedSeq(_flowing(child) for child in value)
+        flowing = CommentedSeq(_flowing(child) for child in value)
     else:
         return _text(value)
-    found.fa.set_flow_style()
-    return found
+    flowing.fa.set_flow_style()
+    return flowing
 
 
-def _text(value: Any) -> Any:
-    """Text with line breaks or invisible characters goes into double quotes, where they are escaped."""
+def _text(value: object) -> object:
+    """Returns the value; text with line breaks or invisible characters in double quotes, escaped."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415  # as above
 
-    plain = not isinstance(value, str) or (value.isprintable() and value.strip() == value)
-    return value if plain else DoubleQuotedScalarString(value)
+    if not isinstance(value, str) or (value.isprintable() and value.strip() == value):
+        return value
+    return DoubleQuotedScalarString(value)

@@ -1,4 +1,4 @@
-"""A plan: what each column becomes, and the proof that the promises hold."""
+"""Plans: what each column becomes, and the proof that the promises hold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.suppression import recoded
-from sfumato.protection.two_phases import TermReport, bound, find_in_two_phases, of_keys
+from sfumato.protection.two_phases import TermReport, key_promises, search_in_two_phases, with_original
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
 from sfumato.show.document import json_ready, verdict_document
 
@@ -65,17 +65,17 @@ class Plan(Printable):
 
     @property
     def rows(self) -> int:
-        """How many rows the source has."""
+        """The rows of the source."""
         return self.recoding.table.rows + self.recoding.table.dropped
 
     @property
     def suppressed(self) -> int:
-        """How many of them are not published."""
+        """The rows of the source that are not published."""
         return self.recoding.suppressed
 
     @cached_property
     def classes(self) -> int:
-        """How many classes are published."""
+        """The number of published classes."""
         return len(boxes_of(self.recoding)[0])
 
     @cached_property
@@ -89,17 +89,17 @@ class Plan(Printable):
         sets = {part: name for name, form in forms_of(self.policy).items() for part in form.parts}
         published = [n for n in self.policy.published if not self.policy.columns[n].role.is_key]
         unchanged = list(dict.fromkeys(sets.get(name, name) for name in published))
-        told = [p.batch_column for p in self.policy.promises if p.batch_column]
+        batch_columns = [p.batch_column for p in self.policy.promises if p.batch_column]
         return Imprint.of(
             self.recoding,
             unchanged,
-            since=told[0] if told else None,
+            since=batch_columns[0] if batch_columns else None,
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
         )
 
     def explain(self) -> Explanation:
-        """For every column: what it became, what kept it from being finer, what the next step would cost."""
+        """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
         return self._explanation
 
     @cached_property
@@ -107,7 +107,7 @@ class Plan(Printable):
         rule = self.policy.protect
         return explain(
             self.recoding,
-            self.policy.promises if self.terms is None else of_keys(self.policy.promises),
+            self.policy.promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
             weights=rule.weights,
@@ -119,7 +119,7 @@ class Plan(Printable):
         return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
     def as_dict(self) -> JsonObject:
-        """JSON-ready, under the names of the attributes; `cuts` lists the labels that are published."""
+        """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
         published: JsonObject | None = None
         if self.recoding.cuts is not None:
             columns = enumerate(self.recoding.table.keys)
@@ -144,7 +144,7 @@ class Plan(Printable):
         }
 
     def card(self) -> Card:
-        """The plan on a few lines."""
+        """Returns the plan on a few lines."""
         levels = self.levels or {}
         shapes = [
             shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
@@ -165,12 +165,12 @@ class Plan(Printable):
 
 
 def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
-    """Search as the policy asks, and prove what was found before anybody sees it."""
+    """Searches as the policy asks, and proves what was found before anybody sees it."""
     check_people(table, policy.promises)
     aim = aim_of(policy)
-    policy = bound(policy, table)
+    policy = with_original(policy, table)
     progress("searching", 0)
-    outcome, terms = find_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
+    outcome, terms = search_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
     progress("proving", 0)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
@@ -194,7 +194,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
 def plan_of_cuts(
     table: Microdata, policy: Policy, cuts: Mapping[str, Cut], *, levels: Mapping[str, int] | None = None
 ) -> Plan:
-    """The plan of a version that was chosen for somebody, proved like any other; no term is removed.
+    """Returns the plan of a version that was chosen for somebody, proved like any other; removes no term.
 
     What the policy's promises are given, priors and earlier releases, they have already.
     """
@@ -206,7 +206,7 @@ def plan_of_cuts(
 
 
 def check_people(table: Microdata, promises: Promises) -> None:
-    """Raise `BadData` where somebody has two values of a column that a promise protects.
+    """Raises `BadData` where somebody has two values of a column that a promise protects.
 
     Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
     yet everybody in it has both.
@@ -222,13 +222,13 @@ def check_people(table: Microdata, promises: Promises) -> None:
 
 
 def aim_of(policy: Policy) -> Aim:
-    """What a search aims at under a policy."""
+    """Returns what a search aims at under a policy."""
     rule = policy.protect
     return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
 
 
 def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:
-    """The verdicts on what would be published, and its smallest class; the search's word is not taken for it.
+    """Returns the verdicts on what would be published, and its smallest class, judged from scratch.
 
     Raises if a value would be published as something that does not cover it, if too many rows are
     suppressed, or if a promise does not hold: each is a bug of the search.

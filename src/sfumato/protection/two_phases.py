@@ -14,18 +14,25 @@ from sfumato.protection.term_removal.one_class import TermLimit
 from sfumato.protection.term_removal.phase import suppress_terms
 from sfumato.protection.term_removal.report import TermReport
 
-__all__ = ["TermReport", "bound", "find_in_two_phases", "is_kept_by_terms", "of_keys", "removes_terms"]
+__all__ = [
+    "TermReport",
+    "is_kept_by_terms",
+    "key_promises",
+    "removes_terms",
+    "search_in_two_phases",
+    "with_original",
+]
 
 
-def bound(policy: Policy, table: Microdata) -> Policy:
-    """The policy with what its promises take from this table, the original one."""
-    made = tuple(promise.given_original(table) for promise in policy.promises)
-    same = all(new is old for new, old in zip(made, policy.promises, strict=True))
-    return policy if same else replace(policy, promises=Promises(made))
+def with_original(policy: Policy, table: Microdata) -> Policy:
+    """Returns the policy with what its promises take from this table, the original one."""
+    informed = tuple(promise.given_original(table) for promise in policy.promises)
+    same = all(new is old for new, old in zip(informed, policy.promises, strict=True))
+    return policy if same else replace(policy, promises=Promises(informed))
 
 
-def of_keys(promises: Promises) -> Promises:
-    """The promises that phase one keeps."""
+def key_promises(promises: Promises) -> Promises:
+    """Returns the promises that phase one keeps."""
     return Promises(tuple(p for p in promises if not is_kept_by_terms(p)))
 
 
@@ -35,12 +42,12 @@ def is_kept_by_terms(promise: Promise) -> bool:
 
 
 def limits_of(promises: Promises) -> list[TermLimit]:
-    """What has to be kept in phase two, column by column."""
-    found: dict[str, list[ClassPromise]] = {}
+    """Returns what has to be kept in phase two, column by column."""
+    by_column: dict[str, list[ClassPromise]] = {}
     for promise in promises.of_class:
         if is_kept_by_terms(promise):
-            found.setdefault(promise.sensitive[0], []).append(promise)
-    return [TermLimit.of(*some) for some in found.values()]
+            by_column.setdefault(promise.sensitive[0], []).append(promise)
+    return [TermLimit.of(*some) for some in by_column.values()]
 
 
 def removes_terms(policy: Policy) -> bool:
@@ -48,15 +55,15 @@ def removes_terms(policy: Policy) -> bool:
     return policy.protect.terms.method != "keep" and bool(limits_of(policy.promises))
 
 
-def find_in_two_phases(
+def search_in_two_phases(
     search: Search, table: Microdata, policy: Policy, aim: Aim, *, progress: Progress = silent
 ) -> tuple[Outcome, TermReport | None]:
-    """What a search finds, and what phase two made of it, if there was one."""
+    """Returns what a search finds, after phase two, and the report of that phase, if there was one."""
     rule = policy.protect.terms
     limits = limits_of(policy.promises)
     if not removes_terms(policy):
         return search(table, policy.promises, aim, progress=progress), None
-    outcome = search(table, of_keys(policy.promises), aim, progress=progress)
+    outcome = search(table, key_promises(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
     recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)
     loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal

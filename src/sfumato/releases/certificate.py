@@ -49,11 +49,16 @@ def missing(where: str) -> BadData:
 def parse(content: bytes, where: str) -> JsonObject:
     """Returns the content of the bytes of a certificate; raises where they are none."""
     try:
-        found = json.loads(content)
-        found["hash"], found["signature"], int(found["entry"]["number"]), found["entry"]["body"]["manifest"]
+        document = json.loads(content)
+        (
+            document["hash"],
+            document["signature"],
+            int(document["entry"]["number"]),
+            document["entry"]["body"]["manifest"],
+        )
     except (ValueError, KeyError, TypeError):
         raise BadData("this is no certificate", where=where) from None
-    return dict(found)
+    return dict(document)
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,8 @@ class Examination:
 
     @property
     def _entry(self) -> JsonMapping:
-        found: JsonMapping = self.content["entry"]
-        return found
+        entry: JsonMapping = self.content["entry"]
+        return entry
 
     def as_dict(self) -> JsonObject:
         """Returns the result as JSON."""

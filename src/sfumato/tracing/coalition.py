@@ -127,8 +127,8 @@ class Coalitions:
         if not len(self.demands):
             return Explanations()
         kinds, members = self._groups
-        found, complete = self._search(kinds, most, MOST_LISTED)
-        sets = sorted((tuple(sorted(s)) for s in found), key=lambda s: (len(s), s))
+        coalitions, complete = self._search(kinds, most, MOST_LISTED)
+        sets = sorted((tuple(sorted(s)) for s in coalitions), key=lambda s: (len(s), s))
         groups = tuple(tuple(self.names[i] for i in group) for group in members)
         return Explanations(groups, tuple(sets), complete)
 
@@ -141,20 +141,20 @@ class Coalitions:
         if not kinds.any(axis=0).all():
             return SmallestCoalition(None)
         for size in range(least, LARGEST_COALITION + 1):
-            found, complete = self._search(kinds, size, 1)
-            if found:
-                return SmallestCoalition(len(found[0]))
+            coalitions, complete = self._search(kinds, size, 1)
+            if coalitions:
+                return SmallestCoalition(len(coalitions[0]))
             if not complete:
                 return SmallestCoalition(size, proved=False)
         return SmallestCoalition(LARGEST_COALITION + 1, proved=False)
 
-    def certain(self, found: Explanations, most: int) -> dict[str, SmallestCoalition]:
+    def certain(self, explanations: Explanations, most: int) -> dict[str, SmallestCoalition]:
         """Returns who is in every coalition of at most `most`, each with the smallest one without them."""
-        if not found.sets:
+        if not explanations.sets:
             return {}
-        common = set.intersection(*(set(chosen) for chosen in found.sets))
-        alone = [found.groups[g][0] for g in sorted(common) if len(found.groups[g]) == 1]
-        least = most + 1 if found.complete else 1
+        common = set.intersection(*(set(chosen) for chosen in explanations.sets))
+        alone = [explanations.groups[g][0] for g in sorted(common) if len(explanations.groups[g]) == 1]
+        least = most + 1 if explanations.complete else 1
         without = {name: self.smallest(without=name, least=least) for name in alone}
         return {name: small for name, small in without.items() if small.size is None or small.size > most}
 

@@ -7,14 +7,14 @@ from math import comb
 
 import pytest
 
-from discovery.quasi_identifiers.plain import (
+from discovery.quasi_identifiers.test_minimal_sets import readings
+from oracles.quasi_identifiers import (
     coded,
     is_quasi_identifier,
     minimal_sets,
     paper_loop,
     random_table,
 )
-from discovery.quasi_identifiers.test_minimal_sets import readings
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from discovery.quasi_identifiers.plain import coded, is_quasi_identifier, minimal_sets
+from oracles.quasi_identifiers import coded, is_quasi_identifier, minimal_sets
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.enumeration import minimal

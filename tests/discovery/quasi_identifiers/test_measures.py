@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from discovery.quasi_identifiers.plain import coded, exposed, projected, random_table
+from oracles.quasi_identifiers import coded, exposed, projected, random_table
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.measures import k_test, measure

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discovery.quasi_identifiers.plain import coded, minimal_sets, random_table
+from oracles.quasi_identifiers import coded, minimal_sets, random_table
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from discovery.quasi_identifiers.plain import coded, minimal_sets, random_table
 from discovery.quasi_identifiers.test_minimal_sets import readings
+from oracles.quasi_identifiers import coded, minimal_sets, random_table
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.minimum import minimum
 

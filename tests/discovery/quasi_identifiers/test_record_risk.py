@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from discovery.quasi_identifiers.plain import coded, minimal_uniques, random_table
+from oracles.quasi_identifiers import coded, minimal_uniques, random_table
 from sfumato.core.errors import WrongCall
 from sfumato.discovery import record_risk as module
 from sfumato.discovery.quasi_identifiers.coded import Coded

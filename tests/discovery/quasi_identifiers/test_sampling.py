@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from discovery.quasi_identifiers.plain import coded, minimal_sets, random_table
+from oracles.quasi_identifiers import coded, minimal_sets, random_table
 from sfumato.core.errors import WrongCall
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from promises.freeform import definition
+from oracles import freeform as definition
 from promises.freeform.node_tables import local_node_table, random_case
 from sfumato.kernels.freeform.breaches import breach, breach_of_step, breaches, worst
 

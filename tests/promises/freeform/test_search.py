@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from experiments.freeform_cost import blanking, compare, withholding
 
-from promises.freeform import definition
+from oracles import freeform as definition
 from promises.freeform.node_tables import random_case
 from sfumato.core.classes import Classes
 from sfumato.core.errors import WrongCall

@@ -8,8 +8,8 @@ import pytest
 
 import sfumato as sf
 from judge.both import recheck
+from oracles import freeform as definition
 from papers.test_wang_2009 import POLICY, T1, T3
-from promises.freeform import definition
 from promises.freeform.node_tables import random_case
 from sfumato.core.promise import Promises
 from sfumato.journey.protect_file import protect_file

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from promises.freeform import definition
+from oracles import freeform as definition
 from promises.freeform.node_tables import random_tree
 from sfumato.core.classes import Classes
 from sfumato.core.freeform.guard import FreeColumn

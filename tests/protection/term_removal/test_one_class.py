@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs as plain
+from oracles import beliefs as plain
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs as plain
 import sfumato as sf
+from oracles import beliefs as plain
 from sfumato.core.errors import BadPolicy, Infeasible
 from sfumato.journey.protect_file import protect_file
 from sfumato.protection.term_removal.report import STATUS

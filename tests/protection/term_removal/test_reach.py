@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plain_beliefs as plain
 import sfumato as sf
+from oracles import beliefs as plain
 from sfumato.core.errors import BadPolicy, Infeasible, WrongCall
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior

@@ -24,7 +24,7 @@ NOT_COMPARED = "the table cannot be held against the earlier releases"
 
 
 def audit_beside(
-    found: Audit,
+    audit: Audit,
     source: Source,
     policy: Policy,
     releases: Sequence[Imprint],
@@ -50,22 +50,22 @@ def audit_beside(
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
     except SfumatoError as refused:
-        return without_comparison(replace(found, beside=beside), refused)
+        return without_comparison(replace(audit, beside=beside), refused)
     findings, failed = _strike(joint, releases, policy, only)
-    verdicts = [_decided(v, joint, policy) for v in found.verdicts]
+    verdicts = [_decided(v, joint, policy) for v in audit.verdicts]
     return replace(
-        found,
+        audit,
         verdicts=tuple(verdicts),
-        findings=worst_first([*found.findings, *findings]),
-        failed=(*found.failed, *failed),
+        findings=worst_first([*audit.findings, *findings]),
+        failed=(*audit.failed, *failed),
         beside=beside,
     )
 
 
-def without_comparison(found: Audit, why: SfumatoError) -> Audit:
+def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
     """Returns the audit with an objection: the comparison could not be made."""
     objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
-    return replace(found, objections=(*found.objections, objection))
+    return replace(audit, objections=(*audit.objections, objection))
 
 
 def _strike(

@@ -21,7 +21,7 @@ from sfumato.core.prior import Prior
 from sfumato.core.verdict import Finding
 from sfumato.kernels.term_sets.knowledge import links_of, prior_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.reference import referred
+from sfumato.policy.reference import with_reference
 
 AT_ONCE = 1 << 22
 MOST = 10
@@ -207,5 +207,5 @@ def quasi_sensitive(frame: Any, policy: Policy) -> list[Finding]:
     One summary per promise, then every label that somebody can be linked to: with which belief at most, how
     many people, the belief before and the change; rows that link to nothing come last.
     """
-    meant = referred(policy, frame)
+    meant = with_reference(policy, frame)
     return list(audit(frame, meant, attacks=(IndirectLabel(most=None),)).findings)

@@ -15,7 +15,7 @@ from sfumato.policy.taxonomies import HierarchyFile, NestedTree, WrittenRows
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.plan import aim_of, check_people
-from sfumato.protection.two_phases import bound, of_keys
+from sfumato.protection.two_phases import key_promises, with_original
 
 
 def patterns_of(
@@ -41,8 +41,8 @@ def patterns_of(
     if share < 0:
         raise WrongCall("a tolerance is not negative", remedy="0 means equal quality.")
     check_people(table, policy.promises)
-    meant = bound(policy, table)
-    promises = meant.promises if policy.protect.terms.method == "keep" else of_keys(meant.promises)
+    meant = with_original(policy, table)
+    promises = meant.promises if policy.protect.terms.method == "keep" else key_promises(meant.promises)
     patterns = classify(table, promises, aim_of(policy), progress=progress)
     return replace(patterns, quality=metric, tolerance=share, words=own_words(policy))
 

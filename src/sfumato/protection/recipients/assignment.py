@@ -103,14 +103,14 @@ class AvailableVersions:
 
         `accept` has the last word. What the owner holds already is tried first, subtree versions last.
         """
-        found = self._best_first(
+        allowed = self._best_first(
             np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
         )
-        if not len(found):
+        if not len(allowed):
             return None
         limit = inf if within is None else self._limit(within)
         others, family = [h.cuts for h in self.held if h.recipient != owner], self.families.family_of_held()
-        for cuts, index in self._candidates(owner, found):
+        for cuts, index in self._candidates(owner, allowed):
             if not (family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)):
                 continue
             quality = self._quality(cuts) if index is None else self.patterns.value(self.metric, index)
@@ -118,14 +118,14 @@ class AvailableVersions:
                 return PlannedVersion(cuts, quality, index)
         return None
 
-    def _candidates(self, owner: str, found: Indices) -> Iterator[tuple[Cuts, int | None]]:
+    def _candidates(self, owner: str, allowed: Indices) -> Iterator[tuple[Cuts, int | None]]:
         if self.has_subtree_versions:
             yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)
-        yield from ((self.patterns.cuts(index), index) for index in found.tolist())
+        yield from ((self.patterns.cuts(index), index) for index in allowed.tolist())
         if self.has_subtree_versions:
             yield from (
                 (cuts, None)
-                for cuts in islice(subtree_versions(self.patterns, found.tolist()), MOST_MEASURED)
+                for cuts in islice(subtree_versions(self.patterns, allowed.tolist()), MOST_MEASURED)
             )
 
     # -- which patterns -----------------------------------------------------------------------------------

@@ -84,16 +84,16 @@ class Families:
         """Returns a family of the window, found without regard to shorter ones."""
         if self.rule.coalition is Coalition.NONE:
             return self._frame_proof(window)
-        found = self._above_a_base(window)
-        return self._extended(found, window[~np.isin(window, found)])
+        family = self._above_a_base(window)
+        return self._extended(family, window[~np.isin(window, family)])
 
     def distinct(self, indices: Indices) -> Indices:
         """Returns these patterns, none that shows the same as another or as one that is held."""
         _, first = np.unique(self.ranks[indices], axis=0, return_index=True)
-        found = indices[np.sort(first)]
+        distinct = indices[np.sort(first)]
         for held in self._held_details:
-            found = found[~(self._finer(held, found) & self._coarser(held, found))]
-        return found
+            distinct = distinct[~(self._finer(held, distinct) & self._coarser(held, distinct))]
+        return distinct
 
     def is_safe(self, cuts: Cuts, others: Sequence[Cuts]) -> bool:
         """Whether colluders learn no more than is promised, with this one among them."""
@@ -113,8 +113,8 @@ class Families:
         first = window[np.isin(window, antichain)]
         order = np.append(first, window[~np.isin(window, first)])
         starts = [np.append(order[i], np.delete(order, i)) for i in range(min(MOST_STARTS, len(order)))]
-        found = max((self._greedy(start) for start in [*starts, window, order[::-1]]), key=len)
-        return self._largest(order, found)
+        family = max((self._greedy(start) for start in [*starts, window, order[::-1]]), key=len)
+        return self._largest(order, family)
 
     @property
     def _several_versions(self) -> bool:
@@ -133,9 +133,9 @@ class Families:
         details = [self._compared_by(i) for i in order.tolist()]
         return order[[family.take(detail) for detail in details]] if len(order) else order
 
-    def _largest(self, order: Indices, found: Indices) -> Indices:
+    def _largest(self, order: Indices, start: Indices) -> Indices:
         """Returns a larger family, if a search through all finds one within `MOST_STEPS`."""
-        family, best, steps = self.family_of_held(), found, MOST_STEPS
+        family, best, steps = self.family_of_held(), start, MOST_STEPS
         details = [self._compared_by(i) for i in order.tolist()]
 
         def grow(begin: int, taken: list[int]) -> None:
@@ -164,14 +164,14 @@ class Families:
             bases = bases[self._finer(held, bases)]
         levels = self.patterns.grid.T
         above = [np.all(levels[window] >= levels[b], axis=1) for b in bases.tolist()]
-        found = window[:0]
+        largest = window[:0]
         order = sorted(range(len(bases)), key=lambda i: (-int(above[i].sum()), int(bases[i])))
         for i in order[:MOST_BASES_TRIED]:
-            if int(above[i].sum()) <= len(found):
+            if int(above[i].sum()) <= len(largest):
                 break
             family = self._frame_proof(window[above[i]])
-            found = family if len(family) > len(found) else found
-        return found
+            largest = family if len(family) > len(largest) else largest
+        return largest
 
     def _bases(self) -> Indices:
         """Returns the allowed patterns below which nothing is allowed."""
@@ -285,7 +285,7 @@ class Families:
 
 def _reached(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Returns, for every pattern, whether it or something at most as general is allowed."""
-    found = allowed
+    reached = allowed
     for axis in range(allowed.ndim):
-        found = np.logical_or.accumulate(found, axis=axis)
-    return found
+        reached = np.logical_or.accumulate(reached, axis=axis)
+    return reached

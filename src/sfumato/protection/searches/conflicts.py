@@ -1,4 +1,4 @@
-"""Where an exact search learns what cannot stay: the conflicts of every promise (see `core.conflicts`)."""
+"""Sources of conflicts for the exact search: what cannot all stay, by every promise (`core.conflicts`)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import classes_under
 from sfumato.core.watch import Answer
 
-AT_ONCE = 8
-"""Conflicts that are learned from one look at the data."""
+MOST_AT_ONCE = 8
+"""So many broken classes are turned into conflicts at once."""
 
 
-def sources(table: Microdata, promises: Promises) -> list[Conflicts]:
-    """One source for all class promises, one for each promise about the table."""
-    found: list[Conflicts] = [p.conflicts(table) or Unknown(table, p) for p in promises.of_table]
+def conflict_sources(table: Microdata, promises: Promises) -> list[Conflicts]:
+    """Returns one source for all class promises, and one for each promise about the table."""
+    sources: list[Conflicts] = [p.conflicts(table) or OpaquePromise(table, p) for p in promises.of_table]
     if promises.of_class:
-        found.insert(0, BrokenClasses(table, Promises(promises.of_class)))
-    return found
+        sources.insert(0, BrokenClasses(table, Promises(promises.of_class)))
+    return sources
 
 
 class BrokenClasses:
@@ -35,10 +35,10 @@ class BrokenClasses:
         class_of, nodes = classes_under(self._table, cuts)
         classes = Classes.of(self._table, class_of, sensitive=self._promises.sensitive)
         broken = np.flatnonzero(~self._promises.holds_on(classes))
-        found: list[Conflict] = []
-        for values in nodes[broken[:AT_ONCE]].astype(np.int64):
-            found += most_general(values, self._trees, self._breaks, turns=2)
-        return found
+        conflicts: list[Conflict] = []
+        for values in nodes[broken[:MOST_AT_ONCE]].astype(np.int64):
+            conflicts += most_general(values, self._trees, self._breaks, turns=2)
+        return conflicts
 
     def _breaks(self, values: Conflict) -> bool:
         """Whether the rows below these nodes, as one class, break a promise."""
@@ -51,7 +51,7 @@ class BrokenClasses:
         return not bool(self._promises.holds_on(classes)[0])
 
 
-class Unknown:
+class OpaquePromise:
     """A promise about the table that only says no: nothing is learned from it beyond the cuts at hand."""
 
     def __init__(self, table: Microdata, promise: TablePromise) -> None:

@@ -29,7 +29,7 @@ from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
-from sfumato.protection.searches.conflicts import sources
+from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
@@ -74,12 +74,12 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
     greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
     if not lasting or greedy.recoding.cuts is None:
         return greedy
-    found = optimum(
+    best = optimum(
         table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
-    recoding = Recoding.of_cuts(table, found.cuts)
+    recoding = Recoding.of_cuts(table, best.cuts)
     loss = measure(aim.loss, recoding, weights=aim.weights)
-    return Outcome(recoding, loss, optimal=found.optimal, checked=greedy.checked + found.states)
+    return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
 
 
 def optimum(
@@ -136,7 +136,7 @@ class _NodeCosts:
 class _OptimumSearch:
     def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
         self.table = table
-        self.sources = sources(table, promises)
+        self.sources = conflict_sources(table, promises)
         self.costs = _NodeCosts(table, weights)
         trees = [c.taxonomy for c in table.keys]
         self.columns = [ColumnCuts(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
@@ -214,12 +214,12 @@ class _OptimumSearch:
         """Whether the cuts keep every promise, by the data; `None`: they do not, and no conflict is known."""
         cuts = self._cuts(state)
         for source in self.sources:
-            found = source.of(cuts)
-            if found is None:
+            conflicts = source.of(cuts)
+            if conflicts is None:
                 return None
-            for values in found:
+            for values in conflicts:
                 self._learn(values)
-            if found:
+            if conflicts:
                 return False
         return True
 

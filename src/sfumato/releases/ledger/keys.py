@@ -30,16 +30,16 @@ class Key:
         try:
             if path.stat().st_mode & 0o077:
                 raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
-            found = serialization.load_pem_private_key(path.read_bytes(), password=None)
+            private = serialization.load_pem_private_key(path.read_bytes(), password=None)
         except FileNotFoundError:
             raise BadLedger(
                 "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
             ) from None
         except NOT_A_KEY:
             raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
-        if not isinstance(found, Ed25519PrivateKey):
+        if not isinstance(private, Ed25519PrivateKey):
             raise BadLedger("this is no Ed25519 key", where=path.name)
-        return cls(found.public_key().public_bytes_raw().hex(), found)
+        return cls(private.public_key().public_bytes_raw().hex(), private)
 
     @classmethod
     def make(cls, path: Path) -> Key:
@@ -84,9 +84,9 @@ def public_key(path: Path) -> str:
     if b"PRIVATE" in content:
         return Key.load(path).public
     try:
-        found = serialization.load_pem_public_key(content)
+        public = serialization.load_pem_public_key(content)
     except NOT_A_KEY:
         raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
-    if not isinstance(found, Ed25519PublicKey):
+    if not isinstance(public, Ed25519PublicKey):
         raise BadLedger("this is no Ed25519 key", where=path.name)
-    return found.public_bytes_raw().hex()
+    return public.public_bytes_raw().hex()

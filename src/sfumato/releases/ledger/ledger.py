@@ -143,18 +143,18 @@ class Ledger:
 
     def _check_head(self, connection: Connection, public: str, before: Head | None = None) -> Head:
         """Returns the head; raises unless it is signed, the last entry, and no older than one seen."""
-        found = entries.head(connection)
+        head = entries.head(connection)
         last = entries.last(connection)
         remedy = "Run `sfumato ledger verify`."
-        if found is None or last is None or (found.number, found.hash) != (last.number, last.hash):
+        if head is None or last is None or (head.number, head.hash) != (last.number, last.hash):
             raise BadLedger("the ledger does not end where its head says", remedy=remedy)
-        if not signed(head_message(found.number, found.hash), found.signature, public):
+        if not signed(head_message(head.number, head.hash), head.signature, public):
             raise BadLedger("the head of the ledger is not signed by its key", remedy=remedy)
         if wrong := last.fault(last.signer):
             raise BadLedger(f"entry {last.number}: {wrong}", remedy=remedy)
         if before and not entries.holds(connection, before):
             raise BadLedger("the ledger is older than it was: entries are gone", remedy=remedy)
-        return Head(found.number, found.hash)
+        return Head(head.number, head.hash)
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -162,10 +162,10 @@ class Ledger:
     def head(self) -> Head:
         """Where the ledger ends."""
         with self.database.reading() as connection:
-            found = entries.head(connection)
-        if found is None:
+            head = entries.head(connection)
+        if head is None:
             raise BadLedger("the ledger has no head", remedy="Run `sfumato ledger verify`.")
-        return Head(found.number, found.hash)
+        return Head(head.number, head.hash)
 
     @property
     def public_key(self) -> str:
@@ -186,11 +186,11 @@ class Ledger:
         """
         with self.database.reading() as connection:
             check_links(connection)
-            found = entries.releases(connection, chain, memory=memory)
-        for entry in found:
+            releases = entries.releases(connection, chain, memory=memory)
+        for entry in releases:
             if memory and not entry.memory_is_whole:
                 raise damaged(entry.number)
-        return tuple(Record.of(entry) for entry in found)
+        return tuple(Record.of(entry) for entry in releases)
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
@@ -237,8 +237,8 @@ class Ledger:
         event, chain = records[0].release, records[0].chain
 
         def work(connection: Connection) -> tuple[Entry, ...]:
-            if found := entries.of_event(connection, event):
-                return found
+            if committed := entries.of_event(connection, event):
+                return committed
             if not underway.is_open(connection, event):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
             last = entries.last(connection, chain)
@@ -317,15 +317,15 @@ class Ledger:
     def staged(self) -> list[Staged]:
         """Returns the releases under way, on any machine."""
         with self.database.reading() as connection:
-            found = underway.rows(connection)
-            keys = entries.keys(connection) if found else ()
-        for row in found:
+            staged_rows = underway.rows(connection)
+            keys = entries.keys(connection) if staged_rows else ()
+        for row in staged_rows:
             if not underway.is_sealed(row, keys):
                 raise BadLedger(
                     "what the ledger says of a release under way was changed",
                     remedy="Run `sfumato ledger verify`.",
                 )
-        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in found]
+        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in staged_rows]
 
     def event(self, name: str) -> tuple[Entry, ...]:
         """Returns the entries of an event, as far as they are there now."""
@@ -339,8 +339,8 @@ class Ledger:
         """
 
         def work(connection: Connection) -> tuple[Entry, ...]:
-            if found := entries.of_event(connection, release):
-                return found
+            if committed := entries.of_event(connection, release):
+                return committed
             mine = STAGED.c.release == release
             for row in connection.execute(select(STAGED).where(mine)).mappings().all():
                 given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)

@@ -25,10 +25,10 @@ def revision(connection: Connection) -> str | None:
 
 def check(connection: Connection) -> None:
     """Raises unless the tables are those of this version."""
-    found = revision(connection)
-    if found is None:
+    current = revision(connection)
+    if current is None:
         raise BadLedger("there is no ledger in this database", remedy="A first release makes one.")
-    if found != REVISION:
+    if current != REVISION:
         raise BadLedger(
             "the ledger was made by another version of Sfumato",
             remedy="An older one is upgraded when it is next written to; for a newer one upgrade Sfumato.",
@@ -39,17 +39,17 @@ def prepare(database: Database, *, migrations: Path = MIGRATIONS, goal: str = RE
     """Makes the tables, or brings them up to date; keeps a copy of an older SQLite ledger beside it."""
     database.make_file()
     with database.reading() as connection:
-        found = revision(connection)
-    if found == goal:
+        current = revision(connection)
+    if current == goal:
         return
     with database.writing() as connection:
-        found = revision(connection)
-        if found == goal:
+        current = revision(connection)
+        if current == goal:
             return
         steps = _steps(migrations, goal)
-        if found is not None and found not in steps:
+        if current is not None and current not in steps:
             raise BadLedger("the ledger was made by a newer version of Sfumato", remedy="Upgrade Sfumato.")
-        if found is not None and database.path is not None:
+        if current is not None and database.path is not None:
             shutil.copy2(database.path, database.path.with_name(f"{database.path.name}.before-{goal}"))
         _upgrade(connection, migrations, goal)
 

@@ -41,8 +41,8 @@ class StagingNote:
     @classmethod
     def read(cls, content: bytes) -> StagingNote:
         try:
-            found = json.loads(content)
-            return cls(str(found["event"]), {str(k): str(v) for k, v in found["manifests"].items()})
+            document = json.loads(content)
+            return cls(str(document["event"]), {str(k): str(v) for k, v in document["manifests"].items()})
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadData("the note of a release under way cannot be read", where=NOTE_NAME) from None
 
@@ -74,10 +74,10 @@ class StoreTarget:
         return Store(self.place)
 
     def check(self) -> None:
-        found = self._store.first_names()
-        if NOTE_NAME in found:
+        taken = self._store.first_names()
+        if NOTE_NAME in taken:
             raise self._under_way()
-        if found:
+        if taken:
             raise WrongCall("the target exists already", where=self.place.name, remedy="Name a new place.")
 
     def staging(self, event: str) -> Path:
@@ -165,12 +165,12 @@ class StoreTarget:
 
     def _check_brought(self, note: StagingNote) -> None:
         """Raises unless the store gives back what was judged, byte by byte."""
-        found = self._store.sizes()
+        stored = self._store.sizes()
         files = list(note.files())
         for number, (name, file) in enumerate(files):
             self.progress("reading back", number, len(files))
             size = int(file["bytes"])
-            if found.get(name) != size or self._store.digest(name, size) != file["sha256"]:
+            if stored.get(name) != size or self._store.digest(name, size) != file["sha256"]:
                 raise BadData("the store does not give back what was put there", where=name)
 
     def _unfinished(self, why: str) -> Unfinished:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from journeys.test_recipients import people
 from protection.recipients import bits
-from protection.recipients.test_release import people
 from sfumato.chains.pooling import meet_of
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory

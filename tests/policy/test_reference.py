@@ -13,7 +13,7 @@ from sfumato.cli.main import run
 from sfumato.core.errors import BadData, BrokenPromise, Unfinished
 from sfumato.core.prior import LONGEST, share_of, share_text
 from sfumato.journey.protect_file import protect_file
-from sfumato.policy.reference import Reference, kept_at
+from sfumato.policy.reference import Reference, reference_path
 from sfumato.releases.private_file import kept_on_success
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address
@@ -44,7 +44,7 @@ def safe(tmp_path):
 @pytest.mark.parametrize("rule", ["mean", "count"])
 def test_a_published_file_is_judged_with_what_is_kept_beside_it(tmp_path, rule):
     plan, _ = protect_file(pl.DataFrame(PEOPLE), policy(rule), tmp_path / "safe.csv")
-    kept = kept_at(tmp_path / "safe.csv")
+    kept = reference_path(tmp_path / "safe.csv")
     assert kept.stat().st_mode & 0o077 == 0
     assert Reference.load(kept) == plan.reference and "fever" not in kept.read_text()
     assert sf.audit(tmp_path / "safe.csv", policy(rule)).holds is True
@@ -60,13 +60,13 @@ def test_a_published_file_is_judged_with_what_is_kept_beside_it(tmp_path, rule):
 def test_the_raw_table_breaks_what_the_reference_decides(tmp_path, safe):
     raw = tmp_path / "raw.csv"
     pl.DataFrame(PEOPLE).write_csv(raw)
-    assert sf.audit(raw, policy(), reference=kept_at(safe)).holds is False
+    assert sf.audit(raw, policy(), reference=reference_path(safe)).holds is False
     assert any(f.breach for f in sf.attack.quasi_sensitive(raw, policy()))
 
 
 def test_a_uniform_prior_needs_no_reference(tmp_path):
     plan, _ = protect_file(pl.DataFrame(PEOPLE), policy("uniform"), tmp_path / "safe.csv")
-    assert plan.reference is None and not kept_at(tmp_path / "safe.csv").exists()
+    assert plan.reference is None and not reference_path(tmp_path / "safe.csv").exists()
     assert sf.audit(tmp_path / "safe.csv", policy("uniform")).holds is True
 
 
@@ -80,7 +80,7 @@ def test_a_uniform_prior_needs_no_reference(tmp_path):
     ],
 )
 def test_a_reference_that_was_changed_is_refused(safe, change, said):
-    kept = kept_at(safe)
+    kept = reference_path(safe)
     text = kept.read_text(encoding="utf-8")
     assert change(text) != text
     kept.write_text(change(text), encoding="utf-8")
@@ -98,7 +98,7 @@ def test_a_release_keeps_it_beside_its_folder(tmp_path):
     pl.DataFrame(PEOPLE).write_csv(data)
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     sf.release(data, policy(), ledger=url, dry_run=True)
-    assert not kept_at(tmp_path / "first").exists()
+    assert not reference_path(tmp_path / "first").exists()
     sf.release(data, policy(), ledger=url, into=tmp_path / "first")
     assert sf.audit(tmp_path / "first" / "data.csv", policy()).holds is True
     assert not list((tmp_path / "first").glob("*reference*"))
@@ -110,10 +110,10 @@ def test_of_a_release_in_a_store_it_is_kept_here(tmp_path, buckets, monkeypatch)
     place = buckets.new()
     pl.DataFrame(PEOPLE).write_csv("people.csv")
     sf.release("people.csv", policy(), ledger="sqlite:///ledger.db", into=place)
-    assert kept_at(Address.of(place)).stat().st_mode & 0o777 == 0o600
+    assert reference_path(Address.of(place)).stat().st_mode & 0o777 == 0o600
     assert not any("reference" in name for name in Store(Address.of(place)).sizes())
     assert sf.audit(place, policy()).holds
-    kept_at(Address.of(place)).unlink()
+    reference_path(Address.of(place)).unlink()
     assert sf.audit(place, policy()).holds is not True
 
 
@@ -121,7 +121,7 @@ def test_the_program_finds_it(safe, capsys):
     words = ["audit", str(safe), "-p", str(safe.with_name("policy.yaml")), "--strict"]
     assert run(words) == 0
     aside = safe.with_name("aside.json")
-    kept_at(safe).rename(aside)
+    reference_path(safe).rename(aside)
     assert run(words) == 1
     assert run([*words, "--reference", str(aside)]) == 0
     capsys.readouterr()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chains.chains import S, all_worlds, chains, imprint, real_targets, releases, shown, table, two
-from promises.plain import classes_of
+from oracles.class_promises import classes_of
+from oracles.tiny_chains import S, all_worlds, chains, imprint, real_targets, releases, shown, table, two
 from sfumato.chains import worlds
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 
-from chains.chains import chains, exact, imprint, on_one_path, releases, shown, two
+from oracles.tiny_chains import chains, exact, imprint, on_one_path, releases, shown, two
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, strike_across
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.differencing import Differencing

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains.chains import exact, real_targets
-from chains.chains import table as people_table
+from oracles.tiny_chains import exact, real_targets
+from oracles.tiny_chains import table as people_table
 from protection.recipients.table_one import table, version
 from sfumato.chains.overlap import candidates_of
 from sfumato.chains.pooling import Pool, meet_of

@@ -150,3 +150,16 @@ def chains(draw, *, count=2, keys=2, leaves=3, rows=6, values=2):
 
 def cut(tree, *labels):
     return Cut.of_labels(tree, list(labels))
+
+
+BITS = [two("0", "1") for _ in range(3)]
+CUBE = (
+    BITS,
+    [
+        (*cell, 0, 1)
+        for cell, n in {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}.items()
+        for _ in range(n)
+    ],
+    [[Cut.root(t) if i == hidden else Cut.leaves(t) for i, t in enumerate(BITS)] for hidden in range(3)],
+)
+"""Three bits, each hidden by one of three releases: alone harmless, together not."""

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from faults.made_up import issue, prepared, release
-from judge.tampering import change
+from releases.ledger.tampering import change
 from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.certificate import read
 from sfumato.releases.ledger import schema

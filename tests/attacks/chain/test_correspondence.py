@@ -7,7 +7,9 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from chains.chains import (
+from oracles.tiny_chains import (
+    BITS,
+    CUBE,
     all_worlds,
     chains,
     cut,
@@ -180,18 +182,6 @@ def test_theorem_5_1_fails_for_the_literal_scope():
 def test_nobody_came_later_so_nobody_is_attacked_backward():
     for scope in ("literal", "feasible", "realized"):
         assert judged(*SEVEN, scope=scope).BA is None
-
-
-BITS = [two("0", "1") for _ in range(3)]
-CUBE = (
-    BITS,
-    [
-        (*cell, 0, 1)
-        for cell, n in {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}.items()
-        for _ in range(n)
-    ],
-    [[Cut.root(t) if i == hidden else Cut.leaves(t) for i, t in enumerate(BITS)] for hidden in range(3)],
-)
 
 
 def test_micro_attacks_do_not_suffice_for_three_releases():

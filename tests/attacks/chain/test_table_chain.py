@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 import sfumato as sf
-from chains.chains import chains, releases, shown
+from oracles.tiny_chains import chains, releases, shown
 from sfumato.core.errors import BadData, WrongCall
 
 

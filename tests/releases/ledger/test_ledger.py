@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from faults.made_up import release
-from judge.tampering import change
+from releases.ledger.tampering import change
 from sfumato.core.errors import BadLedger, LedgerConflict
 from sfumato.releases.certificate import read
 from sfumato.releases.ledger import seen_head

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chains.chains import chains, exact, imprint, real_targets, releases, table, two
+from oracles.tiny_chains import chains, exact, imprint, real_targets, releases, table, two
 from sfumato.attacks.chain.correspondence import correspondence
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, HeldBack, RefusedByHistory

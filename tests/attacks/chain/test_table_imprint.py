@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.chains import chains, imprint, releases, two
+from oracles.tiny_chains import chains, imprint, releases, two
 from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release, same_release
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData
