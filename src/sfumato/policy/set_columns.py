@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from sfumato.core.exact_numbers import written
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.policy_view import PolicyView
 from sfumato.core.term_sets import SetForm
@@ -47,8 +47,8 @@ class TermRule:
         return {**words, "margin": written(self.margin)} if self.margin else words
 
 
-def schema() -> dict[str, Any]:
-    """The rule as a fragment of JSON Schema."""
+def schema() -> JsonObject:
+    """Returns the rule as a fragment of JSON Schema."""
     return {
         "type": "object",
         "description": "How terms are removed where a quasi-sensitive promise asks for it.",
@@ -66,7 +66,7 @@ def schema() -> dict[str, Any]:
 
 
 def forms_of(policy: PolicyView) -> dict[str, SetForm]:
-    """The set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
+    """Returns the set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
     forms: dict[str, SetForm] = {}
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:

@@ -19,7 +19,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
-from sfumato.engine import open_source
+from sfumato.engine import AnyTable, open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
@@ -114,8 +114,8 @@ class Plan(Printable):
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
-    def apply(self, data: Any, *, progress: Progress = silent) -> Any:
-        """The safe table, of the same kind as `data`, which must hold the rows the plan was made for."""
+    def apply(self, data: AnyTable, *, progress: Progress = silent) -> Any:  # a table of any library
+        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for."""
         return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
     def as_dict(self) -> JsonObject:

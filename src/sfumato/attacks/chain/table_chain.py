@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from sfumato.core.marks import matching
 from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
-from sfumato.engine import open_source
+from sfumato.engine import AnyTable, open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 
-GivenRelease = Any
+GivenRelease = Imprint | AnyTable
 """An imprint, the path of its JSON file, or a published table: a path, or a frame of any library."""
 
 
@@ -28,16 +27,18 @@ def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list
     """Returns the imprints of all releases: all kept, or all read from the published tables."""
     kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
     if all(kept):
-        return [r if isinstance(r, Imprint) else Imprint.from_json(Path(r).read_bytes()) for r in releases]
+        return [
+            r if isinstance(r, Imprint) else Imprint.from_json(Path(str(r)).read_bytes()) for r in releases
+        ]
     if any(kept) or policy is None:
         raise WrongCall(
             "published tables are compared with each other, by the taxonomies of a policy",
             remedy="Give a policy and tables, or imprints alone.",
         )
-    return read_chain(releases, policy)
+    return read_chain([table for table in releases if not isinstance(table, Imprint)], policy)
 
 
-def read_chain(tables: Sequence[GivenRelease], policy: Policy) -> list[Imprint]:
+def read_chain(tables: Sequence[AnyTable], policy: Policy) -> list[Imprint]:
     """Returns the imprint of every table (a frame, or the path of a CSV or Parquet file), in the order given.
 
     Keys are placed in the trees that the policy writes down; a column without one shows values or `*`.
@@ -53,7 +54,7 @@ def read_chain(tables: Sequence[GivenRelease], policy: Policy) -> list[Imprint]:
     return [_imprint(table, trees, policy) for table in counted]
 
 
-def _counted(table: GivenRelease, policy: Policy) -> Microdata:
+def _counted(table: AnyTable, policy: Policy) -> Microdata:
     source = open_source(table)
     lacking = [name for name in policy.published if name not in source.columns]
     if lacking:
