@@ -14,7 +14,7 @@ from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.discovery.quasi_identifiers.partition import Partition
-from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def descend(
     >>> descend(table, Reading.of(k=2, mode="all")).columns
     ('a', 'b')
     """
-    question = Question.of(table, reading)
+    question = QuasiIdentifierQuestion.of(table, reading)
     chosen = list(range(len(table.names))) if order is None else list(table.index(order))
     if sorted(chosen) != list(range(len(table.names))):
         raise WrongCall("an order names every column once")
@@ -60,7 +60,7 @@ def descend(
 
 
 def _scan(
-    question: Question, order: list[int], progress: Progress = silent
+    question: QuasiIdentifierQuestion, order: list[int], progress: Progress = silent
 ) -> tuple[tuple[int, ...], tuple[DescentStep, ...]]:
     prefixes = _Prefixes(question, order)
     kept: list[int] = []
@@ -75,14 +75,14 @@ def _scan(
     return tuple(kept), tuple(steps)
 
 
-def _names(question: Question, columns: Iterable[int]) -> tuple[str, ...]:
+def _names(question: QuasiIdentifierQuestion, columns: Iterable[int]) -> tuple[str, ...]:
     return tuple(question.table.names[j] for j in columns)
 
 
 class _Prefixes:
     """Partitions under the first i columns of an order; some are stored, the others made from them."""
 
-    def __init__(self, question: Question, order: list[int]) -> None:
+    def __init__(self, question: QuasiIdentifierQuestion, order: list[int]) -> None:
         self.table, self.terms, self.order = question.table, question.terms, order
         self.stride = isqrt(len(order)) + 1
         self.stored: list[Partition | None] = [Partition.whole(self.table.rows, self.terms.k)]
@@ -158,7 +158,7 @@ def best_of_orders(
     if orders < 1:
         raise WrongCall("at least one order is needed")
     limits = Limits(None, deadline)
-    question = Question.of(table, reading)
+    question = QuasiIdentifierQuestion.of(table, reading)
     columns = list(range(len(table.names)))
     if question.reason and not question.empty_set:
         return BestOfOrders(question.terms, None, 0, seed, len(columns), question.reason, question.duplicates)

@@ -12,7 +12,7 @@ from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
-from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
 
@@ -59,7 +59,7 @@ def minimal(
     if max_size is not None and max_size < 0:
         raise WrongCall("max_size must be at least 0")
     limits = Limits(max_results, deadline, clock)
-    question = Question.of(table, reading)
+    question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
     if question.settled:
         sets = ((),) if question.empty_set else ()

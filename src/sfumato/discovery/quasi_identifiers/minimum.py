@@ -13,7 +13,7 @@ from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
-from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import Sets, TreeSearch
 
@@ -62,7 +62,7 @@ def minimum(
     (('c',), True)
     """
     limits = Limits(max_results, deadline, clock)
-    question = Question.of(table, reading)
+    question = QuasiIdentifierQuestion.of(table, reading)
     sets: tuple[tuple[str, ...], ...]
     if question.settled:
         sets = ((),) if question.empty_set else ()

@@ -14,7 +14,7 @@ from sfumato.discovery.quasi_identifiers.reduced import Bits, without_duplicates
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class QuasiIdentifierQuestion:
     """Which sets of columns are quasi-identifiers of this table, under these terms?
 
     `table` holds the rows that count (equal rows once, for the reading `distinct`). `exposed` counts the
@@ -27,7 +27,7 @@ class Question:
     duplicates: int
 
     @classmethod
-    def of(cls, table: Coded, reading: Reading) -> Question:
+    def of(cls, table: Coded, reading: Reading) -> QuasiIdentifierQuestion:
         """Group by all columns once; by Lemma 1 of the paper no other set can expose more."""
         duplicates = 0
         if reading.name == "distinct":

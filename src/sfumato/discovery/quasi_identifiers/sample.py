@@ -28,7 +28,7 @@ from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.enumeration import minimal
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
 from sfumato.discovery.quasi_identifiers.measures import Measures, measure
-from sfumato.discovery.quasi_identifiers.question import Question
+from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def minimal_by_sample(
         )
     rate = sampling_rate(table.rows, len(table.names), epsilon=epsilon, delta=delta)
     limits = Limits(max_results, deadline, clock)
-    question = Question.of(table, reading)
+    question = QuasiIdentifierQuestion.of(table, reading)
     if question.settled:
         sets = (SampledSet((), True, measure(question.table, (), k=2)),) if question.empty_set else ()
         return SampledSets(question.terms, epsilon, delta, table.rows, sets, True, True, question.reason)
