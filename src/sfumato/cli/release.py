@@ -61,10 +61,10 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
     from sfumato.journey.release import release as release_
-    from sfumato.releases.ledger.database import Database
+    from sfumato.releases.ledger.database import LedgerDatabase
     from sfumato.system.memory import Memory
 
-    if not dry_run and Database(ledger).on_a_shared_drive:
+    if not dry_run and LedgerDatabase(ledger).on_a_shared_drive:
         talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
     with progress_bar() as progress:
         receipt = release_(

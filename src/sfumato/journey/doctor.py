@@ -185,11 +185,11 @@ def _room(part: str, place: Path) -> Requirement:
 
 
 def _ledger(url: str) -> Requirement:
-    from sfumato.releases.ledger.database import Database  # noqa: PLC0415  # databases only when asked for
+    from sfumato.releases.ledger.database import LedgerDatabase  # noqa: PLC0415  # databases only when asked for
     from sfumato.releases.ledger.ledger import Ledger  # noqa: PLC0415  # as above
 
     try:
-        if not Database(url).exists:
+        if not LedgerDatabase(url).exists:
             remedy = "The first release makes it; PostgreSQL needs the database: createdb NAME."
             return Requirement("ledger", State.NOTE, "reachable, and there is no ledger yet", remedy)
         releases = len(Ledger(url, readonly=True).history())

@@ -16,7 +16,7 @@ from sfumato.journey.warnings import Warn, with_warnings
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck, Record
 from sfumato.releases.override import Override
@@ -122,4 +122,4 @@ def _history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
     """The earlier releases; of a ledger that is not there yet, none."""
     if isinstance(ledger, Ledger):
         return ledger.history(chain)
-    return Ledger(ledger, readonly=True).history(chain) if Database(ledger).exists else ()
+    return Ledger(ledger, readonly=True).history(chain) if LedgerDatabase(ledger).exists else ()

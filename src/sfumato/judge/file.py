@@ -19,7 +19,7 @@ from sfumato.judge.rulings import on_rows
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.parquet import parts_of
 from sfumato.judge.tables.relation import Relation, header, number
-from sfumato.judge.tables.tally import Question, Tally, count
+from sfumato.judge.tables.tally import Tally, TallyRequest, count
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def recheck(
     if meant.person is not None and witness is not None:
         counted_from = Path(witness)
         read = check_witness(place, counted_from, names, meant.person, memory=allowed)
-    asked = Question.of(meant, read)
+    asked = TallyRequest.of(meant, read)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
     _check_values(tally, where=place.name)
     found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
@@ -102,7 +102,7 @@ def check_witness(
     return beside
 
 
-def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: Question) -> Tally:
+def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: TallyRequest) -> Tally:
     return count(db, Relation.of_file(db, path, names), asked, where=path.name)
 
 

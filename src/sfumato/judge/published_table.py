@@ -16,7 +16,7 @@ from sfumato.judge.rulings import rule_all
 from sfumato.judge.tables.database import NO_LIMIT, strictly
 from sfumato.judge.tables.handed_rows import HandedRows
 from sfumato.judge.tables.relation import Relation, header
-from sfumato.judge.tables.tally import Question, Tally, count
+from sfumato.judge.tables.tally import Tally, TallyRequest, count
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def judge_file(
     names = header(path, notes=True)
     if names != tuple(columns):
         return None
-    asked = Question.of(meant, names)
+    asked = TallyRequest.of(meant, names)
 
     def ask(db: duckdb.DuckDBPyConnection) -> Tally:
         return count(db, Relation.of_file(db, path, names), asked, where=path.name)

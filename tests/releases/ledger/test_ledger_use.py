@@ -12,7 +12,7 @@ from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, Wro
 from sfumato.releases.certificate import read
 from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
 from sfumato.releases.ledger.tables import METADATA, REVISION
@@ -169,7 +169,7 @@ def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
         "def upgrade():\n    op.add_column('staged', sa.Column('note', sa.Text))\n",
         encoding="utf-8",
     )
-    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    database = LedgerDatabase(f"sqlite:///{tmp_path}/ledger.db")
     schema.prepare(database, migrations=steps, goal="9999")
     with database.reading() as connection:
         assert schema.revision(connection) == "9999"
@@ -179,7 +179,7 @@ def test_an_older_ledger_is_upgraded_and_a_copy_kept(filled, tmp_path):
 def test_a_ledger_of_the_first_version_is_upgraded(tmp_path):
     """Where nothing is under way; what is under way is finished by the version that began it."""
     for number in range(2):
-        database = Database(f"sqlite:///{tmp_path}/{number}.db")
+        database = LedgerDatabase(f"sqlite:///{tmp_path}/{number}.db")
         schema.prepare(database, goal="0001")
         if number:
             change(database.path, "INSERT INTO staged VALUES ('a', 'open', '', '/x', '/y')")
@@ -197,7 +197,7 @@ def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path):
     from alembic.script import ScriptDirectory
 
     assert ScriptDirectory(str(schema.MIGRATIONS)).get_heads() == [REVISION]
-    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    database = LedgerDatabase(f"sqlite:///{tmp_path}/ledger.db")
     schema.prepare(database)
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
@@ -210,4 +210,4 @@ def test_a_url_that_names_no_ledger(url):
 
 
 def test_a_password_is_never_shown():
-    assert "secret" not in repr(Database("postgresql://me:secret@host/db"))
+    assert "secret" not in repr(LedgerDatabase("postgresql://me:secret@host/db"))

@@ -13,7 +13,7 @@ from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.tables.arrow_text import texts_of
 from sfumato.judge.tables.database import NO_LIMIT, Database
 from sfumato.judge.tables.relation import Relation
-from sfumato.judge.tables.tally import TERMS, Question, Tally, count
+from sfumato.judge.tables.tally import TERMS, Tally, TallyRequest, count
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class HandedRows:
 
     def __init__(self, columns: Sequence[str], policy: JudgedPolicy, *, memory: Memory = NO_LIMIT) -> None:
         self.columns = tuple(columns)
-        self._asked = Question.of(policy, self.columns)
+        self._asked = TallyRequest.of(policy, self.columns)
         self._db = Database(WHERE, memory)
         self._waiting = 0
         self._kinds = ["VARCHAR"] * len(self.wanted)

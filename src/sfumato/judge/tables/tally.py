@@ -68,7 +68,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Question:
+class TallyRequest:
     """What is counted: the policy's key columns and judged columns among the names of a table.
 
     `person` tells people apart, where the table has such a column.
@@ -81,7 +81,7 @@ class Question:
     texts: bool
 
     @classmethod
-    def of(cls, policy: JudgedPolicy, names: Sequence[str]) -> Question:
+    def of(cls, policy: JudgedPolicy, names: Sequence[str]) -> TallyRequest:
         """Returns what can be asked of a table with these columns."""
         sets = policy.sets
         held = [
@@ -129,7 +129,7 @@ def grown(rule: JudgedColumn | None, texts: Sequence[Text], spoken: Sequence[Tex
     return flat.tree(texts), lacking
 
 
-def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: Question, *, where: str) -> Tally:
+def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *, where: str) -> Tally:
     """Returns the counts of a table: grouped once by all columns that matter, then counted.
 
     Term sets are compared as one text, terms joined by a mark.
@@ -156,7 +156,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: Question, *, wh
 
 
 def _group(
-    db: duckdb.DuckDBPyConnection, table: Relation, asked: Question
+    db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Makes the table `held` of all combinations that occur; returns the place and kind of its columns."""
     sets = asked.policy.sets

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from sfumato.core.errors import BadLedger, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import entries, schema, seen_head
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.keys import public_key
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
@@ -26,7 +26,7 @@ def backup(ledger: Ledger, path: str | Path) -> Path:
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)
     try:
-        copy = Database(f"sqlite:///{part}")
+        copy = LedgerDatabase(f"sqlite:///{part}")
         _copy(ledger.database, copy)
         _require_whole(Ledger(f"sqlite:///{part}", readonly=True))
         os.link(part, target)
@@ -51,7 +51,7 @@ def restore(
     if key is not None:
         old.key_path = Path(key)
     _require_whole(old, certificates=certificates, key=None if key is None else public_key(Path(key)))
-    new = Database(url)
+    new = LedgerDatabase(url)
     key_path = Path(key) if key else (new.path.with_name(f"{new.path.name}.key") if new.path else None)
     before = seen_head.last_seen(key_path)
     with old.database.reading() as connection:
@@ -72,7 +72,7 @@ def _require_whole(
         raise BadLedger(f"the ledger is not whole: {verification.faults[0]}", remedy="Nothing was copied.")
 
 
-def _copy(source: Database, target: Database) -> None:
+def _copy(source: LedgerDatabase, target: LedgerDatabase) -> None:
     schema.prepare(target)
     with source.reading() as old, target.writing() as new:
         if entries.head(new) is not None:

@@ -30,7 +30,7 @@ ADVISORY_LOCK = 0x5F0A70
 SHARED_DRIVES = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs", "ceph"}
 
 
-class Database:
+class LedgerDatabase:
     """A SQLite file or a PostgreSQL database, and its transactions."""
 
     def __init__(self, url: str, *, readonly: bool = False, patience: float = 10.0) -> None:
@@ -41,7 +41,7 @@ class Database:
         self.engine = self._sqlite(self.path) if self.path else self._postgresql()
 
     def __repr__(self) -> str:
-        return f"Database({self.name})"
+        return f"LedgerDatabase({self.name})"
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, insert, select, update
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import entries, schema, seen_head, underway
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import Key
@@ -60,7 +60,7 @@ class Ledger:
         clock: Clock = now,
         patience: float = 10.0,
     ) -> None:
-        self.database = Database(url, readonly=readonly, patience=patience)
+        self.database = LedgerDatabase(url, readonly=readonly, patience=patience)
         self.clock = clock
         self.key_path = self._key_path(key)
         if readonly:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from sfumato.core.errors import BadLedger
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.tables import REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -35,7 +35,7 @@ def check(connection: Connection) -> None:
         )
 
 
-def prepare(database: Database, *, migrations: Path = MIGRATIONS, goal: str = REVISION) -> None:
+def prepare(database: LedgerDatabase, *, migrations: Path = MIGRATIONS, goal: str = REVISION) -> None:
     """Makes the tables, or brings them up to date; keeps a copy of an older SQLite ledger beside it."""
     database.make_file()
     with database.reading() as connection:

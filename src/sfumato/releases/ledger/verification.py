@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select, text
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger import entries, seen_head, underway
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import AccessDenied
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
@@ -81,7 +81,7 @@ class Verification:
 
 
 def verify(
-    database: Database,
+    database: LedgerDatabase,
     key_path: Path | None = None,
     *,
     certificates: Sequence[JsonMapping] = (),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sfumato.core.progress import Progress, silent
-from sfumato.releases.ledger.database import Database
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.steps import StepHook, no_hook
@@ -77,5 +77,5 @@ def check_first(into: str | Path | Address, ledger: str) -> None:
 
     A ledger that is there may have to recover something first, perhaps in this very place.
     """
-    if not Database(ledger).exists:
+    if not LedgerDatabase(ledger).exists:
         target_of(into).check()
