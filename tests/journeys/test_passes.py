@@ -195,3 +195,24 @@ def test_a_trace_reads_the_leak_and_the_original_once_each(reader, tmp_path):
     traced = sf.trace(RowSource(leak), ledger=ledger, original=RowSource(reader), policy=POLICY)
     assert traced.ours
     assert (len(leak.asked), len(reader.asked)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("protect", "data.csv", "--dry-run"),
+        ("protect", "data.csv", "-o", "safe.csv"),
+        ("release", "data.csv", "--into", "one", "--ledger", "sqlite:///l.db"),
+        ("release", "data.csv", "--dry-run", "--ledger", "sqlite:///l.db"),
+        ("audit", "data.csv", "--strict"),
+        ("policy", "check"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_its_policy_once(sfumato, clinic, monkeypatch, call):
+    monkeypatch.chdir(clinic())
+    loaded, load = [], sf.Policy.load
+    monkeypatch.setattr(sf.Policy, "load", lambda path: loaded.append(path) or load(path))
+    option = ["policy.yaml", "data.csv"] if call[0] == "policy" else ["-p", "policy.yaml"]
+    assert sfumato(*call, *option).code in (0, 1)
+    assert len(loaded) == 1
