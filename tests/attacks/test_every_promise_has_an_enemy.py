@@ -21,7 +21,7 @@ from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
 from sfumato.policy.policy import Policy
 
-TRIES = 60
+TRIES = 25
 GUESSES = (Fraction(1, 2), 2, "s", {"Flu": ["fever", "cough"], "Cold": ["cough"], "Gout": ["ache"]})
 """Values of parameters that small tables may keep or break."""
 CELLS = {
