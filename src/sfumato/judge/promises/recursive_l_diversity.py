@@ -29,9 +29,7 @@ def recursive_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     broken[~poor] |= ~over(rest[~poor], most[~poor], 1 / Fraction(promise.c))
     limit = Fraction(promise.c)
     if poor.any():
-        few = f"a class has fewer than {promise.l} different values"
-        return verdict(
-            promise, tally, broken, measured=None, limit=limit, worst=int(poor.argmax()), reason=few
-        )
+        few, first = f"a class has fewer than {promise.l} different values", int(poor.argmax())
+        return verdict(promise, tally, broken, measured=None, limit=limit, worst=first, reason=few)
     worst, measured = greatest(most, rest)
     return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst)

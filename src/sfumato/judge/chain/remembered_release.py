@@ -1,0 +1,198 @@
+"""What is remembered of a release, read from its document: classes, counts, and trees known by marks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.judge.chain.marks import Marks
+
+Numbers = NDArray[np.int64]
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedTree:
+    """The tree of one key column: node v, known by `marks[v]`, covers the leaves `low[v]` to `high[v] - 1`.
+
+    Nodes are numbered parents first, and those below a node come right after it. `cut` are the nodes that the
+    release shows.
+    """
+
+    name: str
+    marks: NDArray[np.uint64]
+    parent: Numbers
+    low: Numbers
+    high: Numbers
+    cut: Numbers
+
+    @classmethod
+    def of(cls, words: Mapping[str, Any]) -> MarkedTree:
+        parent = unpacked(words["parent"], "<i4").astype(np.int64)
+        marks = unpacked(words["marks"], "<u8").astype(np.uint64)
+        cut = unpacked(words["cut"], "<i4").astype(np.int64)
+        count = len(parent)
+        numbers = np.arange(count)
+        if not count or len(marks) != count or parent[0] != -1 or np.any(parent[1:] < 0):
+            raise ValueError
+        if np.any(parent[1:] >= numbers[1:]) or np.any((cut < 0) | (cut >= count)):
+            raise ValueError
+        end = numbers + 1
+        for v in range(count - 1, 0, -1):
+            end[parent[v]] = max(end[parent[v]], end[v])
+        before = np.concatenate(([0], np.cumsum(end == numbers + 1)))
+        return cls(str(words["name"]), marks, parent, before[numbers], before[end], cut)
+
+    @property
+    def leaves(self) -> int:
+        return int(self.high[0])
+
+    def onto(self, newer: MarkedTree) -> Numbers:
+        """Returns the node of a newer tree that each node is now; trees only grow, and only below groups."""
+        now = {int(mark): v for v, mark in enumerate(newer.marks.tolist())}
+        found = np.array([now.get(int(mark), -1) for mark in self.marks.tolist()], np.int64)
+        was_leaf = np.ones(len(self.parent), dtype=bool)
+        was_leaf[self.parent[1:]] = False
+        lost = np.any(found < 0) or len(now) < len(newer.marks) or len(set(found.tolist())) < len(found)
+        is_group = np.zeros(len(newer.parent), dtype=bool)
+        is_group[newer.parent[1:]] = True
+        if lost or np.any(is_group[found[was_leaf]]):
+            raise RefusedByHistory(
+                f"the taxonomy of {self.name} has changed since an earlier release",
+                remedy="Keep the tree (it may only grow below existing nodes), or start a new chain.",
+            )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class RememberedRelease:
+    """Class c shows the node `nodes[c, j]` of key column j; entry e says that it is class `owner[e]` of which
+    `counts[e]` rows have the matching value with the mark `values[e]`."""
+
+    trees: tuple[MarkedTree, ...]
+    unchanged: tuple[str, ...]
+    nodes: Numbers
+    owner: Numbers
+    values: Marks
+    counts: Numbers
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> RememberedRelease:
+        """Returns what a document says; raises `BadData` where that is not whole."""
+        try:
+            if document["sfumato-imprint"] != VERSION:
+                raise ValueError
+            trees = tuple(MarkedTree.of(words) for words in document["keys"])
+            nodes = unpacked(document["nodes"], "<i4").astype(np.int64)
+            shape = nodes.reshape(-1, len(trees)) if trees else nodes.reshape(min(1, document["rows"]), 0)
+            found = cls(
+                trees,
+                tuple(map(str, document["unchanged"])),
+                shape,
+                unpacked(document["owner"], "<i4").astype(np.int64),
+                unpacked(document["values"], "<u8").astype(np.uint64).reshape(-1, 2),
+                unpacked(document["counts"], "<i8").astype(np.int64),
+            )
+            if not found._is_whole() or int(found.counts.sum()) != document["rows"]:
+                raise ValueError
+        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):
+            found = None
+        if found is None:
+            raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.")
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The key columns."""
+        return tuple(tree.name for tree in self.trees)
+
+    def _is_whole(self) -> bool:
+        entries = len(self.owner) == len(self.values) == len(self.counts)
+        within = entries and bool(np.all((self.owner >= 0) & (self.owner < len(self.nodes))))
+        shown = all(np.isin(self.nodes[:, j], tree.cut).all() for j, tree in enumerate(self.trees))
+        return within and shown and bool(np.all(self.counts > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseTable:
+    """A release on the newest trees: class c covers the leaves `low[c, j]` to `high[c, j] - 1` of column j.
+
+    Entries are sorted by class, then value; equal values have equal numbers in all releases. `cut[j]` are the
+    ranges of leaves, ascending, that column j shows.
+    """
+
+    low: Numbers
+    high: Numbers
+    owner: Numbers
+    value: Numbers
+    count: Numbers
+    cut: tuple[tuple[Numbers, Numbers], ...]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def key(self) -> bytes:
+        """The same for releases with the same cut."""
+        return b"".join(side.tobytes() for pair in self.cut for side in pair)
+
+    def is_finer(self, other: ReleaseTable) -> bool:
+        """Tells whether all that this release shows lies within something that the other one shows."""
+        return all(
+            bool(np.all(covering(theirs, mine[0], mine[1]) >= 0))
+            for mine, theirs in zip(self.cut, other.cut, strict=True)
+        )
+
+
+def covering(ranges: tuple[Numbers, Numbers], low: Numbers, high: Numbers) -> Numbers:
+    """Returns which of some ranges, ascending and apart, holds each of these; -1 where none does."""
+    if not len(ranges[0]):
+        return np.full(len(low), -1, np.int64)
+    place = np.searchsorted(ranges[0], low, side="right") - 1
+    inside = (place >= 0) & (ranges[1][place] >= high)
+    return np.where(inside, place, -1)
+
+
+def on_newest_trees(releases: Sequence[RememberedRelease]) -> list[ReleaseTable]:
+    """Returns releases side by side, oldest first; raises where they do not show the same columns."""
+    if not releases:
+        raise WrongCall("there is no release to look at", remedy="Give at least one.")
+    newest = releases[-1]
+    if any((r.names, r.unchanged) != (newest.names, newest.unchanged) for r in releases):
+        raise WrongCall(
+            "the releases do not show the same columns",
+            remedy="Compare releases with the same key columns and the same unchanged columns.",
+        )
+    every = np.concatenate([release.values for release in releases])
+    _, number = np.unique(every, axis=0, return_inverse=True)
+    ends = np.cumsum([len(release.values) for release in releases])
+    numbers = np.split(number.ravel().astype(np.int64), ends[:-1])
+    return [_placed(release, newest, some) for release, some in zip(releases, numbers, strict=True)]
+
+
+def _placed(release: RememberedRelease, newest: RememberedRelease, value: Numbers) -> ReleaseTable:
+    low, high = np.zeros_like(release.nodes), np.zeros_like(release.nodes)
+    cuts = []
+    for j, (old, new) in enumerate(zip(release.trees, newest.trees, strict=True)):
+        now = np.arange(len(old.parent)) if old is new else old.onto(new)
+        low[:, j], high[:, j] = new.low[now[release.nodes[:, j]]], new.high[now[release.nodes[:, j]]]
+        ranges = np.unique(np.stack([new.low[now[old.cut]], new.high[now[old.cut]]]), axis=1)
+        if np.any(ranges[1, :-1] > ranges[0, 1:]):
+            raise BadData(f"{old.name} shows values and groups they belong to: that is no global recoding")
+        cuts.append((ranges[0], ranges[1]))
+    order = np.lexsort((value, release.owner))
+    return ReleaseTable(low, high, release.owner[order], value[order], release.counts[order], tuple(cuts))
+
+
+def unpacked(text: str, kind: str) -> NDArray[Any]:
+    """Returns an array that a document holds as text: little end first, compressed, in base 64."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), dtype=kind)

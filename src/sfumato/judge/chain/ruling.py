@@ -1,0 +1,80 @@
+"""A chain of releases, judged from what each of them showed: does everybody keep at least k candidates?
+
+Whoever holds all releases knows somebody's classes and when they came. With matching value s, at most as many
+records can be theirs as people of that time, those classes and that value there are in some table of people
+that gives all published counts: a *world*. The sum over all values is how many candidates somebody keeps. One
+release and two are decided by a formula; for more, worlds are looked for (`world_bounds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.judge.chain.remembered_release import (
+    Numbers,
+    RememberedRelease,
+    on_newest_trees,
+)
+from sfumato.judge.chain.two_releases import candidates_of_two
+from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
+from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
+
+
+@dataclass(frozen=True)
+class ChainRuling:
+    """Whether everybody keeps at least k candidates beside all releases of a chain; `None`: not known.
+
+    `least` is the fewest that anybody keeps, exactly if `certain`, else at most; `None` if nobody is there.
+    `few` targets are known to keep fewer than k, of `open` ones it is not known.
+    """
+
+    holds: bool | None
+    least: int | None
+    certain: bool
+    few: int
+    open: int
+
+
+def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
+    """Returns what releases, oldest first, leave to everybody; each is given as what is remembered of it.
+
+    Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
+    """
+    tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
+    if len(tables) <= 2:
+        exact = candidates_of_two(tables)
+        return _ruled(exact, exact, k)
+    try:
+        bounds = WorldBounds(WorldEquations.of(tables))
+    except TooLarge:
+        return ChainRuling(None, None, False, 0, 1)
+    bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
+    bounds.narrow(lambda: _perhaps_lowest(*bounds.between())[bounds.equations.target])
+    return _ruled(*bounds.between(), k)
+
+
+def doubtful(least: Numbers, most: Numbers, k: int) -> Chosen:
+    """Returns the targets of which it is not known whether they exist with fewer than k candidates."""
+    found: Chosen = (least < k) & (most >= k) | (least == 0) & (most > 0)
+    return found
+
+
+def _perhaps_lowest(least: Numbers, most: Numbers) -> Chosen:
+    """Returns the targets that may keep fewer candidates than all that are known exactly."""
+    lowest = int(most[least > 0].min(initial=np.iinfo(np.int64).max))
+    found: Chosen = (least < most) & ((least < lowest) | (most == lowest))
+    return found
+
+
+def _ruled(least: Numbers, most: Numbers, k: int) -> ChainRuling:
+    few, open_ones = int(((least > 0) & (most < k)).sum()), int(doubtful(least, most, k).sum())
+    there, maybe = least > 0, most > 0
+    highest = int(most[there].min()) if there.any() else None
+    lowest = int(np.maximum(least, 1)[maybe].min()) if maybe.any() else None
+    number = highest if highest is not None or lowest is None else int(most[maybe].min())
+    holds = False if few else None if open_ones else True
+    return ChainRuling(holds, number, lowest == highest, few, open_ones)
