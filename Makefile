@@ -10,14 +10,16 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo test lint soak benchmark experiments clean help
+.PHONY: demo check test lint soak mutants benchmark experiments clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         protect a made-up hospital table, attack it before and after"
+	@echo "make check        style, types, contracts and the quick tests, in about a minute"
 	@echo "make test         run the tests"
-	@echo "make lint         style, types, direction of imports"
+	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
+	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make experiments  figures on real data (DATA=folder)"
 
@@ -71,6 +73,11 @@ test: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@echo "== running the tests on $(JOBS) processes"
 	@$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
+# What needs neither PostgreSQL nor Java nor other programs, without what is slow, and with few random cases.
+check: lint
+	@echo "== the quick tests on $(JOBS) processes"
+	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not slow'
+
 lint: $(VENV)/.ready
 	@echo "== style"
 	@$(BIN)/ruff check && $(BIN)/ruff format --check --quiet
@@ -78,11 +85,16 @@ lint: $(VENV)/.ready
 	@$(BIN)/mypy
 	@echo "== direction of imports"
 	@$(BIN)/lint-imports
+	@echo "== dead code"
+	@$(BIN)/vulture
 
 soak: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+mutants: $(VENV)/.ready
+	@$(BIN)/python -m mutants --jobs $(JOBS)
 
 benchmark: $(VENV)/.ready $(PEERS)/.ready
 	@$(BIN)/python -m benchmarks --data $(DATA)

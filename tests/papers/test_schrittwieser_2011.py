@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from papers.schrittwieser_2011 import SETS_V, table_i, table_v
+from protection.patterns.antichains import is_antichain
 from sfumato.core.promise import Promises
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.antichain import is_antichain
 from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.patterns.quality import expected_capacity, expected_sizes, quality_classes
 

@@ -10,7 +10,7 @@ import pytest
 from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.promise import ClassPromise, Promises, TablePromise
-from sfumato.policy.compatibility import refusals, roles
+from sfumato.policy.compatibility import objections, roles
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.searches import BUILT_IN, LOSSES
 from sfumato.policy.taxonomies import Flat
@@ -38,7 +38,7 @@ def refused(*made, **rest):
 
 
 def test_what_is_allowed_has_no_refusals():
-    assert refusals(policy(K, DistinctLDiversity("s", 2))) == []
+    assert objections(policy(K, DistinctLDiversity("s", 2))) == []
 
 
 def test_a_role_becomes_available_with_its_promise(monkeypatch):
@@ -61,7 +61,7 @@ def test_no_key():
 @pytest.mark.parametrize("role", roles())
 def test_what_a_promise_may_be_about(made, role):
     if role is Role.SENSITIVE:
-        assert refusals(policy(made, columns={"x": role})) == []
+        assert objections(policy(made, columns={"x": role})) == []
     else:
         said = refused(made, columns={"x": role})
         reason = {
@@ -235,7 +235,7 @@ class Fickle(Whole):
 
 
 def test_a_promise_about_the_whole_table_need_not_be_monotone():
-    assert refusals(policy(Fickle(), search="top-down")) == []
+    assert objections(policy(Fickle(), search="top-down")) == []
 
 
 @dataclass(frozen=True)
@@ -249,8 +249,8 @@ class OfOne(Whole):
 
 def test_a_role_of_one_promise_is_refused_column_by_column():
     f, g = {"f": Role.FREE}, {"f": Role.FREE, "g": Role.FREE}
-    assert refusals(policy(OfOne(), columns=f)) == []
-    assert refusals(policy(Freeform(Fraction(1, 2)), columns=g)) == []
+    assert objections(policy(OfOne(), columns=f)) == []
+    assert objections(policy(Freeform(Fraction(1, 2)), columns=g)) == []
     assert "columns.f.role: free means nothing without the promise freeform" in refused(K, columns=f)
     said = refused(OfOne(), columns=g)
     assert "columns.g.role: free means nothing" in said and "columns.f.role" not in said
@@ -263,7 +263,7 @@ def test_promises_about_the_whole_table_leave_no_row_out():
 def test_promises_bring_their_own_rows():
     columns = {"i": Role.INSENSITIVE}
     fine = policy(Picky(), columns=columns, search="mondrian")
-    assert refusals(fine) == []
+    assert objections(fine) == []
     assert "Use search: mondrian" in refused(Picky(), columns=columns)
     assert "must be insensitive" in refused(Picky(), columns={"i": Role.SENSITIVE}, search="mondrian")
     with pytest.raises(BadPolicy, match="it does not like weights"):

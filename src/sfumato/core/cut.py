@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.core.errors import NotACut
-from sfumato.core.taxonomy import ROOT, Label, Nodes, Taxonomy
+from sfumato.core.taxonomy import Label, Nodes, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +112,6 @@ class Cut:
 
     def __hash__(self) -> int:
         return hash(self.node_of.tobytes())
-
-    @property
-    def is_root(self) -> bool:
-        return bool(np.all(self.node_of == ROOT))
 
     def __repr__(self) -> str:
         return f"Cut({len(self.nodes)} of {len(self.taxonomy.labels)} nodes)"

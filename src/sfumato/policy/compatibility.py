@@ -34,13 +34,8 @@ def options_of(role: Role) -> type[ColumnOptions] | None:
     return promises.column_options(role)
 
 
-def refusals(policy: PolicyContent) -> list[str]:
-    """Returns every reason why this policy cannot be followed, in words."""
-    return [problem.located({}) for problem in objections(policy)]
-
-
 def objections(policy: PolicyContent) -> list[Problem]:
-    """Returns the same with places, for messages that name the line."""
+    """Returns every reason why this policy cannot be followed, each with its place."""
     return [problem for check in CHECKS for problem in check(policy)]
 
 

@@ -15,7 +15,7 @@ from sfumato.core.errors import BrokenPromise, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises, TablePromise
 from sfumato.core.recoding import classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy import ROOT, Taxonomy
 from sfumato.core.watch import Answer, Watch
 from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.loss import measure
@@ -163,7 +163,7 @@ class Coarse(TablePromise):
 
 class CoarseWatch(Watch):
     def ask(self, cuts, step=None):  # noqa: ARG002
-        return (Answer.YES if cuts["a"].is_root else Answer.NEVER), "not at the root"
+        return (Answer.YES if cuts["a"].nodes.tolist() == [ROOT] else Answer.NEVER), "not at the root"
 
     def accept(self, cuts):  # noqa: ARG002
         raise AssertionError("classifying moves nowhere")

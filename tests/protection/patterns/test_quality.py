@@ -9,10 +9,11 @@ from experiments.agreement import agreements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protection.patterns.antichains import is_antichain
 from sfumato.core.errors import WrongCall
 from sfumato.core.promise import Promises
 from sfumato.promises import KAnonymity
-from sfumato.protection.patterns.antichain import is_antichain, largest_antichain
+from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.patterns.quality import (

@@ -16,7 +16,7 @@ from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises, TablePromise
 from sfumato.core.recoding import Recoding, classes_under
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.taxonomy import ROOT, Taxonomy
 from sfumato.core.verdict import Verdict
 from sfumato.core.watch import Answer, Watch
 from sfumato.promises import (
@@ -185,7 +185,7 @@ class Guarded(TablePromise):
         return Verdict(self.name, self.holds(cuts), None, 0)
 
     def holds(self, cuts):
-        return cuts[self.second].is_root or not cuts[self.first].is_root
+        return cuts[self.second].nodes.tolist() == [ROOT] or cuts[self.first].nodes.tolist() != [ROOT]
 
     def __str__(self):
         return self.name

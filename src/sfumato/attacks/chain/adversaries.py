@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack, worst_first
+from sfumato.attacks.attack import Attack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
@@ -85,10 +85,3 @@ def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ..
     stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search
     return (CorrespondenceAttack(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
-
-
-def strike_across(releases: Sequence[Imprint], policy: Policy) -> tuple[Finding, ...]:
-    """Returns what every adversary finds who holds these releases."""
-    nothing: PublishedTable = None  # type: ignore[assignment]  # these adversaries look at imprints alone
-    limits = policy.promises.limits
-    return worst_first(f for a in adversaries(releases, policy) for f in a.strike(nothing, limits))

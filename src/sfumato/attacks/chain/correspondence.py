@@ -12,11 +12,11 @@ import numpy as np
 from sfumato.attacks.chain.realized import RealizedTargets
 from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain, match_blocks
+from sfumato.core.chain import Chain
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.microdata import Counts, Microdata
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.policy.policy import Policy
 from sfumato.show.card import figure
@@ -102,29 +102,6 @@ class Correspondence:
         if any(t.few for t in self.targets):
             return False
         return None if self.open else True
-
-    def cracks(self, one: int, other: int, *, earlier: int = 0) -> dict[str, dict[int, int]]:
-        """Returns crack sizes of the groups of two classes, by the number of their matching value.
-
-        `F`: records of class `one` of the earlier release that cannot be the target's; `C`: records of class
-        `other` of the last release that cannot be the target's, who is in both; `B`: records of class `other`
-        that cannot belong to somebody who came later.
-        """
-        last = self.chain.releases[-1]
-        first = self.chain.releases[earlier]
-        matched = match_blocks(self.chain.trees, first, last)
-        if matched.join_one[one] != matched.join_other[other]:
-            raise WrongCall("these two classes are not comparable: nobody can be in both")
-        mine, theirs = _entries(first.owner, one), _entries(last.owner, other)
-        g1 = dict(zip(first.values[mine].tolist(), first.counts[mine].tolist(), strict=True))
-        g2 = dict(zip(last.values[theirs].tolist(), last.counts[theirs].tolist(), strict=True))
-        newer = matched.surplus(first, last)[matched.other[theirs]]
-        spare = dict(zip(last.values[theirs].tolist(), newer.tolist(), strict=True))
-        return {
-            "F": {s: n - min(n, g2.get(s, 0)) for s, n in g1.items()},
-            "C": {s: n - min(n, g1.get(s, 0)) for s, n in g2.items()},
-            "B": {s: n - min(n, spare[s]) for s, n in g2.items()},
-        }
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -238,10 +215,6 @@ def _realized(overlap: Overlap, time: int, realized: RealizedTargets, k: int | N
     least, exact = _fewest_of(left), len(overlap.chain) <= 2
     few = int((left < k).sum()) if k else 0
     return TargetCandidates(time, least, {}, exact, len(left), few, 0 if exact else len(left) - few)
-
-
-def _entries(owner: Codes, index: int) -> slice:
-    return slice(*np.searchsorted(owner, [index, index + 1]).tolist())
 
 
 def _fewest_of(left: Counts) -> int | None:

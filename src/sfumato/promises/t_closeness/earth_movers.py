@@ -7,7 +7,6 @@ integers (dtype object) and on floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,7 +20,6 @@ from sfumato.core.taxonomy import ROOT, Nodes, Taxonomy
 from sfumato.promises.verdicts import segment_sums
 
 Numbers = NDArray[Any]
-Distance = Callable[["Earth", type], Numbers]
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,18 +41,6 @@ def largest_antichain(levels: Lines) -> NDArray[np.int64]:
     return np.flatnonzero(chosen)
 
 
-def is_antichain(levels: Lines) -> bool:
-    """Whether no pattern is at most as general as another in every column.
-
-    >>> is_antichain(np.array([[0, 2], [1, 1]])), is_antichain(np.array([[0, 1], [1, 1]]))
-    (True, False)
-    """
-    if len(levels) == 0:
-        return True
-    packed, guard = _guarded(levels)
-    return not antichains.below_rows(packed, guard).any()
-
-
 def _guarded(levels: Lines) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Returns the levels of every pattern in a few words, a free bit above each, and these bits."""
     sizes = (2 * (levels.max(axis=0).astype(np.int64) + 1)).tolist()
