@@ -20,6 +20,7 @@ NOUNS_IN_ING = {
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2007) has this name",
     "differencing": "statistical offices call the attack so",
     "packing": "several codes in one key, the class Packing",
+    "ruling": "what a judge comes to",
     "pooling": "what several recipients know when they pool their versions",
     "recoding": "global recoding, the word of statistical disclosure control",
     "staging": "the folder in which a release waits",

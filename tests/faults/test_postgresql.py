@@ -99,7 +99,7 @@ def test_the_answer_to_the_commit_is_lost(place, cluster):
 def test_opening_while_somebody_else_releases(place, monkeypatch):
     """The head noted beside the key may be newer than the view of the database: nothing was rolled back."""
     url, key, out, _ = place
-    other, real, met = Ledger(url, key=key), Ledger._current, []
+    other, real, met = Ledger(url, key=key), Ledger._key_in_force, []
 
     def meanwhile(self, connection, known):
         connection.execute(text("SELECT 1"))  # from here on the view stands
@@ -109,7 +109,7 @@ def test_opening_while_somebody_else_releases(place, monkeypatch):
         return real(self, connection, known)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "_current", meanwhile)
+        patched.setattr(Ledger, "_key_in_force", meanwhile)
         Ledger(url, key=key)
     assert met
     assert check_all(url, key, out) == 1

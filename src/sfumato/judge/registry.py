@@ -35,7 +35,7 @@ def second_judge(name: str, kind: str | None = None) -> Callable[[Judge], Judge]
     """Registers the second judge of a promise; raises `WrongCall` where it has another one already."""
 
     def offer(judge: Judge) -> Judge:
-        if not judge.__module__.startswith(promises.__name__):
+        if not str(judge.__module__).startswith(promises.__name__):
             _load_own()  # nothing replaces what is built in
         there = _judges.get((name, kind), judge)
         if (there.__module__, there.__qualname__) != (judge.__module__, judge.__qualname__):

@@ -18,7 +18,7 @@ from sfumato.protection.loss import find_measure, measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
-from sfumato.protection.searches.segments import MovingRows, Proposal, Segments
+from sfumato.protection.searches.segments import MovingRows, Segments, SplitProposal
 
 Truths = NDArray[np.bool_]
 
@@ -100,7 +100,7 @@ class SplitJudge:
         if not promises.holds_on(everything).all():
             raise refusal.at_the_root(everything, promises, final=not self._jointly)
 
-    def accept(self, proposal: Proposal, split: Truths) -> Truths:
+    def accept(self, proposal: SplitProposal, split: Truths) -> Truths:
         """Flags the segments that were split and may stay so."""
         if not split.any():
             return split
@@ -114,7 +114,7 @@ class SplitJudge:
         accepted[split] = np.logical_and.reduceat(truth, parts.begin)
         return self._accept_jointly(proposal, accepted) if self._jointly else accepted
 
-    def _accept_jointly(self, proposal: Proposal, split: Truths) -> Truths:
+    def _accept_jointly(self, proposal: SplitProposal, split: Truths) -> Truths:
         """Accepts splits as long as all classes together keep the promises."""
         accepted = np.zeros(len(split), dtype=bool)
         groups = [np.flatnonzero(split)]

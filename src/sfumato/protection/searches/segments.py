@@ -44,7 +44,7 @@ class Segments:
         """Returns the segments of each, one after the other."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*(s._arrays for s in some), strict=True)))
 
-    def cut(self, parts: Proposal) -> Segments:
+    def cut(self, parts: SplitProposal) -> Segments:
         """Returns the parts of every segment; nothing is tried on them yet."""
         low, high = (np.repeat(bound, parts.parts, axis=0) for bound in (self.low, self.high))
         tried, fresh = np.zeros(low.shape, bool), np.ones(len(low), bool)
@@ -56,7 +56,7 @@ class Segments:
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
+class SplitProposal:
     """Splits of some segments, `parts[s]` parts of segment s; part p is the rows `first[p] .. last[p]-1`."""
 
     parts: Counts
@@ -69,10 +69,10 @@ class Proposal:
         """The first part of every segment."""
         return np.asarray(np.cumsum(self.parts) - self.parts, dtype=np.int64)
 
-    def pick(self, chosen: Truths) -> Proposal:
+    def pick(self, chosen: Truths) -> SplitProposal:
         """Returns the splits of some of the segments."""
         of = np.repeat(chosen, self.parts)
-        return Proposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])
+        return SplitProposal(self.parts[chosen], self.first[of], self.last[of], self.weight[of])
 
 
 class MovingRows:
@@ -109,7 +109,7 @@ class MovingRows:
         first, last, weight = (_longs([end] * count) for end in (0, self.table.distinct, self._weight))
         return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
 
-    def propose(self, segments: Segments, *, least: int, relaxed: bool) -> Proposal:
+    def propose(self, segments: Segments, *, least: int, relaxed: bool) -> SplitProposal:
         """Splits each segment in its widest column that allows it; bounds become tight."""
         parts, first, weight = medians.propose(
             self._layout,
@@ -127,7 +127,7 @@ class MovingRows:
         last = np.empty_like(first)
         last[:-1] = first[1:]
         last[np.cumsum(parts) - 1] = segments.last
-        return Proposal(parts, first, last, weight)
+        return SplitProposal(parts, first, last, weight)
 
     def divide(self, *, least: int, relaxed: bool) -> Segments:
         """Splits the table, and all parts, as long as parts of `least` rows are left."""
