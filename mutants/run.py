@@ -59,7 +59,8 @@ class Run:
                 self._note(Result("equivalent", 0, self.commit, mutant.line, mutant.name))
             else:
                 waiting.put(mutant)
-        workers = [Worker(ROOT, _home() / str(i)) for i in range(min(jobs, waiting.qsize()))]
+        files = _git("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+        workers = [Worker(ROOT, _home() / str(i), files) for i in range(min(jobs, waiting.qsize()))]
         folders = sorted({folder_of(m.path) for m in mutants if m.name not in self.reasons})
         self._measure(workers, folders)
         side_by_side([_bound(self._work, worker, waiting) for worker in workers])

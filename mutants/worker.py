@@ -48,31 +48,28 @@ STOP = threading.Event()
 
 
 class Worker:
-    """A copy of `src` in a folder that stays: compiled kernels are cached beside it, and none is mutated."""
+    """A copy of the project in a folder that stays: compiled kernels are cached in it, and none is mutated.
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self.root, self.folder = root, folder
-        self._copy_sources()
+    Nobody's work in the working tree is seen, once the copy is made, and none is touched.
+    """
 
-    def _copy_sources(self) -> None:
-        """Make the copy equal to the sources; files that are equal stay, with what is cached of them."""
-        theirs, ours = self.root / "src", self.folder / "src"
-        wanted = {file.relative_to(theirs) for file in theirs.rglob("*") if "__pycache__" not in file.parts}
-        if ours.is_dir():
-            for file in sorted(ours.rglob("*"), reverse=True):
-                if "__pycache__" not in file.parts and file.relative_to(ours) not in wanted:
-                    shutil.rmtree(file) if file.is_dir() else file.unlink()
-        for name in sorted(wanted):
-            source, copy = theirs / name, ours / name
-            if source.is_dir():
-                copy.mkdir(parents=True, exist_ok=True)
-            elif not copy.is_file() or copy.read_bytes() != source.read_bytes():
+    def __init__(self, root: Path, folder: Path, names: Sequence[str]) -> None:
+        """Copy these files of `root`; those that are equal stay, with what is cached of them."""
+        self.folder = folder
+        wanted = {folder / name for name in names if (root / name).is_file()}
+        for file in sorted(folder.rglob("*.*"), reverse=True):
+            if file.is_file() and file not in wanted and "__pycache__" not in file.parts:
+                file.unlink()
+        for copy in sorted(wanted):
+            source = root / copy.relative_to(folder)
+            if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
 
     def ask(self, paths: Sequence[str], *, limit: float | None = None) -> Asked:
         """Run these tests on the copy until one fails; `limit` is in seconds of processor time."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:cacheprovider"]
-        command += ["-c", str(self.root / "pyproject.toml"), "--rootdir", str(self.root), "-m", ELSEWHERE]
+        command += ["-m", ELSEWHERE]
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "src"),
@@ -81,7 +78,7 @@ class Worker:
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             child = subprocess.Popen(
                 [*command, *paths],
-                cwd=self.root,
+                cwd=self.folder,
                 env=environment,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
@@ -96,15 +93,17 @@ class Worker:
     @contextlib.contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[Path]:
         """Make the mutant in the copy; afterwards the file is as it was, to the time of its last change."""
-        source, copy = self.root / mutant.path, self.folder / mutant.path
-        changed = mutant.applied(source.read_text(encoding="utf-8"))
+        copy = self.folder / mutant.path
+        source, times = copy.read_text(encoding="utf-8"), copy.stat()
+        changed = mutant.applied(source)
         if changed is None:
             raise ValueError(f"cannot be made: {mutant.name}")
         copy.write_text(changed, encoding="utf-8")
         try:
             yield copy
         finally:
-            shutil.copy2(source, copy)
+            copy.write_text(source, encoding="utf-8")
+            os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def check_home(self) -> None:
         """Raise unless tests import the copy."""
@@ -112,7 +111,7 @@ class Worker:
         environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
         told = subprocess.run(
             [sys.executable, "-c", code],
-            cwd=self.root,
+            cwd=self.folder,
             env=environment,
             capture_output=True,
             text=True,

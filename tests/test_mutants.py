@@ -173,16 +173,20 @@ def worker(tmp_path):
     )
     marks = 'markers = ["postgresql", "spark", "peers"]'
     (root / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{marks}\n")
-    return Worker(root, tmp_path / "copy")
+    return Worker(root, tmp_path / "copy", files(root))
+
+
+def files(root):
+    return [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
 
 
 def tiny_mutants(worker):
     path = "src/tiny/__init__.py"
-    return list(mutants_of(path, (worker.root / path).read_text()))
+    return list(mutants_of(path, (worker.folder / path).read_text()))
 
 
-def test_a_worker_sees_a_mutant_killed_and_leaves_the_working_tree_alone(worker):
-    source = worker.root / "src" / "tiny" / "__init__.py"
+def test_a_worker_sees_a_mutant_killed_and_leaves_the_working_tree_alone(worker, tmp_path):
+    source = tmp_path / "root" / "src" / "tiny" / "__init__.py"
     before, when = source.read_bytes(), source.stat().st_mtime_ns
     assert worker.ask(["tests"]).passed
     for mutant in tiny_mutants(worker):
@@ -197,7 +201,7 @@ def test_a_worker_sees_a_mutant_killed_and_leaves_the_working_tree_alone(worker)
 
 
 def test_a_mutant_that_no_test_notices_passes(worker):
-    (worker.root / "tests" / "test_tiny.py").write_text(
+    (worker.folder / "tests" / "test_tiny.py").write_text(
         "from tiny import less\n\ndef test_less():\n    assert less(1, 2)\n"
     )
     boundary = next(m for m in tiny_mutants(worker) if "<=" in m.after)
@@ -206,21 +210,22 @@ def test_a_mutant_that_no_test_notices_passes(worker):
 
 
 def test_a_mutant_that_never_ends_is_out_of_time(worker):
-    (worker.root / "tests" / "test_tiny.py").write_text(
+    (worker.folder / "tests" / "test_tiny.py").write_text(
         "def test_forever():\n    while True:\n        pass\n"
     )
     asked = worker.ask(["tests"], limit=2)
     assert asked.code < 0 and not asked.passed
 
 
-def test_the_copy_follows_the_sources(worker, tmp_path):
-    root = worker.root
-    (root / "src" / "tiny" / "gone.py").write_text("x = 1\n")
-    Worker(root, worker.folder)
-    assert (worker.folder / "src" / "tiny" / "gone.py").is_file()
-    (root / "src" / "tiny" / "gone.py").unlink()
-    Worker(root, worker.folder)
-    assert not (worker.folder / "src" / "tiny" / "gone.py").exists()
+def test_the_copy_follows_the_sources_when_it_is_made_and_not_later(worker, tmp_path):
+    root, copy = tmp_path / "root", worker.folder / "src" / "tiny" / "more.py"
+    (root / "src" / "tiny" / "more.py").write_text("x = 1\n")
+    assert worker.ask(["tests"]).passed and not copy.exists()
+    Worker(root, worker.folder, files(root))
+    assert copy.read_text() == "x = 1\n"
+    (root / "src" / "tiny" / "more.py").unlink()
+    Worker(root, worker.folder, files(root))
+    assert not copy.exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["copy", "root"]
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from attacks.chain.strikes import strike_across
 from oracles.tiny_chains import imprint, table, two
 from sfumato import promises
-from sfumato.attacks.chain.adversaries import strike_across
 from sfumato.attacks.registry import known, make
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadPolicy

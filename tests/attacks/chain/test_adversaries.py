@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 
+from attacks.chain.strikes import strike_across
 from oracles.tiny_chains import chains, exact, imprint, on_one_path, releases, shown, two
-from sfumato.attacks.attack import worst_first
-from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
+from sfumato.attacks.chain.adversaries import CorrespondenceAttack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
@@ -28,12 +28,6 @@ POLICY = Policy.from_dict(
         "promises": [{"continuous": {"k": 2, "since": "since"}}],
     }
 )
-
-
-def strike_across(held, policy):
-    """What every adversary finds who holds these releases; they look at imprints alone."""
-    limits = policy.promises.limits
-    return worst_first(f for a in adversaries(held, policy) for f in a.strike(None, limits))
 
 
 def components(trees, chain):
