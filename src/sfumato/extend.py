@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from sfumato.engine.reader import Reader
     from sfumato.engine.rows import RowSource
     from sfumato.engine.source import Source
+    from sfumato.judge.policy_data import PromiseData
     from sfumato.judge.registry import second_judge
     from sfumato.judge.registry import verdict as second_verdict
+    from sfumato.judge.tables.tally import Tally, ValueCounts
     from sfumato.policy.searches import Ability
     from sfumato.promises.parameters import (
         Choice,
@@ -102,6 +104,7 @@ __all__ = [
     "Parameter",
     "PolicyView",
     "Promise",
+    "PromiseData",
     "Promises",
     "PublishedTable",
     "Reader",
@@ -112,8 +115,10 @@ __all__ = [
     "SfumatoError",
     "Source",
     "TablePromise",
+    "Tally",
     "Taxonomy",
     "Truth",
+    "ValueCounts",
     "Verdict",
     "Watch",
     "WeightedClass",
@@ -153,7 +158,9 @@ _MODULES = {
     "sfumato.engine.reader": ("Reader",),
     "sfumato.engine.rows": ("RowSource",),
     "sfumato.engine.source": ("Source",),
+    "sfumato.judge.policy_data": ("PromiseData",),
     "sfumato.judge.registry": ("second_judge",),
+    "sfumato.judge.tables.tally": ("Tally", "ValueCounts"),
     "sfumato.policy.searches": ("Ability",),
     "sfumato.promises.parameters": (
         *("Choice", "Declared", "Exact", "Flag", "Name", "Optional", "Parameter", "Whole", "histogram_of"),

@@ -16,7 +16,8 @@ from sfumato.system import plugins
 def install(tmp_path, monkeypatch):
     """install(distribution, source, {group: {name: "module:attribute"}}); everything is gone afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    promises.known()  # what is built in registers itself when it is first imported
+    promises.known()  # what is built in registers itself when it is first imported,
+    judges._load_own()  # and must be there before a copy is made
     monkeypatch.setattr(promises, "_loaded", {promises.BUILT_IN})
     monkeypatch.setattr(promises, "_makers", {name: dict(kinds) for name, kinds in promises._makers.items()})
     monkeypatch.setattr(promises, "_refused", {})

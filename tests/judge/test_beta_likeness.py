@@ -31,7 +31,7 @@ def counted(table):
     return plain.classes_of(VALUES, list(groups.values()), column="disease")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=rows(), beta=BETAS)
 def test_both_judges_say_the_same(tmp_path, table, beta):
     path = tmp_path / "table.csv"
