@@ -166,8 +166,7 @@ def test_a_limit_of_memory_costs_one_more_pass_where_warnings_are_wanted(reader)
     assert len(reader.asked) == 1
 
 
-def test_an_audit_reads_twice(reader):
-    """Once for the adversaries, and once by the judge, which shares no reader with them."""
+def test_an_audit_reads_once_for_the_attacks_and_once_for_the_judge(reader):
     sf.audit(RowSource(reader), POLICY)
     assert len(reader.asked) == 2
 
