@@ -266,7 +266,8 @@ def test_what_the_tables_leave_open_is_said(tmp_path, monkeypatch):
     """The plan proved it on the data; the judge, who has no patience here, cannot."""
     for month in MONTHS[:2]:
         released(month, tmp_path)
-    monkeypatch.setattr("sfumato.attacks.chain.target_bounds.MOST_STEPS", 0)
+    monkeypatch.setattr("sfumato.judge.chain.world_bounds.BUDGET", 0)
+    monkeypatch.setattr("sfumato.judge.chain.world_bounds.WorldBounds._one_sum", lambda _: None)
     record = released(MONTHS[2], tmp_path).record
     [told] = record.verdicts
     assert told["holds"] is True and record.figures["open"] > 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.attacks.attack import Attack, strike_all
 from sfumato.attacks.findings_card import attack_card
+from sfumato.attacks.judged_source import judged_when_read
 from sfumato.attacks.objections import Objection, column_objections, label_objections
 from sfumato.attacks.published_table import PublishedTable, flat
 from sfumato.attacks.registry import make, make_all
@@ -16,15 +17,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine import open_source
-from sfumato.engine.arrow_rows import arrow_rows, file_of
-from sfumato.engine.source import Source
-from sfumato.judge.published_table import JudgedRows, judge_file
-from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
 from sfumato.show.card import Card, Printable, several, verdict_lines
 from sfumato.show.document import decimals, json_ready, verdict_document
-from sfumato.system.memory import Memory
 
 BESIDE = 210
 """Bytes that judging and attacking take per different row, beside the table; 175 at a million classes."""
@@ -124,20 +120,21 @@ def audit(
         )
     adversaries, idle = make_all() if attacks is None else (_named(attacks), ())
     roles = {name: rule.role for name, rule in policy.columns.items()}
-    published = PublishedTable.read(
-        opened,
-        roles,
-        person=policy.person,
-        builds=_builds(policy),
-        forms=forms_of(policy),
-        progress=progress,
-    )
-    rows = published.table.distinct
-    remedy = "have a release with fewer classes audited."
-    opened.memory.check(rows * BESIDE, f"auditing {rows:,} different rows", remedy)
+    with judged_when_read(opened, policy, progress=progress) as (readable, judge):
+        published = PublishedTable.read(
+            readable,
+            roles,
+            person=policy.person,
+            builds=_builds(policy),
+            forms=forms_of(policy),
+            progress=progress,
+        )
+        rows = published.table.distinct
+        remedy = "have a release with fewer classes audited."
+        opened.memory.check(rows * BESIDE, f"auditing {rows:,} different rows", remedy)
+        verdicts = judge()
     objections = [*column_objections(published.columns, policy), *label_objections(published, policy)]
     objections += [Objection(f"{IDLE}: {name}", (), True) for name in idle]
-    verdicts = verdicts_on(opened, policy, opened.memory, progress=progress)
     findings, failed = strike_all(published, adversaries, policy.promises.limits, progress=progress)
     forbidden = [o for o in objections if o.holds is False]
     return Audit(
@@ -148,31 +145,6 @@ def audit(
         published.columns,
         failed,
     )
-
-
-def verdicts_on(
-    source: Source, policy: Policy, memory: Memory, *, progress: Progress = silent
-) -> tuple[Verdict, ...]:
-    """Returns what the second judge says of every promise: from the bytes of a released file, else from rows.
-
-    A file in another form than releases have (another separator, compressed) is read by the engine, and its
-    rows are handed over, as those of a table in memory are.
-    """
-    told, path = judge_data(policy), file_of(source)
-    if path is not None:
-        try:
-            found = judge_file(path, source.columns, told, memory=memory)
-        except BadData:
-            found = None  # not in the strict form; the engine has read it, so its rows can be judged
-        if found is not None:
-            return found
-    with JudgedRows(source.columns, told, memory=memory) as rows:
-        sets = forms_of(policy)
-        for batch, counts in arrow_rows(
-            source, rows.wanted, person=policy.person, sets=sets, progress=progress
-        ):
-            rows.add(batch, counts)
-        return rows.verdicts()
 
 
 def _builds(policy: Policy) -> dict[str, Callable[[Sequence[Label]], Taxonomy]]:

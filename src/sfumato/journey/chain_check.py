@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
-from sfumato.core.verdict import Verdict
-from sfumato.engine import open_source
-from sfumato.journey.history import imprints_of
+from sfumato.journey.history import imprint_document, imprint_documents
+from sfumato.journey.judgement import check_counts, judged_in_chain
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.plan import Plan
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
-from sfumato.show.card import several
 
 
 def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
@@ -36,7 +35,7 @@ def recipient_check(policy: Policy) -> HistoryCheck:
             return chain_check(policy)(own, record)
         matched = policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
         for file in record.files if matched and not forms_of(policy) else ():
-            _check_imprint(file, Imprint.from_json(record.memory))
+            check_counts(file, imprint_document(record))
         return None
 
     return check
@@ -54,51 +53,33 @@ def chain_check(policy: Policy) -> HistoryCheck:
                     remedy="Add the promise continuous, or, for other people, start a new chain.",
                 )
             return None
-        imprint = Imprint.from_json(record.memory)
-        return judge_beside_earlier(record.files, imprint, imprints_of(history), policy)
+        documents = [*imprint_documents(history), imprint_document(record)]
+        return judge_beside_earlier(record.files, documents, policy)
 
     return check
 
 
 def judge_beside_earlier(
-    files: Sequence[Path], imprint: Imprint, earlier: Sequence[Imprint], policy: Policy
+    files: Sequence[Path], documents: Sequence[Mapping[str, object]], policy: Policy
 ) -> HistoryComparison | None:
     """Returns the fewest candidates of anybody beside the earlier releases; raises where these are too few.
 
-    `files` are the written ones, read again here: they must leave the imprint that is judged. Of what the
-    published tables leave open, k candidates were proved on the data: whoever holds them knows a world.
+    `documents` are the imprints of all releases, oldest first; the last is that of `files`, which are read
+    again here: they must leave it. The second judge decides, and `correspondence` attacks; either may refuse.
+    Of what the published tables leave open, k candidates were proved on the data, by who knows a world.
     """
     for file in files:
-        _check_imprint(file, imprint)
-    if not earlier:
+        check_counts(file, documents[-1])
+    if len(documents) < 2:
         return None
     from sfumato.attacks.chain.correspondence import correspondence
 
-    joint = correspondence([*earlier, imprint], policy)
-    if joint.holds is False:
+    verdicts, left_open = judged_in_chain(documents, policy)
+    joint = correspondence([Imprint.from_dict(document) for document in documents], policy)
+    if joint.holds is False or any(verdict.holds is False for verdict in verdicts):
         raise RefusedByHistory(
             f"next to the earlier releases fewer than {joint.k} people are possible for somebody",
             remedy="Publish less detail, or wait until more people have arrived.",
         )
-    reason = f"beside {several(len(earlier), 'earlier release')}"
-    if joint.open:
-        reason += f"; proved on the data, {several(joint.open, 'target')} not settled from the tables alone"
-    verdicts = tuple(
-        Verdict(str(promise), True, joint.least, joint.k or 1, evidence=promise.evidence, reason=reason)
-        for promise in policy.promises
-        if promise.looks_back
-    )
-    figures = {"FA": joint.FA, "BA": joint.BA, **({"open": joint.open} if joint.open else {})}
-    return HistoryComparison(figures, verdicts)
-
-
-def _check_imprint(file: Path, imprint: Imprint) -> None:
-    """Raises `BadData` unless the written file, read again, leaves this imprint for later releases."""
-    from sfumato.attacks.chain.table_imprint import count_published, is_release
-
-    if not is_release(count_published(open_source(file), imprint), imprint):
-        raise BadData(
-            "the written file does not hold the counts that later releases would be checked against",
-            where=file.name,
-            remedy="Columns that are published unchanged need a taxonomy that tells every value apart.",
-        )
+    figures = {"FA": joint.FA, "BA": joint.BA, **({"open": left_open} if left_open else {})}
+    return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))

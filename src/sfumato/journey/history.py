@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonMapping
 from sfumato.journey.policy_argument import AnyImprint, load_imprints
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ def read_history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
 
 def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
     """Returns what is remembered of each release; raises `RefusedByHistory` if nothing is of one."""
+    return tuple(map(Imprint.from_dict, imprint_documents(history)))
+
+
+def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
+    """Returns the same as the documents that the ledger keeps: plain data, for the second judge."""
     for record in history:
         if not record.memory:
             raise RefusedByHistory(
@@ -32,7 +39,16 @@ def imprints_of(history: Sequence[Record]) -> tuple[Imprint, ...]:
                 " published beside it",
                 remedy="It was made without the promise continuous: start a new chain, about other people.",
             )
-    return tuple(Imprint.from_json(record.memory) for record in history)
+    return [imprint_document(record) for record in history]
+
+
+def imprint_document(record: Record) -> JsonMapping:
+    """Returns the imprint of one release as plain data; an empty document where it is damaged."""
+    try:
+        found = json.loads(record.memory)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def earlier_imprints(

@@ -97,6 +97,7 @@ def _beside_earlier(
     """The verdicts on a file, those about earlier releases decided beside these."""
     from sfumato.journey.chain_check import judge_beside_earlier
 
-    compared = judge_beside_earlier([staged], plan.imprint, earlier, policy)
+    documents = [imprint.as_dict() for imprint in (*earlier, plan.imprint)]
+    compared = judge_beside_earlier([staged], documents, policy)
     decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
     return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)

@@ -14,7 +14,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.rulings import rule_all
 from sfumato.judge.tables.database import NO_LIMIT, strictly
-from sfumato.judge.tables.handed_rows import HandedRows
+from sfumato.judge.tables.handed_rows import WHERE, HandedRows
 from sfumato.judge.tables.relation import Relation, header
 from sfumato.judge.tables.tally import Tally, TallyRequest, count
 from sfumato.system.memory import Memory
@@ -54,10 +54,11 @@ class JudgedRows:
     def __init__(
         self, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
     ) -> None:
-        self._policy = JudgedPolicy.of(policy)
-        self._rows = HandedRows(columns, self._policy, memory=memory)
-        self.wanted = self._rows.wanted
-        self._by_rows = self._policy.person is not None and self._policy.person not in columns
+        meant = JudgedPolicy.of(policy)
+        self._asked = TallyRequest.of(meant, columns)
+        self.wanted = self._asked.columns
+        self._rows = HandedRows(self.wanted, memory=memory)
+        self._by_rows = meant.person is not None and self._asked.person is None
 
     def __enter__(self) -> Self:
         self._rows.__enter__()
@@ -68,10 +69,15 @@ class JudgedRows:
     ) -> None:
         self._rows.__exit__()
 
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._rows.restart()
+
     def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
         """Takes a batch; `counts` says how many rows each of its rows stands for, if not one."""
         self._rows.add(batch, counts)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Returns a verdict for every promise, on all rows that were handed over."""
-        return rule_all(self._rows.tally(), by_rows=self._by_rows)
+        tally = self._rows.ask(lambda db, table: count(db, table, self._asked, where=WHERE))
+        return rule_all(tally, by_rows=self._by_rows)

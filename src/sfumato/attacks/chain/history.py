@@ -10,14 +10,16 @@ from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
+from sfumato.attacks.judged_source import shows_release
 from sfumato.attacks.objections import Objection
 from sfumato.attacks.published_table import PublishedTable
-from sfumato.core.errors import SfumatoError
+from sfumato.core.errors import BadData, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine.source import Source
+from sfumato.judge.chain.ruling import chain_verdict
 from sfumato.policy.policy import Policy
 
 NOT_COMPARED = "the table cannot be held against the earlier releases"
@@ -49,13 +51,14 @@ def audit_beside(
             beside = replace(beside, place=place + 1)
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
+        own = releases[-1] if place is None else releases[place]
+        verdicts = _decided(audit.verdicts, source, own, releases, policy)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
     findings, failed = _strike(joint, releases, policy, only)
-    verdicts = [_decided(v, joint, policy) for v in audit.verdicts]
     return replace(
         audit,
-        verdicts=tuple(verdicts),
+        verdicts=verdicts,
         findings=worst_first([*audit.findings, *findings]),
         failed=(*audit.failed, *failed),
         beside=beside,
@@ -82,17 +85,19 @@ def _strike(
     return [*joint_findings, *findings], failed
 
 
-def _decided(verdict: Verdict, joint: Correspondence, policy: Policy) -> Verdict:
-    """Returns the verdict on a promise about earlier releases, decided; any other as it is."""
-    for promise in policy.promises:
-        if promise.looks_back and verdict.promise == str(promise):
-            bound = "" if joint.certain else "; a bound, not the exact number"
-            return Verdict(
-                verdict.promise,
-                joint.holds,
-                joint.least,
-                joint.k or 0,
-                evidence=promise.evidence,
-                reason=f"beside {len(joint.targets) - 1} other releases{bound}",
-            )
-    return verdict
+def _decided(
+    verdicts: Sequence[Verdict],
+    source: Source,
+    own: Imprint,
+    releases: Sequence[Imprint],
+    policy: Policy,
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts, those on promises about earlier releases decided by the second judge."""
+    about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
+    if about_earlier and not shows_release(source, own):
+        raise BadData("the second judge finds other counts in the table than the first reader")
+    documents = [release.as_dict() for release in releases] if about_earlier else []
+    return tuple(
+        chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
+        for v in verdicts
+    )

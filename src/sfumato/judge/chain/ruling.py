@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.verdict import Verdict
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     RememberedRelease,
@@ -22,6 +23,8 @@ from sfumato.judge.chain.remembered_release import (
 from sfumato.judge.chain.two_releases import candidates_of_two
 from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
 from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
+from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.rulings import undecided
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,25 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
     bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
     bounds.narrow(lambda: _perhaps_lowest(*bounds.between())[bounds.equations.target])
     return _ruled(*bounds.between(), k)
+
+
+def chain_verdict(
+    documents: Sequence[Mapping[str, Any]], promise: Mapping[str, object]
+) -> tuple[Verdict, int]:
+    """Returns the verdict on a promise about earlier releases, given as its plain data, beside all of them.
+
+    Its k is what is judged; a promise that has none stays undecided. The number tells how many targets stay
+    open. Raises as `judge_chain` does.
+    """
+    told = PromiseData(promise)
+    k = told.get("k")
+    if not isinstance(k, int):
+        return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1
+    ruling = judge_chain(documents, k)
+    bound = "" if ruling.certain else "; a bound, not the exact number"
+    reason = f"beside {len(documents) - 1} other releases{bound}"
+    found = Verdict(str(told), ruling.holds, ruling.least, k, evidence=told.evidence, reason=reason)
+    return found, ruling.open
 
 
 def doubtful(least: Numbers, most: Numbers, k: int) -> Chosen:

@@ -75,7 +75,7 @@ class WorldBounds:
 
         Raises `BadData` where it turns out that there is no world.
         """
-        for some in self._bundles(goal):
+        for some in self._bundles(goal) if self.budget > 0 else ():
             some.harvest(goal)
         while self.budget > 0 and (bundle := next(self._bundles(goal), None)) is not None:
             bundle.settle(goal)
@@ -131,7 +131,7 @@ class _Bundle:
         """Looks for worlds that raise many unknowns at once, as long as they do."""
         left, random = self._left(goal), np.random.default_rng(0)
         for _ in range(HARVESTS):
-            if not len(left):
+            if not len(left) or self.bounds.budget <= 0:
                 return
             worth = random.integers(1, 9, len(left)).astype(np.float64)
             if self._ask(left, worth) is None:

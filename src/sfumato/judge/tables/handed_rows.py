@@ -5,15 +5,13 @@ The caller asks its own table for rows and pushes them; nothing of the caller's 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from sfumato.core.errors import BadData
-from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.tables.arrow_text import texts_of
-from sfumato.judge.tables.database import NO_LIMIT, Database
-from sfumato.judge.tables.relation import Relation
-from sfumato.judge.tables.tally import TERMS, Tally, TallyRequest, count
+from sfumato.judge.tables.database import NO_LIMIT, Answer, Database
+from sfumato.judge.tables.relation import TERMS, Relation
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -27,23 +25,16 @@ PILED = 4_000_000
 
 
 class HandedRows:
-    """A table that comes in batches, for one policy; open while it is used in a `with`.
+    """A table that comes in batches; open while it is used in a `with`.
 
-    `columns` are those of the whole table; `wanted` says which of them have to be handed over. Where a batch
-    has been added up before, `counts` says how many rows each of its rows stands for.
+    `wanted` are the columns that have to be handed over, in the order that they have in every batch.
     """
 
-    def __init__(self, columns: Sequence[str], policy: JudgedPolicy, *, memory: Memory = NO_LIMIT) -> None:
-        self.columns = tuple(columns)
-        self._asked = TallyRequest.of(policy, self.columns)
+    def __init__(self, wanted: Sequence[str], *, memory: Memory = NO_LIMIT) -> None:
+        self.wanted = tuple(wanted)
         self._db = Database(WHERE, memory)
         self._waiting = 0
         self._kinds = ["VARCHAR"] * len(self.wanted)
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """The columns that are looked at."""
-        return self._asked.columns
 
     def __enter__(self) -> Self:
         self._db.__enter__()
@@ -54,8 +45,13 @@ class HandedRows:
     def __exit__(self, *_: object) -> None:
         self._db.__exit__()
 
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._db.ask(lambda db: db.execute("DELETE FROM handed"))
+        self._waiting = 0
+
     def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
-        """Takes a batch of rows, whose columns are the wanted ones in their order."""
+        """Takes a batch of rows; `counts` says how many rows of the table each stands for, if not one."""
         import pyarrow as pa  # noqa: PLC0415  # heavy
 
         if batch.num_columns != len(self.wanted):
@@ -71,10 +67,10 @@ class HandedRows:
         piece = pa.table([*cells, amount], names=names)
         self._db.ask(lambda db: self._take(db, piece))
 
-    def tally(self) -> Tally:
-        """Returns the counts of all rows that were handed over."""
+    def ask(self, question: Callable[[duckdb.DuckDBPyConnection, Relation], Answer]) -> Answer:
+        """Returns the answer to a question about all rows that were handed over."""
         table = Relation("handed", self.wanted, tuple(self._kinds), "sum(n)")
-        return self._db.ask(lambda db: count(db, table, self._asked, where=WHERE))
+        return self._db.ask(lambda db: question(db, table))
 
     def _take(self, db: duckdb.DuckDBPyConnection, piece: pa.Table) -> None:
         listed = ", ".join(f"c{i}" for i in range(len(self.wanted)))

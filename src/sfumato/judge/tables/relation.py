@@ -17,6 +17,9 @@ from sfumato.judge.taxonomies.value_tree import Text
 if TYPE_CHECKING:
     import duckdb
 
+TERMS = "TERMS"
+"""The kind of a column whose lists of terms have become texts already."""
+
 
 @dataclass(frozen=True)
 class Relation:

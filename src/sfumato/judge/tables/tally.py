@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
-from sfumato.judge.tables.relation import Relation, number, text_of
+from sfumato.judge.tables.relation import TERMS, Relation, number, text_of
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 if TYPE_CHECKING:
     import duckdb
 
 Counts = NDArray[np.int64]
-
-TERMS = "TERMS"
-"""The kind of a column whose lists of terms have become texts already."""
 
 Grow = Callable[[Sequence[Text]], tuple[ValueTree, int]]
 """Makes the tree of a column from the texts that occur, and says how many of them have no place in it."""

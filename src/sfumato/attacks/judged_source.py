@@ -1,0 +1,80 @@
+"""A source in the hands of the second judge: as the file that it reads, else as its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfumato.core.errors import BadData
+from sfumato.core.imprint import Imprint
+from sfumato.core.json_object import JsonMapping
+from sfumato.core.progress import Progress, silent
+from sfumato.core.verdict import Verdict
+from sfumato.engine.arrow_rows import HandingReader, arrow_rows, file_of
+from sfumato.engine.rows import RowSource
+from sfumato.engine.source import Source
+from sfumato.judge.chain.shown_counts import ShownRows, file_shows
+from sfumato.judge.published_table import JudgedRows, judge_file
+from sfumato.policy.judge_data import judge_data
+from sfumato.policy.policy import Policy
+from sfumato.policy.set_columns import forms_of
+
+Verdicts = Callable[[], tuple[Verdict, ...]]
+
+
+@contextmanager
+def judged_when_read(
+    source: Source, policy: Policy, *, progress: Progress = silent
+) -> Iterator[tuple[Source, Verdicts]]:
+    """Yields the source to be read for other purposes, and what then gives the second judge's verdicts.
+
+    A file in the form that releases have is judged from its bytes, by a pass of its own. Rows of a table in
+    memory are handed over while they are read. A file in another form (another separator, compressed) is read
+    again for that, and so is a source that hands out no batches.
+    """
+    told, path = judge_data(policy), file_of(source)
+    if path is not None or not isinstance(source, RowSource):
+        yield source, lambda: _from_bytes(path, source, told) or _from_rows(source, policy, told, progress)
+        return
+    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+        handing = HandingReader(source.reader, rows.wanted, rows.restart, rows.add)
+        yield (
+            RowSource(handing, source.memory),
+            lambda: rows.verdicts() if handing.complete else _from_rows(source, policy, told, progress),
+        )
+
+
+def _from_bytes(path: Path | None, source: Source, told: JsonMapping) -> tuple[Verdict, ...] | None:
+    """Returns the verdicts on a file in the form of releases; `None` where there is no such file."""
+    if path is None:
+        return None
+    try:
+        return judge_file(path, source.columns, told, memory=source.memory)
+    except BadData:  # the engine has read it, so its rows can be judged
+        return None
+
+
+def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Progress) -> tuple[Verdict, ...]:
+    """Returns the verdicts on all rows of a source, read for that alone."""
+    with JudgedRows(source.columns, told, memory=source.memory) as rows:
+        sets = forms_of(policy)
+        for batch, counts in arrow_rows(
+            source, rows.wanted, person=policy.person, sets=sets, progress=progress
+        ):
+            rows.add(batch, counts)
+        return rows.verdicts()
+
+
+def shows_release(source: Source, release: Imprint, *, progress: Progress = silent) -> bool:
+    """Returns whether the second judge, too, finds the counts of this release in a source."""
+    document, path = release.as_dict(), file_of(source)
+    if path is not None:
+        try:
+            return file_shows(path, document, notes=True, memory=source.memory)
+        except BadData:
+            pass  # not in the form of releases; the engine has read it, so its rows will do
+    with ShownRows(source.columns, document, memory=source.memory) as rows:
+        for batch, counts in arrow_rows(source, rows.wanted, progress=progress):
+            rows.add(batch, counts)
+        return rows.show_release()
