@@ -166,9 +166,17 @@ def test_a_limit_of_memory_costs_one_more_pass_where_warnings_are_wanted(reader)
     assert len(reader.asked) == 1
 
 
-def test_an_audit_reads_once_for_the_attacks_and_once_for_the_judge(reader):
+def test_an_audit_reads_once_for_the_attacks_and_the_judge(reader, tmp_path):
+    """The judge is handed the rows that are counted; a file it reads for itself."""
     sf.audit(RowSource(reader), POLICY)
-    assert len(reader.asked) == 2
+    assert len(reader.asked) == 1
+    chained = {**POLICY, "promises": [{"continuous": {"k": 2}}], "protect": {}}
+    ledger = f"sqlite:///{tmp_path}/l.db"
+    sf.release(table(), chained, ledger=ledger, into=tmp_path / "one")
+    published = open_source(tmp_path / "one" / "data.csv")
+    again = CountingReader(pa.Table.from_batches(published.reader.batches(published.columns)))
+    assert sf.audit(RowSource(again), chained, against=ledger).holds
+    assert len(again.asked) == 2
 
 
 @pytest.mark.parametrize(

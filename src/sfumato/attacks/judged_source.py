@@ -66,15 +66,43 @@ def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Prog
         return rows.verdicts()
 
 
-def shows_release(source: Source, release: Imprint, *, progress: Progress = silent) -> bool:
-    """Returns whether the second judge, too, finds the counts of this release in a source."""
-    document, path = release.as_dict(), file_of(source)
-    if path is not None:
-        try:
-            return file_shows(path, document, notes=True, memory=source.memory)
-        except BadData:
-            pass  # not in the form of releases; the engine has read it, so its rows will do
+Shows = Callable[[Imprint], bool]
+
+
+@contextmanager
+def compared_when_read(
+    source: Source, like: Imprint, *, progress: Progress = silent
+) -> Iterator[tuple[Source, Shows]]:
+    """Yields the source to be read for other purposes, and what then says whether it shows a release.
+
+    That is what the second judge says, who reads a file from its bytes and is handed other rows, as above.
+    `like` is a release with the same columns.
+    """
+    path, document = file_of(source), like.as_dict()
+    if path is not None or not isinstance(source, RowSource):
+        yield source, lambda release: _bytes_show(path, source, release, progress)
+        return
     with ShownRows(source.columns, document, memory=source.memory) as rows:
+        handing = HandingReader(source.reader, rows.wanted, rows.restart, rows.add)
+
+        def show(release: Imprint) -> bool:
+            return rows.show(release.as_dict()) if handing.complete else _rows_show(source, release, progress)
+
+        yield RowSource(handing, source.memory), show
+
+
+def _bytes_show(path: Path | None, source: Source, release: Imprint, progress: Progress) -> bool:
+    """Returns whether a file shows a release; one in another form than releases have is read as rows."""
+    try:
+        if path is not None:
+            return file_shows(path, release.as_dict(), notes=True, memory=source.memory)
+    except BadData:  # the engine has read it, so its rows can be compared
+        pass
+    return _rows_show(source, release, progress)
+
+
+def _rows_show(source: Source, release: Imprint, progress: Progress) -> bool:
+    with ShownRows(source.columns, release.as_dict(), memory=source.memory) as rows:
         for batch, counts in arrow_rows(source, rows.wanted, progress=progress):
             rows.add(batch, counts)
-        return rows.show_release()
+        return rows.show(release.as_dict())

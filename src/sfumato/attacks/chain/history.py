@@ -10,7 +10,7 @@ from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
-from sfumato.attacks.judged_source import shows_release
+from sfumato.attacks.judged_source import compared_when_read
 from sfumato.attacks.objections import Objection
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadData, SfumatoError
@@ -43,16 +43,18 @@ def audit_beside(
     """
     beside = Beside(chain, len(releases))
     try:
-        table = count_published(source, releases[-1], progress=progress)
-        place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
-        if place is None:
-            releases = (*releases, imprint_of(table, releases[-1], policy=policy))
-        else:
-            beside = replace(beside, place=place + 1)
+        with compared_when_read(source, releases[-1], progress=progress) as (readable, shows):
+            table = count_published(readable, releases[-1], progress=progress)
+            place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
+            if place is None:
+                releases = (*releases, imprint_of(table, releases[-1], policy=policy))
+            else:
+                beside = replace(beside, place=place + 1)
+            if policy.promises.looks_back and not shows(releases[-1 if place is None else place]):
+                raise BadData("the second judge finds other counts in the table than the first reader")
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
-        own = releases[-1] if place is None else releases[place]
-        verdicts = _decided(audit.verdicts, source, own, releases, policy)
+        verdicts = _decided(audit.verdicts, releases, policy)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
     findings, failed = _strike(joint, releases, policy, only)
@@ -85,17 +87,9 @@ def _strike(
     return [*joint_findings, *findings], failed
 
 
-def _decided(
-    verdicts: Sequence[Verdict],
-    source: Source,
-    own: Imprint,
-    releases: Sequence[Imprint],
-    policy: Policy,
-) -> tuple[Verdict, ...]:
+def _decided(verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy) -> tuple[Verdict, ...]:
     """Returns the verdicts, those on promises about earlier releases decided by the second judge."""
     about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
-    if about_earlier and not shows_release(source, own):
-        raise BadData("the second judge finds other counts in the table than the first reader")
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
         chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v

@@ -45,13 +45,15 @@ def file_shows(
 
 
 class ShownRows:
-    """Rows of a table in memory, to be compared with a release; open while it is used in a `with`."""
+    """Rows of a table in memory, to be compared with releases; open while it is used in a `with`.
+
+    `document` is that of some release with the same columns.
+    """
 
     def __init__(
         self, columns: Sequence[str], document: Mapping[str, Any], *, memory: Memory = NO_LIMIT
     ) -> None:
-        self._release = RememberedRelease.of(document)
-        self.wanted = _wanted(self._release, columns)
+        self.wanted = _wanted(RememberedRelease.of(document), columns)
         self._rows = HandedRows(self.wanted, memory=memory)
 
     def __enter__(self) -> Self:
@@ -63,13 +65,18 @@ class ShownRows:
     ) -> None:
         self._rows.__exit__()
 
+    def restart(self) -> None:
+        """Forgets all rows that were handed over."""
+        self._rows.restart()
+
     def add(self, batch: pa.RecordBatch, counts: pa.Array | None = None) -> None:
         """Takes a batch of the wanted columns; `counts`: how many rows each row stands for, if not one."""
         self._rows.add(batch, counts)
 
-    def show_release(self) -> bool:
-        """Returns whether the rows show exactly the classes and counts of the release."""
-        return _same(self._rows.ask(lambda db, table: TextTable.of(db, table, self.wanted)), self._release)
+    def show(self, document: Mapping[str, Any]) -> bool:
+        """Returns whether the rows show exactly the classes and counts of a release, by its document."""
+        table = self._rows.ask(lambda db, table: TextTable.of(db, table, self.wanted))
+        return _same(table, RememberedRelease.of(document))
 
 
 def _wanted(release: RememberedRelease, columns: Sequence[str]) -> tuple[str, ...]:
