@@ -9,8 +9,10 @@ import pytest
 from judge.both import recheck
 from judge.published_tables import KEYS, policy, write
 from judge.test_file import MADE, TABLE
+from oracles.published_rows import as_csv as plain_csv
 from sfumato.core.errors import BadData, BrokenPromise, SfumatoError
 from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.promises import k_anonymity
 from sfumato.judge.registry import judge_of
 
 COLUMNS = (*KEYS, "disease", "visits")
@@ -78,6 +80,49 @@ def test_other_columns_are_refused(tmp_path, suffix, columns, complaint):
     path = write(tmp_path / f"table{suffix}", table, columns)
     with pytest.raises(BadData, match=complaint):
         recheck(path, policy(MADE))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_column_that_is_there_twice_is_refused(tmp_path, suffix):
+    """Though every column that the policy publishes is there, and no other."""
+    path = tmp_path / f"table{suffix}"
+    twice = [*COLUMNS, COLUMNS[-1]]
+    if suffix == ".csv":
+        path.write_bytes(plain_csv(TABLE, twice))
+    else:
+        cells = [pa.array([str(row[c]) for row in TABLE]) for c in twice]
+        pq.write_table(pa.Table.from_arrays(cells, names=twice), path)
+    with pytest.raises(BadData, match="a column name occurs twice"):
+        recheck(path, policy(MADE))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_file_that_changes_while_it_is_judged_is_refused(tmp_path, monkeypatch, suffix):
+    path, other = (write(tmp_path / f"{name}{suffix}", TABLE) for name in ("table", "other"))
+    honest = k_anonymity.verdict
+
+    def meddled(*words, **more):
+        other.replace(path)
+        return honest(*words, **more)
+
+    assert all(v.holds for v in recheck(path, policy(MADE)))
+    monkeypatch.setattr(k_anonymity, "verdict", meddled)
+    with pytest.raises(BadData, match="changed while it was judged"):
+        recheck(path, policy(MADE))
+
+
+@pytest.mark.parametrize("diseases", [("Flu", "TB"), ("Flu", None), ("Flu", "Flu")])
+def test_one_person_with_two_values_is_one_too_many(tmp_path, diseases):
+    """Nobody else holds more than one; a missing value is one, too."""
+    rows = [{**TABLE[0], "disease": disease, "who": 0} for disease in diseases]
+    rows += [{**row, "who": i} for i, row in enumerate(TABLE[1:], start=1)]
+    path = write(tmp_path / "table.csv", rows)
+    witness = write(tmp_path / "witness.csv", rows, (*COLUMNS, "who"))
+    if len(set(diseases)) == 1:
+        assert recheck(path, policy(MADE, person="who"), witness=witness)[0].measured == 2
+        return
+    with pytest.raises(BadData, match="1 people hold more than one value of disease"):
+        recheck(path, policy(MADE, person="who"), witness=witness)
 
 
 def test_without_a_header_no_cell_is_named(tmp_path):

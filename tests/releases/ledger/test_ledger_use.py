@@ -8,7 +8,7 @@ import pytest
 
 from faults.made_up import issue, prepared, release
 from releases.ledger.tampering import change
-from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
+from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.certificate import read
 from sfumato.releases.ledger import schema
 from sfumato.releases.ledger.backup import backup, restore
@@ -92,6 +92,31 @@ def test_an_unsafe_file_is_not_released(url, tmp_path):
     with pytest.raises(RefusedByHistory):
         issue(Ledger(url), unsafe, into=tmp_path / "one", chain="main")
     assert Ledger(url).history() == ()
+
+
+@pytest.mark.parametrize(
+    ("meddle", "complaint"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes() + b"021**,TB\n"), "has another size"),
+        (lambda file: file.write_bytes(file.read_bytes().replace(b"flu", b"HIV", 1)), "was changed"),
+        (lambda file: file.unlink(), "is missing"),
+    ],
+    ids=["a row more", "another value", "gone"],
+)
+def test_a_file_that_changes_while_it_is_judged_is_not_released(url, tmp_path, meddle, complaint):
+    """What was judged is what is published, byte by byte."""
+    meddled = prepared()
+    honest = meddled.judge
+
+    def judge(file, private):
+        verdicts = honest(file, private)
+        meddle(file)
+        return verdicts
+
+    object.__setattr__(meddled, "judge", judge)
+    with pytest.raises(BadData, match=f"a file changed while it was judged: data.csv {complaint}"):
+        issue(Ledger(url), meddled, into=tmp_path / "one", chain="main")
+    assert Ledger(url).history() == () and not (tmp_path / "one").exists()
 
 
 def test_a_document_is_remembered_in_its_canonical_form():

@@ -277,13 +277,14 @@ class _Branches:
         [bound] = upper_bounds(system, said.weights, self.aim, (low, high), part, parts)
         self.alone.keep_worlds(said.amounts)
         bound = min(bound, half.bound)
-        away = abs(said.amounts - np.rint(said.amounts))
-        split = int(away.argmax())
         if bound <= self.bounds.least[self.unknown]:
             return []
+        amounts = np.where(np.isfinite(said.amounts), said.amounts, low).clip(low, high)
+        away = abs(amounts - np.rint(amounts))
+        split = int(away.argmax())
         if away[split] < WHOLE:
             return None
-        below = int(np.floor(said.amounts[split]))
+        below = int(np.floor(amounts[split]))
         return [
             _Half(half.low, {**half.high, split: below}, bound),
             _Half({**half.low, split: below + 1}, half.high, bound),
