@@ -90,12 +90,14 @@ def _wanted(release: RememberedRelease, columns: Sequence[str]) -> tuple[str, ..
 def _same(table: TextTable, release: RememberedRelease) -> bool:
     """Returns whether a table has the groups of a release, and nothing else.
 
-    Nodes with the same leaves below them publish the same, whichever of them is named.
+    Nodes with the same leaves below them publish the same, whichever of them is named; but a table that names
+    two of them in one column tells rows apart that the release has in one class.
     """
     ranges = []
     for tree, texts, code in zip(release.trees, table.texts, table.codes, strict=False):
         node = nodes_of(tree, texts)
-        if np.any(node < 0):
+        spans = np.unique(np.stack((tree.low[node], tree.high[node])), axis=1)
+        if np.any(node < 0) or spans.shape[1] < len(texts):
             return False
         ranges += [tree.low[node[code]], tree.high[node[code]]]
     width = len(release.trees)
