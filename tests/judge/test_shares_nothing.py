@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,11 +16,16 @@ import sfumato as sf
 import sfumato.judge
 from judge.executed_modules import ALLOWED, is_below, recorded
 from sfumato.cli.main import run
+from sfumato.core.chain import Chain
+from sfumato.core.imprint import Imprint
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.rows import RowSource
+from sfumato.journey.protect_file import protect_file
 from sfumato.judge import policy_data
+from sfumato.judge.chain import ruling
 from sfumato.judge.promises import k_anonymity
 from sfumato.policy.taxonomies import rule_from
+from sfumato.system.memory import Memory
 
 POLICY = {
     "columns": {
@@ -139,6 +145,31 @@ def others(table):
     return RowSource(ArrowReader(table, kind="theirs"))
 
 
+class OtherSource:
+    """A source of another make: it counts and publishes, and hands out no batches."""
+
+    kind, memory = "another", Memory()
+
+    def __init__(self, table):
+        self._source = RowSource(ArrowReader(table))
+        self.columns = self._source.columns
+
+    def survey(self, *words, **more):
+        return self._source.survey(*words, **more)
+
+    def count(self, *words, **more):
+        return self._source.count(*words, **more)
+
+    def recode(self, *words, **more):
+        return self._source.recode(*words, **more)
+
+    def write(self, *words, **more):
+        return self._source.write(*words, **more)
+
+    def digest(self, *words, **more):
+        return self._source.digest(*words, **more)
+
+
 KINDS = {
     "pandas": lambda t: t.to_pandas(),
     "polars": pl.from_arrow,
@@ -146,6 +177,7 @@ KINDS = {
     "pyarrow": lambda t: t,
     "duckdb": lambda t: duckdb.connect().from_arrow(t),
     "of others": others,
+    "of another make": OtherSource,
 }
 
 
@@ -173,6 +205,79 @@ def test_in_an_audit_of_a_file(policy, released, tmp_path, ending):
 
 def _reference(folder):
     return next(folder.glob("out*.reference.json"))
+
+
+CHAIN = {
+    "columns": {
+        "month": {"role": "identifier"},
+        "place": {"role": "quasi", "taxonomy": {"tree": {"North": ["a", "b"], "South": ["c", "d"]}}},
+        "job": {"role": "quasi", "taxonomy": {"tree": {"State": ["e", "f"], "Trade": ["g", "h"]}}},
+        "disease": {"role": "sensitive"},
+    },
+    "promises": [{"continuous": {"k": 2, "since": "month"}}],
+    "protect": {"loss": "discernibility"},
+}
+MONTHS = ("1", "2", "3")
+
+
+def people(upto):
+    """Everybody who came up to a month."""
+    random = np.random.default_rng(5)
+    cells = random.integers(0, [4, 4, 3], (90, 3)).tolist()
+    rows = [(MONTHS[i // 30], "abcd"[p], "efgh"[j], f"d{d}") for i, (p, j, d) in enumerate(cells)]
+    return pl.DataFrame([row for row in rows if row[0] <= upto], schema=list(CHAIN["columns"]), orient="row")
+
+
+@pytest.fixture
+def chain(tmp_path):
+    """A ledger with three releases, and what is recorded while they are made."""
+    ledger = f"sqlite:///{tmp_path}/chain.db"
+    with recorded() as found:
+        for month in MONTHS:
+            sf.release(people(month), CHAIN, into=tmp_path / month, ledger=ledger)
+    return ledger, found
+
+
+def judged_a_chain(found):
+    """The judge of chains and its solver were at work, and nothing else of ours."""
+    assert {"ruling", "world_bounds", "proposals", "certificates", "shown_counts"} <= {
+        name.rpartition(".")[2] for name in found.inside if is_below(name, "sfumato.judge.chain")
+    }
+    assert found.foreign == set()
+
+
+def test_in_a_chain_of_three_releases(chain):
+    judged_a_chain(chain[1])
+
+
+def test_in_protect_beside_two_earlier_releases(chain, tmp_path):
+    earlier = [Imprint.from_json(r.memory) for r in sf.Ledger(chain[0], readonly=True).history("main")][:2]
+    with recorded() as found:
+        _, verdicts = protect_file(people("3"), CHAIN, tmp_path / "third.parquet", earlier=earlier)
+    assert verdicts[0].holds and "beside 2 earlier releases" in verdicts[0].reason
+    judged_a_chain(found)
+
+
+@pytest.mark.parametrize("kind", ["file", "frame"])
+def test_in_an_audit_beside_all_releases(chain, tmp_path, kind):
+    path = tmp_path / "2" / "data.csv"
+    with recorded() as found:
+        audit = sf.audit(path if kind == "file" else pl.read_csv(path), CHAIN, against=chain[0])
+    assert audit.holds and audit.beside.place == 2
+    assert audit.verdicts[0].reason == "beside 2 other releases"
+    judged_a_chain(found)
+
+
+def test_a_judge_that_borrowed_from_the_search_would_be_caught(chain, tmp_path, monkeypatch):
+    def borrowed(documents, k):
+        Chain.of([Imprint.from_dict(document) for document in documents])
+        return honest(documents, k)
+
+    honest = ruling.judge_chain
+    monkeypatch.setattr(ruling, "judge_chain", borrowed)
+    with recorded() as found:
+        sf.audit(tmp_path / "2" / "data.csv", CHAIN, against=chain[0])
+    assert {"sfumato.core.chain", "sfumato.core.imprint"} <= found.foreign
 
 
 def test_a_judge_that_asked_the_policy_for_a_tree_would_be_caught(policy, monkeypatch):
