@@ -1,7 +1,6 @@
 """How many random cases, that they are the same on every machine, what each test needs; and buckets."""
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -23,17 +22,43 @@ settings.register_profile(
 )
 settings.load_profile(PROFILE)
 
-HERE = Path(__file__).parent
-NEEDS = {"peers": "peers", "engine/spark": "spark"}
+NEEDS = {"peers/": "peers", "engine/spark/": "spark"}
 """Folders of tests, and what all tests in them need."""
+
+SLOW = (
+    "attacks/test_every_promise_has_an_enemy.py",
+    "engine/test_conformance.py",
+    "engine/test_imports.py",
+    "extend/test_plugins.py",
+    "faults/test_crashes.py",
+    "faults/test_no_room.py",
+    "faults/test_program.py",
+    "faults/test_spill.py",
+    "faults/test_store",
+    "faults/test_writers.py",
+    "journeys/test_passes.py",
+    "journeys/test_silence.py",
+    "journeys/test_start.py",
+    "journeys/test_stores.py",
+    "judge/test_written_by_the_engine.py",
+    "promises/freeform/test_against_the_definition.py",
+    "promises/freeform/test_search.py",
+    "promises/freeform/test_second_judge.py",
+    "test_docs.py::test_console_blocks",
+    "test_docs.py::test_python_blocks",
+    "test_mutants.py",
+    "tracing/test_false_charge.py",
+    "tracing/test_simulated_leaks.py",
+)
+"""Tests that take more than their share of a minute, most of them in processes of their own."""
 
 
 def pytest_collection_modifyitems(items):
     """Mark tests by what they need; in `make check`, try fewer random cases."""
     for item in items:
-        folder = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
-        for start, mark in NEEDS.items():
-            if folder.startswith(f"{start}/"):
+        name = item.nodeid.removeprefix("tests/")
+        for start, mark in (*NEEDS.items(), *((start, "slow") for start in SLOW)):
+            if name.startswith(start):
                 item.add_marker(mark)
         if "cluster" in getattr(item, "fixturenames", ()):  # doctests have no fixtures
             item.add_marker("postgresql")

@@ -151,3 +151,13 @@ def test_sources_name_no_machine():
         p for p in texts if not {".venv", ".venv-peers", ".git", "demo-out"} & set(p.relative_to(ROOT).parts)
     ]
     assert [str(p.relative_to(ROOT)) for p in tracked if marks.search(p.read_text(encoding="utf-8"))] == []
+
+
+def test_tests_that_are_called_slow_are_there():
+    tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    (slow,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "SLOW")
+    starts = [start.partition("::") for start in ast.literal_eval(slow)]
+    found = {start: sorted((ROOT / "tests").glob(f"{start}*")) for start, _, _ in starts}
+    assert [start for start, paths in found.items() if not paths] == []
+    for start, _, name in starts:
+        assert f"def {name}" in found[start][0].read_text(encoding="utf-8")
