@@ -65,6 +65,9 @@ class Promise(ABC):
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
 
+    several_values: ClassVar[bool] = False
+    """Whether it bounds how many people have a value, and so covers people who have several values, too."""
+
     # What threatens it.
     threats: ClassVar[tuple[str, ...]] = ()
     """The names of the attacks that succeed where it is broken."""
@@ -211,6 +214,7 @@ class Promise(ABC):
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
+        `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
 
@@ -225,6 +229,7 @@ class Promise(ABC):
             "parameters": {},
             "least_people": self.least_people,
             "least_values": self.least_values,
+            "several_values": self.several_values,
             "needs_original": self.needs_original,
             "earlier": len(self.earlier),
         }
