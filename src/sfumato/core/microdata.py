@@ -84,7 +84,8 @@ class Microdata:
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
     `person_column` is the source's name of the person column, where the table came from a source. With
     `profiles`, outsiders are taken to know all rows of a person: promises are judged on positions instead of
-    classes (`core.positions`).
+    classes (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are:
+    what is told of them speaks of rows.
     """
 
     columns: tuple[Column, ...]
@@ -95,6 +96,7 @@ class Microdata:
     dropped: int = 0
     person_column: str | None = None
     profiles: bool = False
+    rows_only: bool = False
 
     @classmethod
     def of_codes(

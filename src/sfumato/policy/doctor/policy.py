@@ -46,6 +46,7 @@ def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnos
     if survey is not None:
         diagnoses += _columns(policy, survey)
         diagnoses += _few_people(policy, survey)
+        diagnoses += several_rows(policy, survey)
         for name, rule in policy.columns.items():
             if name in survey.columns:
                 for check in CHECKS:
@@ -139,6 +140,8 @@ def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     person = survey.columns.get(policy.person or "")
     people = survey.rows if person is None else person.distinct
+    repeated = next(several_rows(policy, survey), None)
+    what = f"it is about {people} people" if repeated is None else f"it has {people} rows"
     for promise in policy.promises:
         k = promise.least_people
         if people < k:
@@ -146,10 +149,36 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
                 "too-few",
                 Severity.ERROR,
                 "table",
-                f"it is about {people} people, fewer than k = {k}",
+                f"{what}, fewer than k = {k}",
                 people,
                 "No recoding can mend that; collect more or ask for a smaller k.",
             )
+
+
+SEVERAL_ROWS = "several-rows"
+
+
+def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
+    """Yields a warning for every identifier that repeats, where the policy names no person column."""
+    if policy.person is not None:
+        return
+    for name, rule in policy.columns.items():
+        column = survey.columns.get(name)
+        if column is None or rule.role is not Role.IDENTIFIER or not column.repeats:
+            continue
+        rows = survey.rows - column.missing
+        seen = (
+            f"{column.distinct:,} different values in {rows:,} rows" if column.complete else "values repeat"
+        )
+        yield Diagnosis(
+            SEVERAL_ROWS,
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{seen}: if these are people with several rows, then rows are counted where people are promised",
+            rows - column.distinct,
+            f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
+            " together is then judged.",
+        )
 
 
 def _empty_cells(
