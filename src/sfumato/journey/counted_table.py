@@ -8,6 +8,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine.source import Source
 from sfumato.journey.policy_argument import check_some_declared
 from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition
 from sfumato.show.card import several
 
 
@@ -24,12 +25,12 @@ def count_table(source: Source, policy: Policy, *, progress: Progress = silent) 
 def _with_profiles(table: Microdata, policy: Policy) -> Microdata:
     """Returns the table with people's positions to be judged; raises where several tables would be."""
     judged = table.with_profiles()
-    if judged.profiles and policy.recipients is not None:
+    rule = policy.recipients
+    if judged.profiles and rule is not None and rule.coalition is not Coalition.NONE:
         people = several(table.people_with_several_rows, "person has", "people have")
         raise BadData(
-            f"{people} several rows, and what versions for several recipients tell of them together is not"
-            " judged.",
-            where="recipients",
-            remedy="Bring each person's rows together in one, or publish one version without recipients.",
+            f"{people} several rows, and what colluding recipients learn of them is not judged.",
+            where="recipients.coalition",
+            remedy="Bring each person's rows together in one, or leave coalition out.",
         )
     return judged

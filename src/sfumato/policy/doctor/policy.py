@@ -20,6 +20,8 @@ from sfumato.policy.column_evidence import (
     nearly_unique,
     texts,
 )
+from sfumato.policy.column_names import ONE_PERSON
+from sfumato.policy.column_names import words as words_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
@@ -159,8 +161,11 @@ SEVERAL_ROWS = "several-rows"
 
 
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
-    """Yields a warning for every identifier that repeats, where the policy names no person column."""
-    if policy.person is not None:
+    """Yields a warning for every identifier that repeats, where the policy names no person column.
+
+    None, where a column whose name says that it tells people apart is different in every row.
+    """
+    if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
         return
     for name, rule in policy.columns.items():
         column = survey.columns.get(name)
@@ -179,6 +184,14 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
             f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
             " together is then judged.",
         )
+
+
+def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> bool:
+    """Returns whether an identifier names people, by its name, and every row another one."""
+    column = survey.columns.get(name)
+    if column is None or policy.columns[name].role is not Role.IDENTIFIER or not words_of(name) & ONE_PERSON:
+        return False
+    return column.complete and not column.missing and not column.repeats
 
 
 def _empty_cells(
