@@ -24,6 +24,7 @@ from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.joint_columns import JointColumn
 from sfumato.core.limits import AttackLimit, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
@@ -95,6 +96,21 @@ class Promise(ABC):
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
         """The name and the digest of every file that it was made from; part of a policy's digest."""
+        return ()
+
+    @property
+    def implied(self) -> bool:
+        """Whether it follows from other promises, and so stands in no policy."""
+        return False
+
+    def implied_with(self, others: Sequence[Promise]) -> tuple[Promise, ...]:
+        """Returns what has to be kept besides, because these are promised; itself is among them."""
+        del others
+        return ()
+
+    @property
+    def joint_columns(self) -> tuple[JointColumn, ...]:
+        """The columns that it looks at together, each such group under one name in `sensitive`."""
         return ()
 
     # How large a class must be, whatever is in it.
@@ -328,6 +344,19 @@ class Promises:
     @cached_property
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
+
+    @property
+    def completed(self) -> Promises:
+        """These promises, and what follows from several of them together."""
+        if any(p.implied for p in self.members):
+            return self
+        more = dict.fromkeys(new for p in self.members for new in p.implied_with(self.members))
+        return Promises((*self.members, *more)) if more else self
+
+    @property
+    def joint_columns(self) -> tuple[JointColumn, ...]:
+        """The columns that any member looks at together, each group once."""
+        return tuple(dict.fromkeys(joint for p in self.members for joint in p.joint_columns))
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

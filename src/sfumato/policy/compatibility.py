@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sfumato import promises
-from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import Promise, Promises, TablePromise
-from sfumato.policy import searches
+from sfumato.core.promise import TablePromise
+from sfumato.policy import searches, term_compatibility
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
-from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
+from sfumato.policy.term_compatibility import with_places
 
 
 def roles() -> tuple[Role, ...]:
@@ -54,9 +53,9 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         fit = promise.roles
-        for name in promise.sensitive:
+        for name in () if promise.implied else promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
@@ -80,7 +79,7 @@ def _fitting(fit: tuple[Role, ...]) -> str:
 
 
 def _unordered_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for name in promise.ordered_columns:
             rule = policy.columns.get(name)
             if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
@@ -149,7 +148,7 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
         return
     if ability is None:
         return
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         whole, named = isinstance(promise, TablePromise), promise.searches
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
@@ -220,7 +219,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
     if policy.person is None:
         return
     if policy.knows is Knows.ROW:
-        for place, promise in _with_places(policy):
+        for place, promise in with_places(policy):
             if not promise.by_size and not promise.looks_back:
                 yield Problem(
                     place,
@@ -236,7 +235,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
             " or not at all.",
             "Use missing: own-value or refuse.",
         )
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         if not promise.cone and not promise.by_size and not promise.looks_back:
             yield Problem(
                 place,
@@ -279,41 +278,6 @@ def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
-def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what is wrong about set-valued columns."""
-    for name, rule in policy.columns.items():
-        if rule.role is not Role.QUASI_SENSITIVE:
-            continue
-        options = set_options_of(rule)
-        if options.separator is not None and options.set is not None:
-            yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
-        if options.set is not None and options.set in policy.columns:
-            yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
-        if rule.taxonomy is not None:
-            yield Problem(
-                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
-            )
-    if not 0 <= policy.protect.terms.margin < 1:
-        yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
-
-
-def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields columns whose terms would be removed for more than one knowledge."""
-    if policy.protect.terms.method == "keep":
-        return
-    known: dict[str, str] = {}
-    for i, promise in enumerate(policy.promises):
-        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
-            digest = limit.knowledge.digest
-            if known.setdefault(limit.column, digest) != digest:
-                yield Problem(
-                    ("promises", str(i)),
-                    f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
-                    " several.",
-                    "Join them into one knowledge table, or set protect.terms.method to keep.",
-                )
-
-
 def _recipients(policy: PolicyContent) -> Iterator[Problem]:
     """Yields what versions for several recipients cannot go with."""
     rule = policy.recipients
@@ -340,14 +304,9 @@ def _recipients(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
             yield Problem(place, sentence)
-
-
-def _with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
-    for i, promise in enumerate(policy.promises):
-        yield ("promises", i, promise.name), promise
 
 
 CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
@@ -363,8 +322,9 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _limits,
     _person,
     _knows,
-    _set_columns,
-    _one_knowledge,
+    term_compatibility.set_columns,
+    term_compatibility.one_knowledge,
+    term_compatibility.joint_knowledge,
     _recipients,
     _objections_of_promises,
 ]

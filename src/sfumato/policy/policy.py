@@ -45,7 +45,7 @@ class Policy(PolicyContent):
 
     def __post_init__(self) -> None:
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
-        object.__setattr__(self, "promises", informed)
+        object.__setattr__(self, "promises", informed.completed)
         refuse(objections(self), self.origin)
 
     @classmethod

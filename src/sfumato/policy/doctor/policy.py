@@ -71,7 +71,8 @@ def examine_held(policy: Policy, sets: Mapping[str, HeldTermSets]) -> list[Diagn
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
     """Yields the columns of term sets, and the knowledge that a promise brings for each."""
     for limit in policy.promises.limits.of_kind(BeliefLimit):
-        yield limit.column, limit.knowledge
+        if not limit.parts:
+            yield limit.column, limit.knowledge
 
 
 def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[Diagnosis]:
