@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
@@ -115,6 +116,11 @@ class Promise(ABC):
         """Whether it asks for `least_people` and for nothing else."""
         return False
 
+    @property
+    def by_values(self) -> bool:
+        """Whether it asks for `least_values` and for nothing else: which values occur, not how often."""
+        return False
+
     def with_least_people(self, k: int) -> Self:
         """Returns the same promise asking for k people instead, if that is what it is about, else itself."""
         del k
@@ -185,6 +191,16 @@ class Promise(ABC):
     def batch_column(self) -> str | None:
         """The column that tells the rows of earlier releases from new ones; it is not published."""
         return None
+
+    @property
+    def adversary(self) -> Adversary | None:
+        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """Returns the same promise beside these releases, oldest first, and among these promises."""
@@ -323,6 +339,16 @@ class Promises:
     @cached_property
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
+
+    @cached_property
+    def about_beliefs(self) -> tuple[ClassPromise, ...]:
+        """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
+        return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
+
+    @cached_property
+    def about_values(self) -> tuple[ClassPromise, ...]:
+        """The class promises that say anything beyond sizes."""
+        return tuple(p for p in self.of_class if not p.by_size)
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""
