@@ -12,7 +12,7 @@ from sfumato.show.card import Card, Printable, figure
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
-FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
 
 
