@@ -42,7 +42,7 @@ def people_at(
     columns: Sequence[str],
     overall: Mapping[str, Counts] | None = None,
 ) -> Classes:
-    """Returns the people of every position as classes; `overall` is that of the whole table, if not theirs."""
+    """Returns the people of every position as classes; `overall` counts the whole table, where given."""
     return Classes.of(table, position, sensitive=columns, overall=overall)
 
 
@@ -85,7 +85,8 @@ def numbered(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> La
     distinct, _ = sort_and_count(packed.copy())
     if len(distinct) == 1:
         return np.searchsorted(distinct[0], packed[0]).astype(np.int64)
-    return np.unique(packed.T, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+    several: Labels = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+    return several
 
 
 def smallest_position(table: Microdata, position: NDArray[np.integer]) -> int | None:

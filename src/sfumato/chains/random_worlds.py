@@ -57,7 +57,7 @@ class ExpectedCells:
 
 @dataclass(frozen=True, eq=False)
 class JudgedColumn:
-    """A column that promises are about: its tree, the leaf of every matching value, the whole table's counts."""
+    """A column of promises: its tree, the leaf of every matching value, and the counts of the whole table."""
 
     name: str
     taxonomy: Taxonomy

@@ -227,6 +227,7 @@ class Promise(ABC):
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
+        `by_size`, `by_values`           whether it asks for nothing else
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
 
@@ -241,6 +242,8 @@ class Promise(ABC):
             "parameters": {},
             "least_people": self.least_people,
             "least_values": self.least_values,
+            "by_size": self.by_size,
+            "by_values": self.by_values,
             "needs_original": self.needs_original,
             "earlier": len(self.earlier),
         }

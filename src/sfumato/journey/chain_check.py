@@ -13,24 +13,19 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
 from sfumato.journey.history import imprint_document, imprint_documents
 from sfumato.journey.judgement import check_counts, judged_in_chain
-from sfumato.journey.together import against_register
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.several_tables import (
+    BY_POSITIONS,
+    against_register,
+    is_for_colluders,
+    together_sentence,
+)
 from sfumato.protection.plan import Plan
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 
 if TYPE_CHECKING:
     from sfumato.judge.chain.together import TogetherRuling
-
-M_RECORDED = "asked of every position of people, on the data"
-"""The reason of verdicts that an audit of files alone cannot repeat."""
-
-
-def together_sentence(policy: Policy) -> str:
-    """Returns how a certificate names that versions keep every promise when they are put together."""
-    rule = policy.recipients or RecipientRule()
-    return f"every promise, {rule.coalition} of versions together, against a {rule.adversary}"
 
 
 def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
@@ -50,7 +45,7 @@ def recipient_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
-        matched = policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
+        matched = is_for_colluders(policy)
         if policy.promises.looks_back:
             held = history if matched and against_register(policy) else own
             return chain_check(policy, together)(held, record)
@@ -68,9 +63,11 @@ def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryCompa
     if ruling is None:
         return None
     if not policy.promises.looks_back:
-        return HistoryComparison({}, (Verdict(together_sentence(policy), True, None, 0, reason=M_RECORDED),))
+        return HistoryComparison(
+            {}, (Verdict(together_sentence(policy), True, None, 0, reason=BY_POSITIONS),)
+        )
     verdicts = tuple(
-        Verdict(str(p), True, ruling.smallest, p.least_people, evidence=p.evidence, reason=M_RECORDED)
+        Verdict(str(p), True, ruling.smallest, p.least_people, evidence=p.evidence, reason=BY_POSITIONS)
         for p in policy.promises
         if p.looks_back
     )

@@ -28,7 +28,8 @@ from sfumato.journey.protect import plan_table
 from sfumato.journey.together import KnownTable, judge_together
 from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition, RecipientRule
+from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
+from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
@@ -39,8 +40,8 @@ from sfumato.releases.override import Override
 from sfumato.releases.private_file import StageText, discard
 
 if TYPE_CHECKING:
-    from sfumato.judge.chain.together import TogetherRuling
     from sfumato.journey.recipient_versions import AssignedVersion, RecipientVersions
+    from sfumato.judge.chain.together import TogetherRuling
 
 
 class Delivery:
@@ -117,8 +118,7 @@ class Delivery:
             KnownTable(document, None if earlier.override is None else int(earlier.override["k"]))
             for earlier, document in zip(history, imprint_documents(history), strict=True)
         ]
-        rule = policy.recipients
-        if record.recipient in self._assigned and rule is not None and rule.coalition is not Coalition.NONE:
+        if record.recipient in self._assigned and is_for_colluders(policy):
             tables += [
                 KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k)
                 for one in self._assigned.values()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sfumato.core.adversary import Adversary
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promise
@@ -31,16 +30,6 @@ class KnownTable:
 
     document: Document
     k: int | None = None
-
-
-def against_register(policy: Policy) -> bool:
-    """Tells whether several tables of this policy are judged against somebody with everybody's key values."""
-    rule = policy.recipients
-    colluding = rule is not None and rule.coalition is not Coalition.NONE
-    beside = [p.adversary for p in policy.promises if p.adversary is not None]
-    if beside:
-        return Adversary.REGISTER in beside
-    return colluding and rule is not None and rule.adversary is Adversary.REGISTER
 
 
 def judge_together(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sfumato import promises
+from sfumato.core.adversary import Adversary
 from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
-from sfumato.core.adversary import Adversary
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short

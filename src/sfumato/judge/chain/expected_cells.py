@@ -40,10 +40,13 @@ Held = Mapping[int, Fraction]
 class PairEntries:
     """Entry e: in cell `cell[e]`, `one[e] * other[e] / all[e]` people with the matching value `value[e]`.
 
-    `least` and `most` of them there are in any world.
+    The cell is of class `row[e]` of the first table and class `column[e]` of the second. `least` and `most`
+    of these people there are in any world.
     """
 
     cell: Numbers
+    row: Numbers
+    column: Numbers
     value: Numbers
     one: Numbers
     other: Numbers
@@ -51,11 +54,13 @@ class PairEntries:
 
     @property
     def least(self) -> Numbers:
-        return np.maximum(0, self.one + self.other - self.all)
+        beyond: Numbers = np.maximum(0, self.one + self.other - self.all)
+        return beyond
 
     @property
     def most(self) -> Numbers:
-        return np.minimum(self.one, self.other)
+        either: Numbers = np.minimum(self.one, self.other)
+        return either
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +99,8 @@ def pair_entries(first: SideCounts, second: SideCounts, value_of_block: Numbers)
     block = first.block[left]
     return PairEntries(
         cell.ravel().astype(np.int64),
+        first.owner[left],
+        second.owner[right],
         value_of_block[block],
         first.count[left],
         second.count[right],
@@ -120,7 +127,9 @@ class JudgedValues:
         people = np.zeros(len(histograms), np.int64)
         np.add.at(people, owner, count)
         spread = ValueCounts(owner.astype(np.int64), value, count, self.tree)
-        return Tally(people, people, {self.column: spread}, policy=self.policy, overall={self.column: self.overall})
+        return Tally(
+            people, people, {self.column: spread}, policy=self.policy, overall={self.column: self.overall}
+        )
 
 
 def pair_kept(entries: PairEntries, values: JudgedValues, promise: PromiseData) -> bool | None:

@@ -100,9 +100,7 @@ class SourcePositions:
         rows = _published_rows(rows, request)
         trees = {name: _PlacedTree.of(request.policy, name, _texts(rows, name)) for name in request.keys}
         labels = tuple(
-            tuple(
-                trees[tree.name].shown(tree)[_codes(rows, tree.name)] for tree in release.trees
-            )
+            tuple(trees[tree.name].shown(tree)[_codes(rows, tree.name)] for tree in release.trees)
             for release in request.releases
         )
         inside = tuple(_inside(rows, request, batches) for batches in request.batches)
@@ -116,9 +114,9 @@ class SourcePositions:
     def positions(self, tables: Sequence[int]) -> tuple[Numbers, Numbers]:
         """Returns the position of every row that is in some of these tables, and which rows these are."""
         here = np.flatnonzero(np.any([self.inside[t] for t in tables], axis=0))
-        columns = [
-            np.where(self.inside[t], label, -1)[here] for t in tables for label in self.labels[t]
-        ] + [self.inside[t][here].astype(np.int64) for t in tables]
+        columns = [np.where(self.inside[t], label, -1)[here] for t in tables for label in self.labels[t]] + [
+            self.inside[t][here].astype(np.int64) for t in tables
+        ]
         return numbered(columns, len(here)), here
 
     def tally(self, tables: Sequence[int]) -> Tally:
@@ -187,12 +185,17 @@ class SourcePositions:
     def _check_counts(self, number: int) -> None:
         """Raises unless the rows of a table, under its labels, have exactly the counts that it shows."""
         release, here = self.request.releases[number], np.flatnonzero(self.inside[number])
-        own = [self.marks[t.name][label[here]] for t, label in zip(release.trees, self.labels[number], strict=True)]
+        own = [
+            self.marks[t.name][label[here]]
+            for t, label in zip(release.trees, self.labels[number], strict=True)
+        ]
         theirs = [t.marks[release.nodes[release.owner, j]] for j, t in enumerate(release.trees)]
         if self.request.policy.sets:  # how sets of terms are marked is not the judge's to know
             mine, other = np.zeros((len(here), 0), np.uint64), np.zeros((len(release.owner), 0), np.uint64)
         else:
-            texts = [text_marks(_texts(self.rows, n))[_codes(self.rows, n)][here] for n in self.request.unchanged]
+            texts = [
+                text_marks(_texts(self.rows, n))[_codes(self.rows, n)][here] for n in self.request.unchanged
+            ]
             mine, other = tuple_marks(texts, len(here)), release.values
         if _listed(own, mine, self.rows.counts[here]) != _listed(theirs, other, release.counts):
             raise RefusedByHistory(OTHER_TABLE, remedy="Release the table that the versions were made from.")
@@ -282,7 +285,8 @@ def _listed(
     """Returns groups with their sums, in an order that depends on nothing else, as bytes to be compared."""
     rows = len(counts)
     whole = np.concatenate(
-        [*(c.reshape(rows, 1) for c in columns), values.reshape(rows, -1), np.zeros((rows, 1), np.uint64)], axis=1
+        [*(c.reshape(rows, 1) for c in columns), values.reshape(rows, -1), np.zeros((rows, 1), np.uint64)],
+        axis=1,
     )
     distinct, which = np.unique(whole, axis=0, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)

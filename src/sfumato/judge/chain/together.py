@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -146,5 +146,3 @@ def _note(found: dict[str, Verdict], verdict: Verdict) -> None:
     rank = {False: 0, None: 1, True: 2}
     if before is None or rank[verdict.holds] < rank[before.holds]:
         found[verdict.promise] = verdict
-
-

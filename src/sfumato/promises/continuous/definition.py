@@ -55,11 +55,11 @@ class Continuous(Declared, TablePromise):
     published. Without either every row is old: the same people, recoded for another purpose. `hold` turns too
     small a batch into one that waits. `survivors` asks the policy's class promises of those who remain, too.
 
-    `adversary` says who holds all releases. A `target` knows the key values of one person, nobody else's: then
-    everybody keeps k candidates wherever somebody can be, and `survivors` may ask for numbers of values alone.
-    A `register` knows everybody's key values: then everybody shares a *position* (when they came, and their
-    class in every release since) with k people, every position keeps what `survivors` asks, and so does what
-    random worlds make of every two releases.
+    `adversary` says who holds all releases. A `target` knows the key values of one person, nobody else's:
+    then everybody keeps k candidates wherever somebody can be, and `survivors` may ask for numbers of values
+    alone. A `register` knows everybody's key values: then everybody shares a *position* (when they came, and
+    their class in every release since) with k people, every position keeps what `survivors` asks, and so does
+    what random worlds make of every two releases.
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
@@ -146,8 +146,8 @@ class Continuous(Declared, TablePromise):
         return said
 
     def watch(self, table: Microdata) -> Watch:
-        from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.register_watch import RegisterWatch  # noqa: PLC0415  # compiled kernels
+        from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
         history = self._history(table)

@@ -1,4 +1,4 @@
-"""The watch of the promise `continuous` against a register: every step judged by positions and random worlds."""
+"""The watch of the promise `continuous` against a register: steps judged by positions and random worlds."""
 
 from __future__ import annotations
 
