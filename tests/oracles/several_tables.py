@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from oracles.tiny_chains import S, imprint, on_one_path, table
+from oracles.tiny_chains import S, all_worlds, imprint, on_one_path, shown, table
 from sfumato.chains.pooling import Pool
 from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
@@ -247,6 +247,41 @@ def search(count, *, chain, promises, tables=2, seed=0):
             found.certified_breaches += breaches(case, promise)
         elif not promise.by_size:
             found.refused_though_it_looks_safe += looks_safe(case, promise)
+    return found
+
+
+def search_one_target(count, *, tables=2, seed=0):
+    """So many random families, judged against somebody who knows one target: every cell that some world has
+    must keep k candidates, or l values; and what is refused must have one that does not."""
+    rng, found = np.random.default_rng(seed), Figures()
+    while found.tried < count:
+        case = random_case(rng, chain=False, tables=tables)
+        promise = COUNTS[found.tried % len(COUNTS)]
+        found.tried += 1
+        said = accepts_family(case, promise, Adversary.TARGET)
+        safe = all(
+            kept(promise, held, Counter())
+            for size in range(2, tables + 1)
+            for some in itertools.combinations(case.cuts, size)
+            for held in largest_counts(Case(case.trees, case.people, list(some))).values()
+        )
+        found.accepted += said
+        found.certified_breaches += said and not safe
+        found.wrong += said != safe
+        found.refused_though_it_looks_safe += safe and not said
+    return found
+
+
+def largest_counts(case):
+    """Cell -> value -> how many people with it some world has there."""
+    told = shown(case.trees, case.people, case.cuts)
+    found = {}
+    for value in {p[-2] for p in case.people}:
+        kinds, worlds = all_worlds(case.trees, told, value)
+        for kind in kinds:
+            most = max((w.get(kind, 0) for w in worlds), default=0)
+            if most and kind[0] == 0:
+                found.setdefault(kind, {})[value] = most
     return found
 
 
