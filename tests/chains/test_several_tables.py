@@ -1,4 +1,4 @@
-"""Whoever puts several tables together believes no more than is promised: against all worlds of a few people."""
+"""Whoever puts several tables together believes no more than is promised: all worlds of a few people."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_register_may_make_certain_what_three_candidates_hid():
 
 
 def test_people_and_beliefs_are_never_judged_by_different_rules():
-    """Three candidates everywhere; but whoever knows that beliefs were judged by positions is left with two."""
+    """Three candidates everywhere; but whoever knows that beliefs were judged by positions keeps two."""
     case = square([0, 0, 1, 1], [1, 1, 1, 1], [1, 1, 0, 0])
     assert pool(case, KAnonymity(3), Adversary.TARGET).keeps(versions(case))
     both = Promises((KAnonymity(3), CONFIDENT))
@@ -172,8 +172,8 @@ def test_three_versions_of_one_bit_each_tell_what_no_two_do():
 
 
 def test_a_third_version_tells_two_recipients_something():
-    """Every two versions leave each position two values. Whoever holds two, has a register, and knows that the
-    third one was safe beside theirs, is certain of one person."""
+    """Every two versions leave each position two values. Whoever holds two, has a register, and knows that
+    the third one was safe beside theirs, is certain of one person."""
     bits = [two("0", "1") for _ in range(3)]
     said = ["000:1", "000:2", "001:0", "011:1", "011:2", "101:0", "101:1", "101:2"]
     people = [(*one[:3], int(one[4]), 1) for one in said]

@@ -26,10 +26,11 @@ Document = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KnownTable:
-    """A table that somebody holds: what is remembered of it, and the smaller k of an override, if any."""
+    """A table: what is remembered of it, the smaller k of an override, and who holds it, if anybody."""
 
     document: Document
     k: int | None = None
+    holder: str | None = None
 
 
 def judge_together(
@@ -83,15 +84,23 @@ def asked_of(policy: Policy, tables: Sequence[KnownTable]) -> TablesTogether:
     every = tuple(range(len(tables)))
     groups = [(every, values)] if values else []
     rule = policy.recipients
-    in_pairs = rule is not None and rule.coalition is Coalition.PAIRS and not looking_back
+    in_pairs = rule is not None and rule.coalition is Coalition.PAIRS
     granted = sorted({table.k for table in tables if table.k is not None})
     for k in (*granted, None):
         held = tuple(i for i in every if tables[i].k is None or (k is not None and (tables[i].k or 0) >= k))
-        together = list(combinations(held, 2)) if in_pairs else [held]
+        together = _of_two_holders(tables, held) if in_pairs else [held]
         groups += [(some, tuple(_people(p, k) for p in sizes)) for some in together if some and sizes]
     pairs = tuple(combinations(every, 2))
     likely = tuple(p.judge_data() for p in others if p in promises.about_beliefs)
     return TablesTogether(tuple(groups), pairs, likely)
+
+
+def _of_two_holders(tables: Sequence[KnownTable], held: Sequence[int]) -> list[tuple[int, ...]]:
+    """Returns what any two hold together; a table that nobody is named for is one holder's by itself."""
+    who = {i: tables[i].holder or f"table {i}" for i in held}
+    holders = list(dict.fromkeys(who.values()))
+    pairs = list(combinations(holders, 2)) or [tuple(holders)]
+    return [tuple(i for i in held if who[i] in pair) for pair in pairs]
 
 
 def _people(promise: Promise, k: int | None) -> dict[str, object]:

@@ -18,7 +18,8 @@ HALF = {"confidence-bounding": {"of": "disease", "confidence": "1/2"}}
 
 def original():
     """The table that the old files were made from."""
-    cells = {"HIV": [10, 0, 0, 0], **dict.fromkeys(("asthma", "burn", "cold", "flu", "gout"), [0, 2, 2, 200])}
+    others = {disease: [0, 2, 2, 200] for disease in ("asthma", "burn", "cold", "flu", "gout")}
+    cells = {"HIV": [10, 0, 0, 0], **others}
     rows = [
         (f"a{i // 2}", f"b{i % 2}", disease)
         for disease, counts in cells.items()
