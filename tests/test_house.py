@@ -4,6 +4,7 @@ import ast
 import functools
 import os
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +127,15 @@ def _imported(path: Path) -> Iterator[str]:
                 yield from [name for name in (inside, node.module) if name in MODULES][:1]
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
+
+
+def test_what_is_in_the_core_is_forbidden_to_the_judge():
+    """Whatever is new in `core` is forbidden to the judge, unless it is one of these three."""
+    settings = tomllib.loads(_text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (contract,) = (c for c in settings if c.get("source_modules") == ["sfumato.judge"])
+    core = {m for m in MODULES if m.startswith("sfumato.core.") and m.count(".") == 2}
+    allowed = {f"sfumato.core.{name}" for name in ("errors", "verdict", "progress")}
+    assert sorted(core - allowed - set(contract["forbidden_modules"])) == []
 
 
 def test_an_import_inside_a_function_gives_its_reason():
