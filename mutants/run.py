@@ -93,12 +93,18 @@ class Run:
             self._note(self._result(worker, mutant))
 
     def _result(self, worker: Worker, mutant: Mutant) -> Result:
-        """Ask the doctests of the file and stage after stage, until a test fails."""
+        """Ask the doctests of the file and stage after stage, until a test fails.
+
+        The first stage is asked with few random cases, then with all: most mutants go no further.
+        """
         folder, seconds = folder_of(mutant.path), 0.0
+        first, *later = STAGES[folder]
+        limits = self._limits[folder]
         with worker.mutated(mutant) as copy:
-            for number, stage in enumerate(STAGES[folder]):
-                paths = [str(copy), *stage] if number == 0 else stage
-                asked = worker.ask(paths, limit=self._limits[folder][number])
+            questions = [((str(copy), *first), limits[0], True), (first, limits[0], False)]
+            questions += [(stage, limit, False) for stage, limit in zip(later, limits[1:], strict=True)]
+            for paths, limit, few in questions:
+                asked = worker.ask(paths, limit=limit, few=few)
                 seconds += asked.seconds
                 if not asked.passed:
                     outcome = "timeout" if asked.code < 0 else "killed"

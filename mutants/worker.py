@@ -66,14 +66,18 @@ class Worker:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
 
-    def ask(self, paths: Sequence[str], *, limit: float | None = None) -> Asked:
-        """Run these tests on the copy until one fails; `limit` is in seconds of processor time."""
+    def ask(self, paths: Sequence[str], *, limit: float | None = None, few: bool = False) -> Asked:
+        """Run these tests on the copy until one fails; `limit` is in seconds of processor time.
+
+        With `few` they try few random cases each, as `make check` does.
+        """
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:cacheprovider"]
         command += ["-m", ELSEWHERE]
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
+            **({"SFUMATO_HYPOTHESIS": "check"} if few else {}),
         }
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             child = subprocess.Popen(
