@@ -54,7 +54,7 @@ class Tally:
     """A published table, counted: people and rows of every class, and the values of every judged column.
 
     Classes are in the order of their texts. `shown` is filled where a promise looks at these. `policy` is
-    what the judge was handed.
+    what the judge was handed. `overall` counts the leaves of the whole table, where these classes are not it.
     """
 
     people: Counts
@@ -62,6 +62,14 @@ class Tally:
     spreads: Mapping[str, ValueCounts]
     shown: Mapping[str, ClassTexts] = field(default_factory=dict)
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
+    overall: Mapping[str, Counts] = field(default_factory=dict)
+
+    def whole(self, column: str) -> Counts:
+        """Returns how often every leaf of a judged column occurs in the whole table."""
+        spread = self.spreads[column]
+        counts = np.zeros(len(spread.tree.values), dtype=np.int64)
+        np.add.at(counts, spread.value, spread.count)
+        return self.overall.get(column, counts)
 
 
 @dataclass(frozen=True)
@@ -163,7 +171,7 @@ def _group(
     for name in wanted:
         is_set = name in sets and name in asked.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
-        cell = _set_cell(table, name, sets[name]) if is_set else table.cell(name)
+        cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
     by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
@@ -171,7 +179,7 @@ def _group(
     return place, kinds
 
 
-def _set_cell(table: Relation, name: str, form: SetColumn) -> str:
+def set_cell(table: Relation, name: str, form: SetColumn) -> str:
     """Returns a term set as one text, in SQL."""
     mark = f"chr({ord(TERM_END)})"
     if form.parts:
