@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.microdata import Missing
-from sfumato.core.taxonomy import RANGE, Label, Taxonomy
+from sfumato.core.range_texts import RANGE
+from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.policy.policy import Policy
 
 

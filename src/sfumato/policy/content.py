@@ -20,8 +20,10 @@ from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.range_ends import check_range_ends
 
 
 @dataclass(frozen=True)
@@ -146,12 +148,20 @@ class PolicyContent:
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def publishes_ranges(self) -> bool:
+        """Whether the search publishes ranges of ordered columns, and nothing finer than these may be."""
+        ability = ability_of(self.protect.search)
+        return ability is not None and ability.ranges
+
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
         ordered = any(name in p.ordered_columns for p in self.promises)
         taxonomy = rule.taxonomy or Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
+                if rule.role.is_key and self.publishes_ranges:
+                    check_range_ends(rule.taxonomy, values, search=self.protect.search)
                 return taxonomy.build(values).from_level(rule.start)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"

@@ -30,7 +30,8 @@ class Ability:
 
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
-    about the table as a whole. `why_not` says why other losses do not work.
+    about the table as a whole; `ranges`: it publishes ranges of ordered columns, and nothing finer than the
+    level that these run between. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -39,6 +40,7 @@ class Ability:
     any_promise: bool = True
     whole_table: bool = False
     why_not: str = ""
+    ranges: bool = False
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -54,6 +56,7 @@ BUILT_IN: Mapping[str, Ability] = {
         suppresses=False,
         relaxes=True,
         why_not="Mondrian recodes each class by itself, so a column has no level to measure",
+        ranges=True,
     ),
     "optimum": Ability(
         losses=("loss",),
