@@ -33,6 +33,11 @@ def test_a_range_of_intervals_is_an_interval(first, last, text):
     assert RangeTexts({1: first, 2: last}).between(1, 2) == text
 
 
+@pytest.mark.parametrize("text", ["20–45", "20-24", "25–24", "–", "", "[20, 30)", "20–44–49"])
+def test_other_texts_are_no_ranges(text):
+    assert RangeTexts({1: "20-24", 2: "25-29", 3: "40-44"}).nodes(text) in (None, (2, 1))
+
+
 def test_labels_that_begin_alike_are_both_named():
     assert RangeTexts({1: "1-2", 2: "1-9"}).between(1, 2) == "1-2–1-9"
 
@@ -44,6 +49,10 @@ def test_different_ranges_have_different_texts(tree, data):
     spans = {(int(a), int(b)) for a in starts for b in ends if a < b}
     texts = {span: tree.describe(*span) for span in spans}
     assert all(texts[one] != texts[other] for one, other in combinations(spans, 2))
+    cells = {(int(a), int(b)) for a, b in zip(starts, ends, strict=True)}
+    nodes = {(int(a), int(b)) for a, b in zip(tree.low, tree.high, strict=True)}
+    assert all(tree.is_range(texts[span]) for span in spans - cells - nodes)
+    assert not any(tree.is_range(texts[span]) for span in cells)
     within = {(a, b) for a, b in combinations(range(len(tree.leaves) + 1), 2)} - spans
     for low, high in within:
         cover = tree.lowest_cover(low, high)

@@ -122,7 +122,7 @@ class Taxonomy:
             ladder = position[np.asarray(levels)][:, by_rank].astype(np.int32)
         at = {int(v): rank for rank, v in enumerate(ladder[0])}
         ranks = {name: at[int(position[leaf])] for name, leaf in (aliases or {}).items()}
-        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks, range_level)
+        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks, range_level=range_level)
 
     @classmethod
     def flat(cls, values: Sequence[Label], *, ordered: bool = False) -> Taxonomy:
@@ -227,6 +227,11 @@ class Taxonomy:
             raise BadTaxonomy("a range begins or ends within a node of the level that ranges run between")
         return self._range_texts.between(cell, last)
 
+    def is_range(self, text: str) -> bool:
+        """Whether `describe` publishes some range of several nodes as this text."""
+        nodes = self._range_texts.nodes(text) if self.ordered else None
+        return nodes is not None and nodes[0] < nodes[1]
+
     @cached_property
     def _range_texts(self) -> RangeTexts:
         nodes = np.unique(self.levels[self.range_level]).tolist()
@@ -260,7 +265,7 @@ class Taxonomy:
             ladder,
             self.ordered,
             {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
-            max(0, self.range_level - level),
+            range_level=max(0, self.range_level - level),
         )
 
     def _check_levels(self) -> None:

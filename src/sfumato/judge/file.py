@@ -107,7 +107,17 @@ def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], aske
 
 
 def _check_values(tally: Tally, *, where: str) -> None:
-    """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged."""
+    """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
+
+    Raises also where a key column shows a text that is finer than the levels that the policy publishes.
+    """
+    for column, texts in tally.too_fine.items():
+        if texts:
+            raise BadData(
+                f"{texts} texts of {column} are finer than the policy's levels",
+                where=where,
+                remedy="Publish nodes of the taxonomy, and ranges between nodes of its first level.",
+            )
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)

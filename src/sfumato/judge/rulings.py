@@ -15,6 +15,7 @@ from sfumato.judge.tables.tally import Tally
 NEEDS_ORIGINAL = "it compares with the original table: give its reference"
 BY_ROWS = "judged on rows: there are at most as many people"
 NO_PEOPLE = "counts people, and the person column is not in this file"
+LEVELS = "no text finer than the policy's levels"
 NOT_FROM_THIS = "not decidable from this file"
 
 
@@ -48,8 +49,21 @@ def _obstacle(tally: Tally, promise: PromiseData) -> str:
 
 
 def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
-    """Returns a verdict for every promise; one without a second judge stays undecided."""
-    return tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
+    """Returns a verdict for every promise; one without a second judge stays undecided.
+
+    Texts that are finer than the policy's levels break it as a promise would be: that verdict comes first.
+    """
+    return _too_fine(tally) + tuple(
+        _or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises
+    )
+
+
+def _too_fine(tally: Tally) -> tuple[Verdict, ...]:
+    counts = {column: count for column, count in tally.too_fine.items() if count}
+    if not counts:
+        return ()
+    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
+    return (Verdict(LEVELS, False, sum(counts.values()), 0, reason=f"texts that are finer: {listed}"),)
 
 
 def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:

@@ -8,7 +8,7 @@ from policy.fake_survey import survey
 from sfumato.core.errors import BadTaxonomy
 from sfumato.policy.doctor.policy import Severity, examine
 
-PEOPLE = pl.DataFrame({"a": [str(i * 37 % 101) for i in range(12)], "s": list("xyz") * 4})
+PEOPLE = pl.DataFrame({"a": [str(1000 + i * 37 % 101) for i in range(12)], "s": list("xyz") * 4})
 DATED = pl.DataFrame({"a": [f"19{50 + i}-0{1 + i % 9}-11" for i in range(12)], "s": list("xyz") * 4})
 
 
@@ -37,9 +37,9 @@ def test_an_order_that_nobody_listed_is_refused():
 @pytest.mark.parametrize(
     "taxonomy",
     [
-        {"intervals": [5, 20], "from": 0, "to": 120},
+        {"intervals": [5, 20], "from": 1000, "to": 1120},
         {"flat": True},
-        {"flat": list(range(101)), "ordered": True},
+        {"flat": list(range(1000, 1101)), "ordered": True},
     ],
 )
 def test_what_the_policy_says_is_done(taxonomy):

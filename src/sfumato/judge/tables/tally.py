@@ -55,6 +55,7 @@ class Tally:
 
     Classes are in the order of their texts. `shown` is filled where a promise looks at these. `policy` is
     what the judge was handed. `overall` counts the leaves of the whole table, where these classes are not it.
+    `too_fine` says how many texts of a key column are finer than its levels.
     """
 
     people: Counts
@@ -63,6 +64,7 @@ class Tally:
     shown: Mapping[str, ClassTexts] = field(default_factory=dict)
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
     overall: Mapping[str, Counts] = field(default_factory=dict)
+    too_fine: Mapping[str, int] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
         """Returns how often every leaf of a judged column occurs in the whole table."""
@@ -157,7 +159,10 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         for name in asked.judged
     }
     shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
-    return Tally(people, rows, spreads, shown, asked.policy)
+    too_fine = {
+        name: asked.policy.columns[name].too_fine(_texts(db, place[name], kinds[name])) for name in asked.keys
+    }
+    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine)
 
 
 def _group(
@@ -236,6 +241,11 @@ def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:
     numbers: dict[object, int] = {}
     code = [numbers.setdefault(cell, len(numbers)) for cell in cells]
     return ClassTexts(tuple(text_of(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
+
+
+def _texts(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> list[Text]:
+    """Returns the different texts of a key column."""
+    return [text_of(cell, kind) for (cell,) in db.execute(f"SELECT DISTINCT {column} FROM held").fetchall()]  # noqa: S608
 
 
 def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:

@@ -15,8 +15,8 @@ MOST_CODES = 2
 """So many different numbers without a taxonomy are taken for codes, such as 0 and 1."""
 
 REMEDY = (
-    "Give it one, as in `{intervals: [5, 10], from: 0, to: 120}` or `{date: [month, year]}` (`sfumato declare`"
-    " proposes one), or `{flat: true}` if the values are codes."
+    "Give it one, as in `{intervals: [5, 10], from: 0, to: 120}` or `{date: [month, year]}`"
+    " (`sfumato declare` proposes one), or `{flat: true}` if the values are codes."
 )
 
 

@@ -218,7 +218,7 @@ def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
 
 
 def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, int]], words: Counts) -> Counts:
-    """Returns packed rows in which every leaf of an ordered column is the first of its node in the range level.
+    """Returns packed rows in which a leaf of an ordered column is the first of its node of the range level.
 
     What is finer than a published range can say then decides nothing: neither where a segment is split, nor
     which column is the widest.
