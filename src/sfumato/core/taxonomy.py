@@ -232,6 +232,17 @@ class Taxonomy:
         nodes = self._range_texts.nodes(text) if self.ordered else None
         return nodes is not None and nodes[0] < nodes[1]
 
+    def span(self, label: Label) -> tuple[int, int] | None:
+        """The leaf ranks low .. high-1 that a published text stands for, `None` if it is none of the tree's.
+
+        >>> Taxonomy.flat(["low", "mid", "high"], ordered=True).span("mid–high")
+        (1, 3)
+        """
+        if label in self._nodes:
+            return int(self.low[self._nodes[label]]), int(self.high[self._nodes[label]])
+        nodes = self._range_texts.nodes(label) if label is not None and self.ordered else None
+        return None if nodes is None else (int(self.low[nodes[0]]), int(self.high[nodes[1]]))
+
     @cached_property
     def _range_texts(self) -> RangeTexts:
         nodes = np.unique(self.levels[self.range_level]).tolist()
