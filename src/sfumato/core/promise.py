@@ -66,6 +66,9 @@ class Promise(ABC):
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
 
+    several_values: ClassVar[bool] = False
+    """Whether it bounds how many people have a value, and so covers people who have several values, too."""
+
     # What threatens it.
     threats: ClassVar[tuple[str, ...]] = ()
     """The names of the attacks that succeed where it is broken."""
@@ -228,6 +231,7 @@ class Promise(ABC):
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
         `by_size`, `by_values`           whether it asks for nothing else
+        `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
 
@@ -244,6 +248,7 @@ class Promise(ABC):
             "least_values": self.least_values,
             "by_size": self.by_size,
             "by_values": self.by_values,
+            "several_values": self.several_values,
             "needs_original": self.needs_original,
             "earlier": len(self.earlier),
         }

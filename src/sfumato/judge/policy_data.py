@@ -114,12 +114,18 @@ class JudgedPolicy:
     columns: Mapping[str, JudgedColumn]
     promises: tuple[PromiseData, ...]
     person: str | None = None
+    by_profile: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
         """Returns the policy of plain data, as `policy.judge_data` writes them."""
         columns = {str(name): JudgedColumn.of(words) for name, words in data["columns"].items()}
-        return cls(columns, tuple(map(PromiseData, data["promises"])), data.get("person"))
+        return cls(
+            columns,
+            tuple(map(PromiseData, data["promises"])),
+            data.get("person"),
+            bool(data.get("by_profile")),
+        )
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -130,6 +136,10 @@ class JudgedPolicy:
     def judged(self) -> tuple[str, ...]:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def about(self, column: str) -> Iterator[PromiseData]:
+        """Yields the promises about a column."""
+        return (promise for promise in self.promises if column in promise.columns)
 
     def spoken_of(self, column: str) -> Iterator[Text]:
         """Yields the values that references name: they need a place in the column's tree, if it has one."""

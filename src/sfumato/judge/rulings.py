@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.core.errors import BadData, BrokenPromise
 from sfumato.core.verdict import Evidence, Verdict
-from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.policy_data import JudgedPolicy, PromiseData
 from sfumato.judge.registry import judge_of
 from sfumato.judge.tables.tally import Tally
 
@@ -98,7 +98,7 @@ def _or_undecided(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdi
 def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
     """Returns a no where people have several values of a column: nobody of them is protected."""
     torn = {column: n for column in promise.columns if (n := tally.spreads[column].several)}
-    if not torn:
+    if not torn or covers_several(tally.policy, promise):
         return found
     who = ", ".join(
         f"{n:,} {'person has' if n == 1 else 'people have'} several values of {column}"
@@ -106,6 +106,11 @@ def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
     )
     reason = f"{who}, and it protects only who has one"
     return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
+
+
+def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
+    """Returns whether a promise, as it is judged, is about people with several values, too."""
+    return policy.by_profile and bool(promise.get("several_values"))
 
 
 def _fewest(tally: Tally, column: str) -> int:

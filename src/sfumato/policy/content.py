@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +55,15 @@ class ProtectRule:
     terms: TermRule = field(default_factory=TermRule)
 
 
+class Knows(StrEnum):
+    """What outsiders know of a person who has several rows."""
+
+    ROW = "row"
+    """The key values of one row: people are counted class by class."""
+    PROFILE = "profile"
+    """The key values of all rows: people are counted by what all their rows show."""
+
+
 @dataclass(frozen=True)
 class PolicyContent:
     """The parts of a policy, and what follows from them; nothing here was checked (see `Policy`)."""
@@ -68,6 +78,20 @@ class PolicyContent:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
     """What a policy that was proposed says of itself, first in its file."""
+    knows: Knows | None = None
+    """What outsiders know of a person, where the policy says so."""
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person.
+
+        Where the policy does not say so, they are if anything but k-anonymity is promised.
+        """
+        if self.person is None:
+            return False
+        return self.knows is Knows.PROFILE or (
+            self.knows is None and any(not promise.by_size for promise in self.promises)
+        )
 
     @property
     def codings(self) -> tuple[Coding, ...]:
@@ -132,7 +156,8 @@ class PolicyContent:
             "missing": self.missing.value,
         }
         if self.person is not None:
-            words["person"] = self.person
+            asked = None if self.knows is None else {"column": self.person, "knows": self.knows.value}
+            words["person"] = asked or self.person
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property

@@ -17,6 +17,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
                  `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
+    `by_profile` whether people are judged by what all their rows show
     `missing`    what an empty cell of a key column means
     """
     return {
@@ -26,6 +27,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
         },
         "promises": [promise.judge_data() for promise in policy.promises],
         "person": policy.person,
+        "by_profile": policy.by_profile,
         "missing": policy.missing.value,
     }
 
