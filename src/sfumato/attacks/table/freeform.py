@@ -78,6 +78,7 @@ class FreeformAttack:
     succeeds: ClassVar[str] = (
         "the chance of inferring it, times how sensitive it is, exceeds the threat allowed"
     )
+    needs: ClassVar[str] = "the promise freeform, and texts that are values of its taxonomies"
     threatens: ClassVar[tuple[str, ...]] = ("freeform",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
