@@ -38,18 +38,18 @@ def test_one_release_alone_gives_who_holds_several_nothing_to_strike(sfumato, na
 
 @pytest.mark.usefixtures("pair")
 def test_files_of_releases_are_held_against_each_other(sfumato):
-    said = sfumato("attack", "correspondence", "one.csv", "two.csv", "-p", "policy.yaml")
+    call = ("one.csv", "two.csv", "-p", "policy.yaml")
+    said = sfumato("attack", "correspondence", *call)
     assert said.code == 1
     assert said.out.startswith("2 attacks of 2 succeeded")
     assert said.err == "2 releases held against each other, in the order given\n"
-    document = sfumato("attack", "correspondence", "one.csv", "two.csv", "-p", "policy.yaml", "--json").document
+    document = sfumato("attack", "correspondence", *call, "--json").document
     assert [f["details"]["candidates"] for f in document["findings"]] == [4, 4]
     assert document["beside"] == {"chain": None, "releases": 2, "place": 2}
-    same = sfumato("attack", "correspondence", "one.csv", "one.csv", "-p", "policy.yaml")
-    assert same.code == 0
+    assert sfumato("attack", "correspondence", "one.csv", *call[:1], *call[2:]).code == 0
     for name in ("differencing", "composition"):
-        found = sfumato("attack", name, "one.csv", "two.csv", "-p", "policy.yaml", "--json").document["findings"]
-        assert {f["attack"] for f in found} == {name}
+        document = sfumato("attack", name, *call, "--json").document
+        assert {f["attack"] for f in document["findings"]} == {name}
 
 
 @pytest.mark.usefixtures("pair")
@@ -116,7 +116,13 @@ def test_the_only_release_of_a_ledger_has_no_other(sfumato, pair):
     call = ("people.csv", "-p", "policy.yaml", "--ledger", "sqlite:///l.db", "--into", pair / "out")
     assert sfumato("release", *call).code == 0
     said = sfumato(
-        "attack", "correspondence", pair / "out" / "data.csv", "-p", "policy.yaml", "--against", "sqlite:///l.db"
+        "attack",
+        "correspondence",
+        pair / "out" / "data.csv",
+        "-p",
+        "policy.yaml",
+        "--against",
+        "sqlite:///l.db",
     )
     assert said.code == 2
     assert "needs two or more releases" in said.err
