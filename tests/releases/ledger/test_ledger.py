@@ -76,7 +76,7 @@ def test_a_changed_cell_of_any_row_of_any_table_is_found(filled, tmp_path, table
 
 
 UNASKED = {("signature", number) for number in (1, 3, 4)}
-"""Cells that the history of a chain does not ask for, and `verify` does: signatures of other chains and keys."""
+"""Cells that `verify` asks for, and the history of a chain does not: signatures of other chains and keys."""
 
 
 @pytest.mark.parametrize("cell", ["'x'", "'3'", "7", "3.5"])
