@@ -23,6 +23,7 @@ from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
+from sfumato.core.demand import Demand, fingerprint
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
@@ -218,6 +219,15 @@ class Promise(ABC):
     def limits(self) -> tuple[AttackLimit, ...]:
         """Returns what an adversary may achieve at most where it is kept, as data for attacks."""
         return ()
+
+    def demands(self) -> tuple[Demand, ...]:
+        """Returns what it asks, then what follows from that; later releases of a chain are held to it.
+
+        By default nothing follows, and a promise asks no less than another only with equal parameters.
+        """
+        return (
+            Demand(self.name, self.kind, {"parameters": fingerprint(self.parameters())}, sentence=str(self)),
+        )
 
     def judge_data(self) -> dict[str, object]:
         """Returns the promise as plain data for the second judge, which shares no code with it.

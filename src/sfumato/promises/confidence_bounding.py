@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,11 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import CERTAINTY, RECOGNITION, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass, WeightedHistogram
+from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
@@ -50,6 +53,8 @@ class ConfidenceBounding(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
+    orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
+    sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -100,6 +105,12 @@ class AlphaKAnonymity(Declared, ClassPromise):
         Exact("alpha", high=Fraction(1), strict=True),
         Whole("k"),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
+    sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """Both halves of it."""
+        return KAnonymity(self.k), ConfidenceBounding(self.of, self.alpha)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
