@@ -18,7 +18,7 @@ from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
 from sfumato.core.promise import Promise, Promises, TablePromise
 from sfumato.policy import searches
-from sfumato.policy.content import PolicyContent, ProtectRule
+from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
@@ -216,6 +216,48 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
+def _knows(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what cannot be promised, or not be searched for, by what others know of a person."""
+    if policy.person is None:
+        return
+    if policy.knows is Knows.ROW:
+        for place, promise in _with_places(policy):
+            if not promise.by_size and not promise.looks_back:
+                yield Problem(
+                    place,
+                    "it does not bind who knows two rows of a person and looks at what both leave.",
+                    "Say knows: profile under person, or promise k-anonymity alone.",
+                )
+    if not policy.by_profile:
+        return
+    if policy.missing is Missing.SUPPRESS:
+        yield Problem(
+            ("missing",),
+            "rows with empty cells would be left out one by one, but people are published with all their rows"
+            " or not at all.",
+            "Use missing: own-value or refuse.",
+        )
+    for place, promise in _with_places(policy):
+        if not promise.cone and not promise.by_size and not promise.looks_back:
+            yield Problem(
+                place,
+                f"{promise.name} does not say that what keeps it may be added up (`cone`), so it cannot be"
+                " judged by what all rows of a person show.",
+                "Drop `person` and give everybody one row, or promise something else.",
+            )
+    try:
+        ability = searches.ability_of(policy.protect.search)
+    except WrongCall:  # `of_search` says so
+        return
+    if ability is not None and not ability.whole_columns:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself, and what all rows of a person show is"
+            " judged only where a value becomes the same everywhere.",
+            _searches_that(lambda a: a.whole_columns),
+        )
+
+
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
     known = roles()
     for name, rule in policy.columns.items():
@@ -386,6 +428,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
+    _knows,
     _set_columns,
     _one_knowledge,
     _recipients,

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack
+from sfumato.attacks.attack import SEVERAL_RELEASES, Attack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
@@ -45,6 +45,7 @@ class CorrespondenceAttack:
     knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
     seeks: ClassVar[str] = "which record is theirs"
     succeeds: ClassVar[str] = "fewer records than promised remain possible"
+    needs: ClassVar[str] = SEVERAL_RELEASES
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
