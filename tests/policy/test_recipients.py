@@ -87,7 +87,12 @@ def beside(**words):
 @pytest.mark.parametrize(
     ("promises", "rule", "named", "remedy"),
     [
-        ([HALF], {"coalition": "pairs", "adversary": "target"}, "recipients.adversary", "adversary: register"),
+        (
+            [HALF],
+            {"coalition": "pairs", "adversary": "target"},
+            "recipients.adversary",
+            "adversary: register",
+        ),
         ([beside()], {"coalition": "pairs"}, "continuous.adversary", "adversary: register"),
         (
             [HALF, beside(adversary="register")],

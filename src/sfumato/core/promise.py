@@ -122,7 +122,7 @@ class Promise(ABC):
 
     @property
     def by_values(self) -> bool:
-        """Whether it asks for `least_values` and for nothing else: which values occur, not how often."""
+        """Whether it asks for `least_values` and for nothing else."""
         return False
 
     def with_least_people(self, k: int) -> Self:
@@ -362,11 +362,6 @@ class Promises:
     def about_beliefs(self) -> tuple[ClassPromise, ...]:
         """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
         return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
-
-    @cached_property
-    def about_values(self) -> tuple[ClassPromise, ...]:
-        """The class promises that say anything beyond sizes."""
-        return tuple(p for p in self.of_class if not p.by_size)
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

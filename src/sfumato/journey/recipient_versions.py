@@ -245,7 +245,7 @@ class RecipientVersions:
         register = self.rule.adversary is Adversary.REGISTER
         if register and (
             coalition is Coalition.ANY
-            or (coalition is Coalition.PAIRS and bool(self.policy.promises.about_values))
+            or (coalition is Coalition.PAIRS and any(not p.by_size for p in self.policy.promises.of_class))
         ):
             return [[imprint for _, imprint in every]]
         sizes = {0}

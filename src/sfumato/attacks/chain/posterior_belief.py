@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import worst_first
+from sfumato.attacks.attack import SEVERAL_RELEASES, worst_first
 from sfumato.attacks.chain.table_chain import read_chain
 from sfumato.attacks.chain.table_imprint import count_published
 from sfumato.attacks.published_table import PublishedTable, crowd
@@ -76,6 +76,7 @@ class PosteriorBelief:
     name: ClassVar[str] = "posterior-belief"
     knows: ClassVar[str] = "two tables that somebody is in, and that person's key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
+    needs: ClassVar[str] = f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values)"
     succeeds: ClassVar[str] = "both tables together make a value likelier than is promised"
     threatens: ClassVar[tuple[str, ...]] = (
         "confidence-bounding",
