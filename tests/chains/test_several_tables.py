@@ -7,6 +7,8 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from oracles.several_tables import (
     BELIEFS,
@@ -23,7 +25,7 @@ from oracles.several_tables import (
     search,
     search_one_target,
 )
-from oracles.tiny_chains import table, two
+from oracles.tiny_chains import chains, table, two
 from sfumato.chains.pooling import Pool
 from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
@@ -211,6 +213,17 @@ def test_what_is_accepted_is_safe_in_all_worlds_and_accepted_by_the_written_rule
     found = search(CASES, chain=chain, promises=promises, tables=tables, seed=tables)
     assert found.accepted > 0
     assert (found.wrong, found.certified_breaches) == (0, 0)
+
+
+@settings(max_examples=60)
+@given(chains(count=2, rows=6, values=3), st.sampled_from(FIXED))
+def test_trees_of_several_levels_are_judged_by_the_same_rules(chain, promise):
+    trees, people, cuts = chain
+    assume(any(p[-1] == 1 for p in people))
+    case = Case(trees, people, cuts)
+    assert accepts_chain(case, promise) is brute_accepts(case, promise)
+    together = Case(trees, [(*p[:-1], 1) for p in people], cuts)
+    assert accepts_family(together, promise) is brute_accepts(together, promise)
 
 
 @pytest.mark.parametrize("tables", [2, 3])

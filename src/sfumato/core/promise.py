@@ -239,8 +239,7 @@ class Promise(ABC):
         `evidence`          what it can be judged on
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
-        `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
-        `by_size`, `by_values`           whether it asks for nothing else
+        `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
         `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside

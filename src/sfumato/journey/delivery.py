@@ -145,7 +145,9 @@ class Delivery:
             )
             for earlier, document in zip(history, imprint_documents(history), strict=True)
         ]
+        new = 1
         if record.recipient in self._assigned and is_for_colluders(policy):
+            new = len(self._assigned)
             tables += [
                 KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k, name)
                 for name, one in self._assigned.items()
@@ -160,7 +162,7 @@ class Delivery:
             references = (one.plan.reference for one in self._assigned.values())
             for reference in references:
                 plain = plain if reference is None else reference.bind(plain)
-            self._ruled = key, judge_together(self.source, plain, tables, progress=self._progress)
+            self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
         return self._ruled[1]
 
     def _needs_versions(self, history: Sequence[Record]) -> bool:

@@ -125,7 +125,8 @@ class RecipientVersions:
                 self.held.append(EarlierVersion(name, version.cuts))
         for name in sorted(overrides, key=self._rank):
             policy = with_smaller_k(self.policy, overrides[name].k)
-            chosen[name] = self._one(name, policy, self._classified(policy), tolerance=None)
+            patterns, granted = self._classified(policy), overrides[name].k
+            chosen[name] = self._one(name, policy, patterns, tolerance=None, granted=granted)
         return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
 
     # -- what was released before -----------------------------------------------------------------------
@@ -204,7 +205,13 @@ class RecipientVersions:
         return chosen
 
     def _one(
-        self, name: str, policy: Policy, patterns: Patterns, *, tolerance: Fraction | None
+        self,
+        name: str,
+        policy: Policy,
+        patterns: Patterns,
+        *,
+        tolerance: Fraction | None,
+        granted: int | None = None,
     ) -> tuple[Policy, PlannedVersion, Patterns]:
         """A version for somebody who holds others, or under an override."""
         version = self._versions(patterns).first_fit(
@@ -218,7 +225,6 @@ class RecipientVersions:
                 "no version for a recipient is safe beside what they and others hold",
                 remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
             )
-        granted = None if policy is self.policy else max(p.least_people for p in policy.promises)
         self.held.append(EarlierVersion(name, version.cuts, granted))
         return policy, version, patterns
 
