@@ -21,7 +21,7 @@ from itertools import combinations
 from sfumato.chains.history import History, release_under
 from sfumato.chains.overlap import Overlap
 from sfumato.chains.positions import overall_counts, positions_kept
-from sfumato.chains.random_worlds import ExpectedColumn, expectations_kept, expected_cells
+from sfumato.chains.random_worlds import BelievedColumn, expectations_kept, expected_cells
 from sfumato.chains.survivors import surviving_histograms
 from sfumato.chains.worlds import StepBudget, Worlds
 from sfumato.core.adversary import Adversary
@@ -138,11 +138,11 @@ class Pool:
         return self._together[key]
 
     @cached_property
-    def _columns(self) -> list[ExpectedColumn]:
+    def _columns(self) -> list[BelievedColumn]:
         names = tuple(dict.fromkeys(n for p in self.promises.about_beliefs for n in p.sensitive))
         overall = overall_counts(self.table, names)
         return [
-            ExpectedColumn(n, self.table.column(n).taxonomy, self.history.code_of_value(n), overall[n])
+            BelievedColumn(n, self.table.column(n).taxonomy, self.history.code_of_value(n), overall[n])
             for n in names
         ]
 

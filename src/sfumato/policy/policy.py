@@ -11,7 +11,7 @@ from sfumato.core.problem import Origin, refuse
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy import reader, writer, yaml
-from sfumato.policy.compatibility import objections
+from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]

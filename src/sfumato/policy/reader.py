@@ -16,7 +16,7 @@ from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
-from sfumato.policy.compatibility import of_search, options_of, roles
+from sfumato.policy.compatibility.objections import of_search, options_of, roles
 from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from

@@ -6,7 +6,7 @@ from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.policy import searches
-from sfumato.policy.compatibility import options_of, roles
+from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule

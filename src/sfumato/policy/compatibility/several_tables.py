@@ -1,17 +1,42 @@
-"""Promises that cannot be judged on several tables put together, and what can be promised instead."""
+"""Compatibility with several tables in one hand: versions for recipients, and earlier releases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from sfumato.core.adversary import Adversary
-from sfumato.core.problem import Place, Problem
-from sfumato.core.promise import Promise
+from sfumato.core.problem import Problem
+from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
-from sfumato.policy.recipients import Coalition
+from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 
 
-def judged_together(policy: PolicyContent) -> Iterator[Problem]:
+def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what versions for several recipients cannot go with."""
+    rule = policy.recipients
+    if rule is None:
+        return
+    if policy.protect.search not in GLOBAL_SEARCHES:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
+            " apart by.",
+            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
+        )
+    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
+        yield Problem(
+            ("recipients", "coalition"),
+            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
+            " is not judged.",
+            "Leave protect.suppress out.",
+        )
+    if not rule.tolerance <= 10:
+        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
+    if len(set(rule.overriders)) < len(rule.overriders):
+        yield Problem(("recipients", "overriders"), "a key is named twice")
+
+
+def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
     """Yields promises that cannot be judged on several versions put together."""
     rule = policy.recipients
     if rule is None or rule.coalition is Coalition.NONE:
@@ -39,11 +64,8 @@ def judged_together(policy: PolicyContent) -> Iterator[Problem]:
                 f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
                 f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
             )
-        if (
-            promise.looks_back
-            and not promise.asks_others
-            and any(not p.by_size for p in policy.promises.of_class)
-        ):
+        of_values = any(not p.by_size for p in policy.promises.of_class)
+        if promise.looks_back and not promise.asks_others and of_values:
             yield Problem(
                 (*place, "survivors"),
                 "recipients who put releases of several times together learn about values, too.",
@@ -51,7 +73,7 @@ def judged_together(policy: PolicyContent) -> Iterator[Problem]:
             )
 
 
-def judged_beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
+def beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
     """Yields promises that cannot be judged on what earlier releases leave of them."""
     for place, promise in with_places(policy):
         if not (promise.looks_back and promise.asks_others):
@@ -78,9 +100,3 @@ def judged_beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
                     f"{other.name} compares with the whole table, which differs from release to release.",
                     "Give it a fixed reference, or leave survivors out.",
                 )
-
-
-def with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
-    """Yields every promise, and where it stands in the policy."""
-    for i, promise in enumerate(policy.promises):
-        yield ("promises", i, promise.name), promise

@@ -17,9 +17,9 @@ from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
 from sfumato.core.promise import Promises, TablePromise
 from sfumato.policy import searches
+from sfumato.policy.compatibility.promise_places import with_places
+from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
-from sfumato.policy.pooled_tables import judged_beside_earlier, judged_together, with_places
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
 from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
@@ -315,31 +315,6 @@ def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
                 )
 
 
-def _recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what versions for several recipients cannot go with."""
-    rule = policy.recipients
-    if rule is None:
-        return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
-    if len(set(rule.overriders)) < len(rule.overriders):
-        yield Problem(("recipients", "overriders"), "a key is named twice")
-
-
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
@@ -361,8 +336,8 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _knows,
     _set_columns,
     _one_knowledge,
-    _recipients,
-    judged_together,
-    judged_beside_earlier,
+    for_recipients,
+    for_colluders,
+    beside_earlier,
     _objections_of_promises,
 ]
