@@ -16,7 +16,7 @@ MODULES = {
     for path in SOURCES
     if "migrations" not in path.parts
 }
-NOUNS_IN_ING = {
+NOUNS_IN_ING = {"spelling", 
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2007) has this name",
     "differencing": "statistical offices call the attack so",
     "packing": "several codes in one key, the class Packing",

@@ -62,7 +62,8 @@ class PromiseData:
 class JudgedColumn:
     """What the policy says of a column: its role, its taxonomy in words, and how it holds sets of terms.
 
-    `content` is what a hierarchy file holds that the taxonomy names.
+    `content` is what a hierarchy file holds that the taxonomy names. `spelling` is `folded` where spellings
+    of one value count as one.
     """
 
     role: str
@@ -70,6 +71,7 @@ class JudgedColumn:
     content: bytes | None = field(default=None, repr=False)
     separator: str = ";"
     part_of: str | None = None
+    spelling: str = "exact"
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
@@ -83,6 +85,7 @@ class JudgedColumn:
             content,
             str(options.get("separator") or ";"),
             options.get("set"),
+            str(data.get("spelling") or "folded"),
         )
 
     @property
@@ -117,6 +120,11 @@ class JudgedPolicy:
     def judged(self) -> tuple[str, ...]:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def spelling_of(self, column: str) -> str:
+        """Returns how the values of a column are told apart when they are counted."""
+        rule = self.columns.get(column)
+        return rule.spelling if rule is not None and rule.role == "sensitive" else "exact"
 
     def spoken_of(self, column: str) -> Iterator[Text]:
         """Yields the values that references name: they need a place in the column's tree, if it has one."""

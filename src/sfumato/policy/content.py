@@ -16,6 +16,7 @@ from sfumato.core.microdata import Coding, Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, short
 from sfumato.core.promise import Promises
+from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
@@ -30,7 +31,8 @@ class ColumnRule:
 
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
-    level, so that fewer of them differ, and losses are measured from there.
+    level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
+    of a sensitive value count as one value.
     """
 
     role: Role
@@ -38,6 +40,7 @@ class ColumnRule:
     reason: str = field(default="", compare=False)
     options: ColumnOptions | None = None
     start: int = 0
+    spelling: Spelling = Spelling.FOLDED
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,20 @@ class PolicyContent:
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def spelled(self, name: str, taxonomy: Taxonomy) -> Taxonomy:
+        """Returns a tree of this column's values that tells them apart as the policy says."""
+        rule = self.columns.get(name)
+        if rule is None or rule.role is not Role.SENSITIVE:
+            return taxonomy
+        return taxonomy.spelled(rule.spelling)
+
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
         ordered = any(name in p.ordered_columns for p in self.promises)
         taxonomy = rule.taxonomy or Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
-                return taxonomy.build(values).from_level(rule.start)
+                return self.spelled(name, taxonomy.build(values).from_level(rule.start))
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
                 spot = f"{where}, {wrong.where}" if wrong.where else where
@@ -167,6 +177,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
     spec: dict[str, object] = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
     if rule.start:
         spec["start"] = rule.start
+    if rule.spelling is not Spelling.FOLDED:
+        spec["spelling"] = rule.spelling.value
     return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 

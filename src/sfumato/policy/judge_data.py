@@ -12,8 +12,8 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
     `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
-    a
-                 column of its role), and for a hierarchy file its `content` and `digest`
+                 a column of its role), `spelling` (`folded` or `exact`), and for a hierarchy file its
+                 `content` and `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `missing`    what an empty cell of a key column means
@@ -32,6 +32,7 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
+        "spelling": rule.spelling.value,
     }
     if isinstance(taxonomy, HierarchyFile):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}

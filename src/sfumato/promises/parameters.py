@@ -254,5 +254,10 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
     return found
 
 
+def values_of(classes: Classes, column: str) -> Histogram:
+    """The histogram of the known values of a sensitive column: spellings together, missing cells left out."""
+    return histogram_of(classes, column).by_meaning(missing=False)
+
+
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:
     return key.open(value, folder) if key.names_file and folder and isinstance(value, str) else value

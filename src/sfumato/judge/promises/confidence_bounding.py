@@ -39,6 +39,7 @@ def alpha_k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
 
 def _most_and_all(spread: ValueCounts, classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Returns the count of the commonest value of every class, and of all its values."""
+    spread = spread.by_meaning(missing=True)
     most, everybody = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
     np.maximum.at(most, spread.owner, spread.count)
     np.add.at(everybody, spread.owner, spread.count)
