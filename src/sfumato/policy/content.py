@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role
@@ -17,7 +19,7 @@ from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, short
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import Spelling
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
@@ -162,7 +164,8 @@ class PolicyContent:
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
-                return self.spelled(name, taxonomy.build(values).from_level(rule.start))
+                tree = taxonomy.build(values).from_level(rule.start)
+                return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
                 spot = f"{where}, {wrong.where}" if wrong.where else where
@@ -171,6 +174,19 @@ class PolicyContent:
                 ) from None
 
         return build
+
+
+def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:
+    """Returns the tree; raises where a cell of the data looks like what a generalized one is published as."""
+    groups = {tree.labels[v] for v in np.flatnonzero(tree.leaf_count > 1).tolist()}
+    alike = [value for value in values if value is not None and ANY in value and value in groups]
+    if alike:
+        raise BadTaxonomy(
+            f"{len(alike)} of the values that occur look like a generalized one: they are, or end in, {ANY}",
+            remedy="Replace them beforehand, by an empty cell if they mean that nothing is known.",
+            values=alike,
+        )
+    return tree
 
 
 def _column(rule: ColumnRule) -> dict[str, object]:
