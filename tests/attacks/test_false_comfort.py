@@ -94,17 +94,19 @@ def test_labels_are_read_by_the_taxonomy(taxonomy, known, unknown):
     for label in known:
         assert audit(pd.DataFrame({"x": [label]}), rule).holds is True, label
     for label in unknown:
-        assert audit(pd.DataFrame({"x": [label]}), rule).holds is None, label
+        assert audit(pd.DataFrame({"x": [label]}), rule).holds is not True, label
 
 
-def test_a_label_finer_than_the_finest_published_level_is_unknown():
+def test_a_label_finer_than_the_finest_published_level_is_no_label():
     words = {
         "columns": {"zip": {"role": "quasi", "taxonomy": {"prefix": [3, 1]}, "start": 1}},
         "promises": [{"k-anonymity": {"k": 1}}],
     }
     rule = Policy.from_dict(words)
     assert audit(pd.DataFrame({"zip": ["021**", "0****"]}), rule).holds is True
-    assert audit(pd.DataFrame({"zip": ["02138"]}), rule).holds is None
+    found = audit(pd.DataFrame({"zip": ["02138"]}), rule)
+    assert found.holds is False
+    assert {v.holds for v in found.verdicts[1:]} == {None}
 
 
 def test_nothing_published_is_nothing_judged():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sfumato.attacks.attack import Attack, strike_all
+from sfumato.attacks.attack import Attack, attacks_without_target, strike_all
 from sfumato.attacks.findings_card import attack_card
 from sfumato.attacks.headline import Headline
 from sfumato.attacks.judged_source import judged_when_read, surplus_of
@@ -51,13 +51,18 @@ IDLE = "an attack of another package cannot be used and was not tried"
 
 @dataclass(frozen=True)
 class Beside:
-    """The releases that a table was held against, and its own place among them, if it is one of them."""
+    """The releases that a table was held against, and its own place among them, if it is one of them.
 
-    chain: str
+    `chain` is `None` where these are tables that were handed in, not those of a ledger.
+    """
+
+    chain: str | None
     releases: int
     place: int | None = None
 
     def __str__(self) -> str:
+        if self.chain is None:
+            return f"{several(self.releases, 'release')} held against each other, in the order given"
         own = "none of them" if self.place is None else f"release {self.place} of them"
         return f"held against {several(self.releases, 'release')} of chain {self.chain}; it is {own}"
 
@@ -69,8 +74,8 @@ class Audit(Printable):
     `holds` is `False` if a promise is broken or something is published that must not be, `None` if something
     cannot be decided from the table, as where it has no rows, else `True`. Findings say what each adversary
     achieves; an adversary may succeed although every promise holds, where no promise speaks of it. `failed`
-    says which attacks broke down and found nothing. `beside` says which releases the table was held against,
-    if any.
+    says which attacks broke down and found nothing, `not_tried` which had nothing to strike, and why.
+    `beside` says which releases the table was held against, if any.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -80,6 +85,7 @@ class Audit(Printable):
     columns: tuple[str, ...]
     failed: tuple[str, ...] = ()
     beside: Beside | None = None
+    not_tried: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool | None:
@@ -107,6 +113,7 @@ class Audit(Printable):
             "findings": [_finding(f) for f in self.findings],
             "objections": [json_ready(o) for o in self.objections],
             "failed": list(self.failed),
+            "not_tried": dict(self.not_tried),
             "beside": None if self.beside is None else json_ready(self.beside),
         }
 
@@ -116,6 +123,7 @@ class Audit(Printable):
         lines = [*head.lines, (), *verdict_lines(self.verdicts), (), *attack_card(self.findings).lines]
         notes = [str(o) for o in self.objections if o.holds is not False]
         notes += [f"an attack failed and found nothing: {what}" for what in self.failed]
+        notes += _not_tried(self.not_tried)
         return Card(head.title, lines, [*notes, *([str(self.beside)] if self.beside else [])])
 
     def __repr__(self) -> str:
@@ -153,6 +161,7 @@ def audit(
             person=policy.person,
             builds=_builds(policy),
             forms=forms_of(policy),
+            rules={n: r.taxonomy for n, r in policy.columns.items() if r.role.is_key and r.taxonomy},
             progress=progress,
         )
         rows = published.table.distinct
@@ -175,6 +184,7 @@ def audit(
         published.rows,
         published.columns,
         failed,
+        not_tried=attacks_without_target(adversaries, findings, failed),
     )
 
 
@@ -234,6 +244,15 @@ def _unique(source: Source, policy: Policy, found: list[Objection], progress: Pr
     with suppress(SfumatoError, OSError):
         found.extend(unique_columns(source.survey(harmless, progress=progress), policy))
     return source
+
+
+def _not_tried(reasons: Mapping[str, str]) -> list[str]:
+    """Returns one sentence that says which attacks had nothing to strike, and why."""
+    names: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        names.setdefault(why, []).append(name)
+    told = [f"{', '.join(some)} ({why})" for why, some in names.items()]
+    return [f"not tried: {'; '.join(told)}"] if told else []
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from decimal import Decimal
 
 from sfumato.core.errors import BadTaxonomy
-from sfumato.core.taxonomy import ANY, RANGE, Label, Taxonomy
+from sfumato.core.range_texts import RANGE
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -17,6 +19,7 @@ _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _QUARTER, _WEEK = re.compile(r"([0-9]{4})-Q([1-4])"), re.compile(r"([0-9]{4})-W([0-9]{2})")
 _BETWEEN = re.compile(r"\s*[,;|/]\s*|\s+or\s+")
 _AROUND = "[](){}<> "
+JUST_BELOW = Decimal("0.001")
 
 
 class KnownLabels:
@@ -34,15 +37,12 @@ class KnownLabels:
         self._written = None if rule is None else _tree(rule, (), start)
 
     def __contains__(self, label: Label) -> bool:
-        """Whether a label may be published: a missing cell, `*`, a node, or a range between two leaves."""
+        """Whether a label may be published: a missing cell, `*`, a node, or a range between two nodes."""
         if label is None or label == ANY or self._open:
             return True
         if self._tree is None:
             return False
-        if label in self._tree.labels:
-            return True
-        first, _, last = label.partition(RANGE)
-        return self._tree.ordered and {first, last} <= set(self._tree.leaf_labels)
+        return label in self._tree.labels or self._tree.is_range(label)
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -66,7 +66,8 @@ class KnownLabels:
 
     def _is_node(self, label: str) -> bool:
         """Whether the policy itself has this label, for a value or for several."""
-        inner = self._tree is not None and label in self._tree.labels and self._tree.rank(label) is None
+        tree = self._tree
+        inner = tree is not None and label in self and tree.rank(label) is None and not self._open
         return inner or (self._written is not None and label in self._written.labels)
 
     def _is_list(self, parts: Sequence[str], often: set[str]) -> bool:
@@ -104,7 +105,9 @@ def _values(label: str) -> Iterator[str]:
     """Yields raw values that a label may stand for."""
     for part in (label, *_parts(label), *label.split(RANGE)):
         yield part.replace(ANY, "0")
-    yield from _NUMBER.findall(label)
+    for found in _NUMBER.findall(label):
+        yield found
+        yield str(Decimal(found) - JUST_BELOW)  # `[0, 60)` ends with the interval below 60
     for year, month, day in _DAY.findall(label):
         yield f"{year}-{month or '01'}-{day or '01'}"
         yield f"{year}-01-01"

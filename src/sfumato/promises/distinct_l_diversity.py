@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import VALUES, Bound
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Verdict
@@ -48,8 +50,11 @@ class DistinctLDiversity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
     cone: ClassVar[bool] = True
+    by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
+    sentence: ClassVar[str] = "distinct l-diversity of {of}, l = {l}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -12,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Order
 from sfumato.core.exact_numbers import sign_of_logs
-from sfumato.core.limits import VALUES, Bound
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.limits import EVENNESS, VALUES, Bound
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import segment_sums, verdict
@@ -63,6 +66,12 @@ class EntropyLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
+    sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """The entropy of m values is at most log m, so there are at least l of them."""
+        return (DistinctLDiversity(self.of, self.least_values),)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -73,7 +82,8 @@ class EntropyLDiversity(Declared, ClassPromise):
         return math.ceil(self.l)
 
     def limits(self) -> tuple[Bound, ...]:
-        return (Bound(VALUES, max(VALUES.default, Fraction(self.least_values)), self.of),)
+        values = max(VALUES.default, Fraction(self.least_values))
+        return (Bound(VALUES, values, self.of), Bound(EVENNESS, self.l, self.of))
 
     def holds_on(self, classes: Classes) -> Truth:
         h = values_of(classes, self.of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,11 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import CERTAINTY, VALUES, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
+from sfumato.promises.confidence_bounding import ConfidenceBounding
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
@@ -54,6 +58,13 @@ class RecursiveLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"), Exact("c", strict=True))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
+    sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """A class has l values, and for l from 2 on r1 < c * (all - r1), so r1 / all < c / (1 + c)."""
+        values = DistinctLDiversity(self.of, self.l)
+        return (values, ConfidenceBounding(self.of, self.c / (1 + self.c))) if self.l > 1 else (values,)
 
     @property
     def sensitive(self) -> tuple[str, ...]:

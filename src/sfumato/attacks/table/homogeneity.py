@@ -35,6 +35,7 @@ class Homogeneity:
     knows: ClassVar[str] = "that a person is in the table, and their key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
     succeeds: ClassVar[str] = "all or too many of the people in the class share one value"
+    needs: ClassVar[str] = "a sensitive column"
     threatens: ClassVar[tuple[str, ...]] = (
         "k-anonymity",
         "l-diversity",
