@@ -21,6 +21,7 @@ import sfumato as sf
 from judge.both import recheck
 from oracles import beliefs as plain
 from sfumato.core.classes import Classes
+from sfumato.core.derived_promises import joint_columns_of, with_derived
 from sfumato.core.errors import BadData, BadPolicy
 from sfumato.core.joint_columns import tagged
 from sfumato.core.knowledge import Knowledge, merged
@@ -165,8 +166,8 @@ def microdata(tables, classes, joints):
 def certified(tables, asked, classes):
     """Whether the promises, and what follows from them, hold; `None` where a row contradicts itself."""
     made = [a.promise(f"s{d}", known) for d, (a, known) in enumerate(zip(asked, tables, strict=True))]
-    promises = Promises(tuple(made)).completed
-    table = microdata(tables, classes, promises.joint_columns)
+    promises = with_derived(Promises(tuple(made)))
+    table = microdata(tables, classes, joint_columns_of(promises))
     try:
         promises = Promises(tuple(p.given_original(table) for p in promises))
     except BadData:
@@ -320,7 +321,7 @@ def test_what_cannot_be_judged_together_is_refused(labels, said):
         Policy.from_dict(policy_of(tables, asked))
     apart = [[(f"{d}{label}", ("1",)) for label in some] for d, some in enumerate(labels)]
     fine = Policy.from_dict(policy_of(apart, asked))
-    assert not any(p.implied for p in fine.promises), "unrelated labels need no joint judgement"
+    assert not any(p.derived for p in fine.promises), "unrelated labels need no joint judgement"
 
 
 def test_closeness_of_rows_that_contradict_themselves_is_refused():
@@ -332,9 +333,9 @@ def test_closeness_of_rows_that_contradict_themselves_is_refused():
     assert sf.protect(frame_of([[(("1",), ("2",)), (("1",), ("1",))]]), loose) is not None
 
 
-def test_what_is_implied_stands_in_no_policy():
+def test_what_is_derived_stands_in_no_policy():
     tables = [[("A", ("1",)), ("B", ("2",))]] * 2
     rule = Policy.from_dict(policy_of(tables, [Asked("diversity", few=1)] * 2))
-    assert len(rule.promises.members) == 4 and sum(p.implied for p in rule.promises) == 1
+    assert len(rule.promises.members) == 4 and sum(p.derived for p in rule.promises) == 1
     assert len(rule.to_dict()["promises"]) == 3
     assert Policy.from_dict(rule.to_dict()).digest == rule.digest

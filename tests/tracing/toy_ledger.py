@@ -43,8 +43,12 @@ def recoding_of(table, cuts):
 
 @dataclass
 class ToyLedger:
-    """What a ledger would know after these releases."""
+    """What a ledger would know after these releases.
 
+    `named` says that whoever traces a leak knows that its columns are what they are called.
+    """
+
+    named: bool = False
     records: list[Record] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
@@ -72,6 +76,9 @@ class ToyLedger:
     def trace(self, leak, **options):
         rows = [leak] if isinstance(leak, dict) else leak
         source = open_records(rows) if isinstance(rows, list) else rows
+        if self.named:
+            ours = {name for record in self.records for name in record.taxonomies}
+            options = {"columns": {name: name for name in source.columns if name in ours}, **options}
         return trace(source, self.records, memory=self.memories.__getitem__, **options)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
+from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 
 
@@ -16,7 +16,13 @@ def attack(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
     ],
-    data: Data,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="A CSV or Parquet file; several releases, oldest first, for who holds them all.",
+        ),
+    ],
     policy: PolicyFile,
     against: Against = None,
     chain: Chain = "main",
@@ -27,9 +33,12 @@ def attack(
 ) -> None:
     """Try to break a published file as one adversary would.
 
-    Exits 1 if the adversary achieves more than the policy allows, 70 if the attack broke down.
+    Exits 1 if the adversary achieves more than the policy allows, 2 if there is nothing to strike,
+    70 if the attack broke down.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
+
+    Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
     from sfumato.attacks.findings_card import attack_card
     from sfumato.journey.attack import attack as attack_
@@ -37,7 +46,7 @@ def attack(
     with progress_bar() as progress:
         audit = attack_(
             name,
-            table_read_by(engine, data),
+            [table_read_by(engine, one) for one in data],
             policy,
             reference=reference,
             against=against,

@@ -17,11 +17,11 @@ class ColumnOptions(Protocol):
     """What a policy says of a column beyond role and taxonomy, for the promise that its role belongs to."""
 
     schema: ClassVar[Mapping[str, Any]]
-    """The keys as fragments of JSON Schema."""
+    """The keys as fragments of JSON Schema, whose values are of any kind."""
 
     @classmethod
     def read(cls, words: Mapping[str, Any]) -> Self:
-        """From the keys of one column; raises `BadPolicy` that names the key."""
+        """From the keys of one column, as YAML gives them; raises `BadPolicy` that names the key."""
         ...
 
     def words(self) -> dict[str, object]:

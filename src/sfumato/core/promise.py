@@ -19,12 +19,14 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
+from sfumato.core.demand import Demand, fingerprint
+from sfumato.core.derived_promises import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.joint_columns import JointColumn
 from sfumato.core.limits import AttackLimit, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
@@ -38,7 +40,7 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 
 
-class Promise(ABC):
+class Promise(DerivesPromises, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
     Any member may be a class variable, a field or a property in a definition.
@@ -65,7 +67,6 @@ class Promise(ABC):
     """A role of columns that means nothing in a policy without this promise."""
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
-
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
 
@@ -98,21 +99,6 @@ class Promise(ABC):
         """The name and the digest of every file that it was made from; part of a policy's digest."""
         return ()
 
-    @property
-    def implied(self) -> bool:
-        """Whether it follows from other promises, and so stands in no policy."""
-        return False
-
-    def implied_with(self, others: Sequence[Promise]) -> tuple[Promise, ...]:
-        """Returns what has to be kept besides, because these are promised; itself is among them."""
-        del others
-        return ()
-
-    @property
-    def joint_columns(self) -> tuple[JointColumn, ...]:
-        """The columns that it looks at together, each such group under one name in `sensitive`."""
-        return ()
-
     # How large a class must be, whatever is in it.
     @property
     def least_people(self) -> int:
@@ -132,6 +118,11 @@ class Promise(ABC):
     @property
     def by_size(self) -> bool:
         """Whether it asks for `least_people` and for nothing else."""
+        return False
+
+    @property
+    def by_values(self) -> bool:
+        """Whether it asks for `least_values` and for nothing else."""
         return False
 
     def with_least_people(self, k: int) -> Self:
@@ -205,6 +196,16 @@ class Promise(ABC):
         """The column that tells the rows of earlier releases from new ones; it is not published."""
         return None
 
+    @property
+    def adversary(self) -> Adversary | None:
+        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False
+
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """Returns the same promise beside these releases, oldest first, and among these promises."""
         del earlier, promises
@@ -219,6 +220,15 @@ class Promise(ABC):
         """Returns what an adversary may achieve at most where it is kept, as data for attacks."""
         return ()
 
+    def demands(self) -> tuple[Demand, ...]:
+        """Returns what it asks, then what follows from that; later releases of a chain are held to it.
+
+        By default nothing follows, and a promise asks no less than another only with equal parameters.
+        """
+        return (
+            Demand(self.name, self.kind, {"parameters": fingerprint(self.parameters())}, sentence=str(self)),
+        )
+
     def judge_data(self) -> dict[str, object]:
         """Returns the promise as plain data for the second judge, which shares no code with it.
 
@@ -229,7 +239,7 @@ class Promise(ABC):
         `evidence`          what it can be judged on
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
-        `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
+        `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
         `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
@@ -245,6 +255,8 @@ class Promise(ABC):
             "parameters": {},
             "least_people": self.least_people,
             "least_values": self.least_values,
+            "by_size": self.by_size,
+            "by_values": self.by_values,
             "several_values": self.several_values,
             "needs_original": self.needs_original,
             "earlier": len(self.earlier),
@@ -345,18 +357,10 @@ class Promises:
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
 
-    @property
-    def completed(self) -> Promises:
-        """These promises, and what follows from several of them together."""
-        if any(p.implied for p in self.members):
-            return self
-        more = dict.fromkeys(new for p in self.members for new in p.implied_with(self.members))
-        return Promises((*self.members, *more)) if more else self
-
-    @property
-    def joint_columns(self) -> tuple[JointColumn, ...]:
-        """The columns that any member looks at together, each group once."""
-        return tuple(dict.fromkeys(joint for p in self.members for joint in p.joint_columns))
+    @cached_property
+    def about_beliefs(self) -> tuple[ClassPromise, ...]:
+        """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
+        return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
-from sfumato.core.errors import RefusedByHistory, WrongCall
+from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
@@ -20,6 +21,7 @@ from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, warn_of_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
+from sfumato.policy.several_tables import BY_POSITIONS
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 
@@ -38,6 +40,7 @@ def audit(
     reference: AnyReference | None = None,
     against: Ledger | str | None = None,
     chain: str = "main",
+    key: str | Path | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     progress: Progress | None = None,
@@ -50,11 +53,13 @@ def audit(
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
     more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
-    the folder of its release. `warn` receives what the policy allows and probably does not mean.
+    the folder of its release. `key` is the publisher's public key, or its file: what tables alone do not
+    decide is then taken from the certificate beside the file, if it is genuine and says so (`sealed`). `warn`
+    receives what the policy allows and probably does not mean.
     """
     rules = load_policy(policy)
     warn_of_policy(rules, warn)
-    return _audit(
+    audited = _audit(
         data,
         with_reference(rules, data, reference),
         attack=None,
@@ -63,11 +68,38 @@ def audit(
         memory=memory,
         progress=progress or silent,
     )
+    return audited if key is None else _with_seals(audited, data, rules, key)
+
+
+def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
+    """The audit, with what a genuine certificate beside the file records of positions."""
+    from sfumato.releases.certificate import CERTIFICATE, examine
+    from sfumato.releases.ledger.keys import public_key
+
+    if not isinstance(data, str | Path) or is_address(data):
+        raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
+    beside = Path(data).with_name(CERTIFICATE)
+    if not beside.is_file():
+        raise WrongCall(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
+    found = examine(beside, key=public_key(Path(key)))
+    if not found.holds or not found.pinned:
+        raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
+    recorded = found.as_dict()
+    if recorded["policy"] != policy.digest:
+        raise BadData("the certificate is about another policy", where=beside.name)
+    sealed = {v["promise"]: v for v in recorded["verdicts"] if v["holds"] and v["reason"] == BY_POSITIONS}
+    verdicts = tuple(
+        replace(v, holds=True, sealed=True, reason="recorded by the certificate, which is genuine")
+        if v.holds is None and v.promise in sealed
+        else v
+        for v in audited.verdicts
+    )
+    return replace(audited, verdicts=verdicts)
 
 
 def audit_by(
     attack: str,
-    data: AnyTable | Address,
+    data: AnyTable | Address | Sequence[AnyTable],
     policy: AnyPolicy,
     *,
     reference: AnyReference | None = None,
@@ -75,10 +107,17 @@ def audit_by(
     chain: str = "main",
     progress: Progress | None = None,
 ) -> Audit:
-    """Judge a published table, and attack it as one adversary would."""
+    """Judge a published table, and attack it as one adversary would.
+
+    Several tables are releases of the same people, oldest first: the last is judged, and the adversary holds
+    all of them.
+    """
+    tables: Sequence[Any] = data if isinstance(data, list | tuple) else (data,)  # AnyTable may be anything
+    if len(tables) != 1:
+        return _audit_together(attack, tables, load_policy(policy), reference, against, progress or silent)
     return _audit(
-        data,
-        with_reference(load_policy(policy), data, reference),
+        tables[0],
+        with_reference(load_policy(policy), tables[0], reference),
         attack=attack,
         against=against,
         chain=chain,
@@ -104,6 +143,34 @@ def _audit(
         if against is None:
             return result
         return _audit_beside(result, source, policy, against, chain=chain, attack=attack, progress=progress)
+
+
+def _audit_together(
+    attack: str,
+    tables: Sequence[AnyTable],
+    policy: Policy,
+    reference: AnyReference | None,
+    against: Ledger | str | None,
+    progress: Progress,
+) -> Audit:
+    """Several releases, attacked by somebody who holds all of them; the last is judged."""
+    from sfumato.attacks.chain.history import audit_together, holds_several
+    from sfumato.attacks.registry import make
+
+    make(attack)
+    if not tables or not holds_several(attack):
+        raise WrongCall(
+            f"{attack} strikes one table, and {len(tables)} were given", remedy="Attack them one by one."
+        )
+    if against is not None:
+        raise WrongCall(
+            "releases are given, and a ledger to hold them against", remedy="Give one or the other."
+        )
+    newest = tables[-1]
+    rules = with_reference(policy, newest, reference)
+    result = audit_source(open_table(newest), rules, attacks=(attack,), progress=progress)
+    progress("beside earlier releases", 0)
+    return audit_together(result, tables, rules, only=attack)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sfumato.core.derived_promises import joint_columns_of
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
@@ -21,8 +22,8 @@ def count_table(source: Source, policy: Policy, *, progress: Progress = silent) 
     table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
-    if policy.promises.joint_columns:
-        table = replace(table, joints=policy.promises.joint_columns)
+    if joints := joint_columns_of(policy.promises):
+        table = replace(table, joints=joints)
     return _with_profiles(table, policy) if policy.by_profile else table
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
+from sfumato.show.card import several
 from sfumato.tracing.chance import (
     chance_in_original,
     chance_in_versions,
@@ -36,6 +37,7 @@ RECIPIENT_ASSUMPTIONS = (
     "not more recipients worked together than were looked for",
     "nobody wrote finer values than they held, by guessing, into rows that are ours",
 )
+COLUMN_ASSUMPTION = "every column that was read is one of ours whose values it holds, whatever it is called"
 OUTSIDER_ASSUMPTIONS = (
     "an unrelated table was written in our words: each of its rows fits a record of ours by accident, with"
     " the chance that the margins of our columns give, as if columns were independent",
@@ -120,7 +122,19 @@ def false_charge_of(
         tries.append((int(rows.sum()), chance))
     single = any(len(chosen) == 1 for chosen in found.sets)
     shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
-    return FalseCharge(OutsiderChance.of(int(evidence.ours.sum()), tries, *shares))
+    outside = OutsiderChance.of(int(evidence.ours.sum()), tries, *shares)
+    return FalseCharge(outside, assumptions=(*RECIPIENT_ASSUMPTIONS, _about_columns(evidence)))
+
+
+def _about_columns(evidence: LeakEvidence) -> str:
+    """Returns the assumption about what the columns are, and how far it goes."""
+    fixed = [name for name in evidence.leak.names if name in evidence.leak.fixed]
+    if len(fixed) == len(evidence.leak.names):
+        return f"every column is what the caller said: {', '.join(fixed)}"
+    said = f", and each of {', '.join(fixed)} is what the caller said" if fixed else ""
+    ways = len(evidence.readings)
+    also = f" ({several(ways, 'other reading')} taken into account)" if ways else " (no other one fits)"
+    return f"{COLUMN_ASSUMPTION}{'' if evidence.uncounted else also}{said}"
 
 
 def chance_of_at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:

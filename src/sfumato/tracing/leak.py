@@ -31,7 +31,9 @@ class Leak:
 
     `names[j]` is our name of a column and `called[j]` the leak's. `texts[j]` are the texts that occur in it,
     and `codes[j]` says which of them every row has. `unknown` are columns of our names of which next to
-    nothing can be read: they are left aside, and their rows are not.
+    nothing can be read: they are left aside, and their rows are not. `fixed` are columns of which the caller
+    said which they are. Where a leak is read otherwise, `places[j]` is the place of column j as it was read
+    at first.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,8 @@ class Leak:
     counts: Counts
     trees: Trees = field(repr=False)
     unknown: tuple[str, ...] = ()
+    fixed: frozenset[str] = frozenset()
+    places: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -50,6 +54,19 @@ class Leak:
     def renamed(self) -> dict[str, str]:
         """Maps our names to those of the leak, where they differ."""
         return {ours: theirs for ours, theirs in zip(self.names, self.called, strict=True) if ours != theirs}
+
+    def read_as(self, names: Mapping[int, str], trees: Trees) -> Leak:
+        """Returns the leak with some of its columns, by place, each read as the column of this name."""
+        places = tuple(names)
+        return Leak(
+            tuple(names.values()),
+            tuple(self.called[j] for j in places),
+            tuple(self.texts[j] for j in places),
+            tuple(self.codes[j] for j in places),
+            self.counts,
+            trees,
+            places=places,
+        )
 
     def nodes(self, column: int, tree: ReadingTree) -> Nodes:
         """Returns the node of every text of a column; UNKNOWN where the tree has none."""
@@ -125,9 +142,10 @@ def read_leak(
     called = tuple(ours[name] for name in names)
     if {*called} != {column.name for column in table.columns}:
         table = _count(source, called, progress)
+    fixed = frozenset((columns or {}).values())
     texts = tuple(table.column(theirs).taxonomy.leaf_labels for theirs in called)
     codes = tuple(table.codes(theirs) for theirs in called)
-    return Leak(names, called, texts, codes, table.counts, {n: trees[n] for n in names}, unknown)
+    return Leak(names, called, texts, codes, table.counts, {n: trees[n] for n in names}, unknown, fixed)
 
 
 def _by_name(theirs: Sequence[str], trees: Trees, given: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,8 @@ from sfumato.tracing.suspects import Suspect
 
 MOST_SHOWN = 10
 """A card names so many explanations and suspects at most."""
+MOST_READINGS = 5
+"""A card names so many other readings at most."""
 MOST_LISTED = 1000
 """A document lists so many explanations at most; it always says how many there are."""
 
@@ -58,6 +60,13 @@ def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
     lines.append(("columns", ", ".join(leak.names)))
     lines += [("", f"{ours} is called {theirs} there") for ours, theirs in leak.renamed.items()]
     lines += [("", f"{name} left aside", "next to nothing in it can be read") for name in leak.unknown]
+    lines += [
+        ("", f"{one.rows:,} rows could also be read with", str(one)) for one in trace.readings[:MOST_READINGS]
+    ]
+    if len(trace.readings) > MOST_READINGS:
+        lines.append(("", f"and in {len(trace.readings) - MOST_READINGS:,} ways more"))
+    if trace.uncounted:
+        lines.append(("", ", ".join(trace.uncounted), "count against nobody: too many ways to exchange them"))
     lines.append(("recipients", f"{len(trace.recipients):,} considered"))
     return lines
 
@@ -117,6 +126,12 @@ def _false_charge(trace: TraceResult) -> list[tuple[str, ...]]:
 
 def _notes(trace: TraceResult) -> list[str]:
     notes = []
+    if trace.cleared:
+        notes.append(
+            f"If every column is what it is called, it is {' and '.join(trace.cleared)}. Read otherwise,"
+            " others explain it, and the name of a column charges nobody: where it is known to be right, say"
+            " so (--column NAME=NAME)."
+        )
     for s in trace.suspects:
         if s.certain and s.without is not None:
             who = "no coalition at all" if s.without.size is None else f"a coalition of {s.without}"
@@ -146,6 +161,7 @@ def document(trace: TraceResult) -> JsonObject:
     return {
         "ours": trace.ours,
         "certain": list(trace.certain),
+        "cleared": list(trace.cleared),
         "explanations": {
             "count": len(trace.explanations),
             "complete": trace.explanations.complete,
@@ -161,7 +177,9 @@ def document(trace: TraceResult) -> JsonObject:
             "ours": list(trace.leak.names),
             "renamed": trace.leak.renamed,
             "unknown": list(trace.leak.unknown),
+            "uncounted": list(trace.uncounted),
         },
+        "readings": [one.as_dict() for one in trace.readings],
         "recipients": len(trace.recipients),
         "unread": list(trace.unread),
     }

@@ -12,6 +12,7 @@ from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalitio
 from sfumato.tracing.evidence import LeakEvidence
 from sfumato.tracing.false_charge import FalseCharge, false_charge_of
 from sfumato.tracing.leak import Leak
+from sfumato.tracing.readings import OtherReading, described
 from sfumato.tracing.suspects import Suspect, suspects
 
 
@@ -20,7 +21,8 @@ class TraceResult:
     """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
 
     `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
-    of them. `matches` counts the rows that exist in the original, if that was given.
+    of them. `matches` counts the rows that exist in the original, if that was given. `cleared` are those who
+    would be certain if every column were what it is called, and are not: the leak can be read otherwise.
     """
 
     explanations: Explanations
@@ -29,6 +31,7 @@ class TraceResult:
     coalitions: Coalitions = field(repr=False)
     imprints: Mapping[int, Imprint | None] = field(repr=False)
     original: Microdata | None = field(repr=False, default=None)
+    cleared: tuple[str, ...] = ()
 
     @property
     def ours(self) -> bool:
@@ -102,7 +105,17 @@ class TraceResult:
     @property
     def recipients(self) -> tuple[str, ...]:
         """Everybody who was considered."""
-        return self.evidence.knowledge.issued.recipients
+        return self.evidence.recipients
+
+    @cached_property
+    def readings(self) -> tuple[OtherReading, ...]:
+        """The other ways to read the columns of the leak that were taken into account."""
+        return described(self.evidence)
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Columns that can be exchanged in so many ways that they count against nobody."""
+        return tuple(self.leak.names[j] for j in sorted(self.evidence.uncounted))
 
     @property
     def unread(self) -> tuple[str, ...]:

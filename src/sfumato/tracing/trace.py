@@ -21,6 +21,7 @@ from sfumato.tracing.coalition import LARGEST_COALITION, Coalitions, Explanation
 from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
 from sfumato.tracing.evidence import Flags, LeakEvidence
 from sfumato.tracing.leak import Leak, read_leak
+from sfumato.tracing.readings import with_other_readings
 from sfumato.tracing.report import card, document
 from sfumato.tracing.result import TraceResult
 from sfumato.tracing.versions import HeldVersion, IssuedVersions
@@ -90,13 +91,14 @@ def trace_leak(
     c_max: int = 3,
 ) -> Trace:
     """Returns who could have made a leak that has been read."""
-    issued = issued.of_columns(leak.names)
     if not leak.legible.any():
         raise _no_row_readable(leak)
     real = None if original is None else rows_in_original(leak, original, leak.legible)
-    search = _TraceSearch(LeakEvidence.of(leak, issued, real=real), memory, c_max)
-    explanations = search.find_explanations()
-    return Trace(explanations, c_max, search.evidence, search.coalitions, search.imprints, original)
+    evidence = LeakEvidence.of(leak, issued.of_columns(leak.names), real=real)
+    search = _TraceSearch(evidence, memory, c_max)
+    as_called = search.find_explanations()
+    explanations, named = search.read_otherwise(as_called, issued, original)
+    return Trace(explanations, c_max, search.evidence, search.coalitions, search.imprints, original, named)
 
 
 @dataclass(eq=False)
@@ -128,10 +130,24 @@ class _TraceSearch:
             if not fresh or not self._compare(fresh):
                 return explanations
 
+    def read_otherwise(
+        self, as_called: Explanations, issued: IssuedVersions, original: Microdata | None
+    ) -> tuple[Explanations, tuple[str, ...]]:
+        """Returns the explanations in all readings of the leak, and whom only the names of columns charge."""
+        known = [(self._versions[v].release, i) for v, i in self.imprints.items() if i is not None]
+        as_read = self.coalitions
+        self.evidence = with_other_readings(self.evidence, issued, known, original)
+        if not self.evidence.readings and not self.evidence.uncounted:
+            return as_called, ()
+        explanations = self.coalitions.explanations(self.c_max)
+        charged = self.coalitions.certain(explanations, self.c_max)
+        named = as_read.certain(as_called, self.c_max)
+        return explanations, tuple(name for name in named if name not in charged)
+
     @property
     def coalitions(self) -> Coalitions:
         """What an explanation needs, by the evidence so far."""
-        return Coalitions(self.evidence.knowledge.issued.recipients, self.evidence.demands())
+        return Coalitions(self.evidence.recipients, self.evidence.demands())
 
     @property
     def _versions(self) -> Sequence[HeldVersion]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import nextafter
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.beliefs import LabelCloseness, LabelDiversity, head_and_tail, squared_distance
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Order
 from sfumato.core.errors import BadData
 from sfumato.core.knowledge import Links
 from sfumato.core.microdata import Counts, Microdata
@@ -71,6 +72,8 @@ class QuasiSensitiveDiversity(LabelPromise):
         Whole("l"),
         Exact("c", strict=True),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
+    sentence: ClassVar[str] = "quasi-sensitive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "l": self.l, "c": Exact("c").write(self.c)}
@@ -89,7 +92,7 @@ class QuasiSensitiveDiversity(LabelPromise):
 
     def objections(self, policy: PolicyView) -> list[str]:
         found = super().objections(policy)
-        if not self.reachable and not self.implied:
+        if not self.reachable and not self.derived:
             found.append(
                 f"no class can keep it, even with every term removed: l = {self.l} and c = {self.c} need more"
                 f" than the {len(self.knowledge.labels)} labels of the knowledge"
@@ -195,6 +198,8 @@ class QuasiSensitiveCloseness(LabelPromise):
         Exact("t"),
         PriorRule("prior"),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
+    sentence: ClassVar[str] = "quasi-sensitive t-closeness of {of}, t = {t}, {prior} prior"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "t": Exact("t").write(self.t)}

@@ -28,8 +28,8 @@ class LabelPromise(Declared, ClassPromise):
     """What both kinds of quasi-sensitive promises have in common: beliefs in labels that terms link to.
 
     `tables` is filled where several columns, or several tables about one, are judged together: `of` is then
-    the name of a joint column, and `knowledge` what all tables say of it. Such a promise is implied by those
-    about each.
+    the name of a joint column, and `knowledge` what all tables say of it. Such a promise is derived from
+    those about each.
     """
 
     of: str
@@ -55,14 +55,14 @@ class LabelPromise(Declared, ClassPromise):
         return tuple(column for column, _ in self.tables) or (self.of,)
 
     @property
-    def implied(self) -> bool:
+    def derived(self) -> bool:
         return bool(self.tables)
 
     @property
     def joint_columns(self) -> tuple[JointColumn, ...]:
         return (joint_column(self.tables),) if self.tables else ()
 
-    def implied_with(self, others: Sequence[Promise]) -> tuple[Self, ...]:
+    def derived_with(self, others: Sequence[Promise]) -> tuple[Self, ...]:
         """Returns the same promise about every set of tables that share their labels with its own."""
         all_tables = [(p.of, p.knowledge) for p in others if isinstance(p, LabelPromise)]
         return tuple(
@@ -98,7 +98,7 @@ class LabelPromise(Declared, ClassPromise):
     def objections(self, policy: PolicyView) -> list[str]:
         """What it cannot go with."""
         found: list[str] = []
-        if self.implied:
+        if self.derived:
             return found
         if policy.person is not None:
             found.append(

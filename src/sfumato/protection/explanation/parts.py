@@ -65,11 +65,17 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
 
 
 def halves_of_classes(recoding: Recoding, j: int) -> Parts:
-    """Returns the parts of steps that split a class: at its median in an ordered column, else by branches."""
+    """Returns the parts of steps that split a class: at its median in an ordered column, else by branches.
+
+    A range is split between nodes of the column's range level.
+    """
     column, table = recoding.table.keys[j], recoding.table
     taxonomy = column.taxonomy
     kept = recoding.class_of != SUPPRESSED
     owner, codes = recoding.class_of[kept], table.codes(column.name)[kept]
+    beyond = codes + 1
+    if taxonomy.ordered:
+        codes, beyond = (ends[codes] for ends in taxonomy.range_cells())
     lowest, highest = _extremes(owner, codes, recoding.count, len(taxonomy.leaves))
     if taxonomy.ordered:
         middle = _medians(owner, codes, table.counts[kept], recoding.count)
@@ -85,8 +91,9 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     inside = number[owner] >= 0
     part_of, example = _number(recoding, touched, side[inside], len(taxonomy.labels) + 1)
     whose, low, high = owner[inside][example], recoding.low[:, j], recoding.high[:, j]
-    first, last = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
-    narrower = ((high - low)[whose] - (last - first + 1)).astype(np.int64)
+    first, _ = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
+    _, end = _extremes(part_of[touched], beyond[inside], len(example), len(taxonomy.leaves))
+    narrower = ((high - low)[whose] - (end - first)).astype(np.int64)
     labels = _IntervalLabels(taxonomy, low[splits], high[splits])
     return Parts(part_of, number[whose], narrower, labels, leaves_of(taxonomy))
 

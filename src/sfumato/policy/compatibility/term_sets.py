@@ -8,16 +8,11 @@ from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.knowledge import Knowledge, merged_rows
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Place, Problem, short
-from sfumato.core.promise import Promise, Promises
+from sfumato.core.promise import Promises
+from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
 from sfumato.promises.quasi_sensitive.joint_tables import MOST_MERGED_ROWS, MOST_TABLES
 from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
-
-
-def with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
-    """Yields every promise with its place in the policy."""
-    for i, promise in enumerate(policy.promises):
-        yield ("promises", i, promise.name), promise
 
 
 def set_columns(policy: PolicyContent) -> Iterator[Problem]:

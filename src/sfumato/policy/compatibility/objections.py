@@ -15,12 +15,13 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
 from sfumato.core.promise import TablePromise
-from sfumato.policy import searches, term_compatibility
+from sfumato.policy import searches
+from sfumato.policy.compatibility.promise_places import with_places
+from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
+from sfumato.policy.compatibility.term_sets import joint_knowledge, one_knowledge, set_columns
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
-from sfumato.policy.term_compatibility import with_places
 
 
 def roles() -> tuple[Role, ...]:
@@ -55,7 +56,7 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         fit = promise.roles
-        for name in () if promise.implied else promise.sensitive:
+        for name in () if promise.derived else promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
@@ -278,31 +279,6 @@ def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
-def _recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what versions for several recipients cannot go with."""
-    rule = policy.recipients
-    if rule is None:
-        return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
-    if len(set(rule.overriders)) < len(rule.overriders):
-        yield Problem(("recipients", "overriders"), "a key is named twice")
-
-
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
@@ -322,9 +298,11 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _limits,
     _person,
     _knows,
-    term_compatibility.set_columns,
-    term_compatibility.one_knowledge,
-    term_compatibility.joint_knowledge,
-    _recipients,
+    set_columns,
+    one_knowledge,
+    joint_knowledge,
+    for_recipients,
+    for_colluders,
+    beside_earlier,
     _objections_of_promises,
 ]
