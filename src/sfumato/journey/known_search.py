@@ -10,6 +10,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import GLOBAL_SEARCHES
+from sfumato.policy.searches import BUILT_IN
 from sfumato.protection.plan import aim_of
 from sfumato.protection.searches.registry import find
 from sfumato.protection.two_phases import removes_terms
@@ -18,7 +19,8 @@ from sfumato.protection.two_phases import removes_terms
 def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     """Returns the policy's search for adversaries who run it on worlds of their own.
 
-    Raises `WrongCall` where what is published depends on more than the table that a world is.
+    Raises `WrongCall` where what is published depends on more than the table that a world is. Of a search of
+    another package nothing is known but what it publishes, so only whole worlds are asked of it.
     """
     for holds, what in (
         (policy.person is not None, "rows of several per person"),
@@ -34,7 +36,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     if steps < 1:
         raise WrongCall("at least one search is needed", where="steps", remedy="As in `--steps 20000`.")
     search, aim = find(policy.protect.search), aim_of(policy)
-    narrow = replace(aim, weights={})
+    narrow, ability = replace(aim, weights={}), BUILT_IN.get(policy.protect.search)
 
     def republish(table: Microdata) -> Recoding | None:
         try:
@@ -46,7 +48,10 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         republish,
         {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
         recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
-        class_by_class=not policy.promises.of_table and not any(p.relative for p in policy.promises),
+        by_level=ability is not None and ability.levels,
+        class_by_class=ability is not None
+        and not policy.promises.of_table
+        and not any(promise.relative for promise in policy.promises),
         steps=steps,
         seed=seed,
     )

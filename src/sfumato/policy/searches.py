@@ -31,7 +31,8 @@ class Ability:
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `ranges`: it publishes ranges of ordered columns, and nothing finer than the
-    level that these run between. `why_not` says why other losses do not work.
+    level that these run between; `levels`: it moves a column a whole level at a time. `why_not` says why
+    other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -41,6 +42,7 @@ class Ability:
     whole_table: bool = False
     why_not: str = ""
     ranges: bool = False
+    levels: bool = False
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -50,7 +52,7 @@ BUILT_IN: Mapping[str, Ability] = {
         whole_table=True,
         why_not="top-down ranks single steps, which only loss and discernibility can price",
     ),
-    "lattice": Ability(losses=tuple(LOSSES)),
+    "lattice": Ability(losses=tuple(LOSSES), levels=True),
     "mondrian": Ability(
         losses=("loss", "discernibility"),
         suppresses=False,

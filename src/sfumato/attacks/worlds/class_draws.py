@@ -1,10 +1,10 @@
 """Class draws: worlds of one class at a time, drawn at random, where all worlds are too many to list.
 
-A class that was recoded by itself could not be divided further, and a node of a global recoding could not be
-replaced by its children because some class that shows it would have broken a promise. Either is a fact about
-few rows, so worlds of these rows alone are drawn, and those are kept in which the search stops where it did.
-What larger pieces of the table tell beyond that is left out: the adversary found here knows too little rather
-than too much.
+A class that was recoded by itself could not be divided further. A node (or a level) of a global recoding could
+not be replaced by its children because some class that shows it would have broken a promise. Either is a fact
+about few rows, so worlds of these rows alone are drawn, and those are kept in which the search stops where it
+did. What larger pieces of the table tell beyond that is left out: the adversary found here knows too little
+rather than too much.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.worlds.published_boxes import PublishedBoxes, Republish
+from sfumato.attacks.worlds.known_search import KnownSearch
+from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.taxonomy import Taxonomy
 
@@ -32,12 +33,16 @@ LEAST_KEPT = 8
 
 @dataclass(frozen=True, eq=False)
 class ClassWorlds:
-    """Draws worlds of single classes; `recodes_locally` says that classes are recoded one by one."""
+    """Draws worlds of single classes, leaves as common as `weights` says."""
 
     boxes: PublishedBoxes
-    republish: Republish
-    recodes_locally: bool
+    known: KnownSearch
     weights: Weights
+
+    @property
+    def recodes_locally(self) -> bool:
+        """Whether classes are recoded one by one."""
+        return self.known.recodes_locally
 
     def kept(
         self, c: int, j: int, draws: int, rng: np.random.Generator, *, ask: bool = True
@@ -75,7 +80,7 @@ class ClassWorlds:
     def stays(self, c: int, codes: Codes, held: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
         boxes = self.boxes
-        recoding = self.republish(boxes.table(list(codes.T), held))
+        recoding = self.known.republish(boxes.table(list(codes.T), held))
         if recoding is None or recoding.count != 1 or recoding.suppressed:
             return False
         return bool(
@@ -88,15 +93,16 @@ class ClassWorlds:
         tree = Taxonomy.flat([str(i) for i in range(int(parts.max(initial=0)) + 1)])
         key = replace(boxes.keys[j], taxonomy=tree)
         table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *held.T])
-        recoding = self.republish(table)
+        recoding = self.known.republish(table)
         if recoding is None or recoding.suppressed:
             return False
         return bool(np.any(recoding.high - recoding.low < len(tree.leaves)))
 
-    def with_same_node(self, c: int, j: int) -> NDArray[np.intp]:
-        """Returns the classes that show the same as class c in key column j."""
+    def finer_together(self, c: int, j: int) -> NDArray[np.intp]:
+        """Returns the classes that would all be finer in key column j, were class c to be: those that show
+        the same, or all, where a column moves by levels."""
         low, high = self.boxes.low[:, j], self.boxes.high[:, j]
-        return np.flatnonzero((low == low[c]) & (high == high[c]))
+        return np.flatnonzero(((low == low[c]) & (high == high[c])) | self.known.by_level)
 
     def commonest(self, c: int, j: int) -> Fraction:
         """Returns the chance of the commonest finer value of class c in key column j, whatever the search."""
@@ -121,7 +127,7 @@ class ClassWorlds:
     def _with_node(self, c: int, j: int, rng: np.random.Generator) -> tuple[Codes, bool]:
         """Draws all classes with the node: at least one of them must have kept it from being divided."""
         drawn, kept = np.zeros((0, 0), np.int32), False
-        for other in self.with_same_node(c, j).tolist():
+        for other in self.finer_together(c, j).tolist():
             codes = self.draw(other, rng)
             drawn = codes if other == c else drawn
             kept = kept or not self.divides(other, j, codes[:, j], self.held(other))

@@ -106,7 +106,7 @@ class Downcoding:
         known = self.known
         assert known is not None  # noqa: S101  # `strike` looked
         rng = np.random.default_rng([known.seed, j])
-        worlds = ClassWorlds(boxes, known.republish, known.recodes_locally, dict(self.weights))
+        worlds = ClassWorlds(boxes, known, dict(self.weights))
         sizes = boxes.hiding(j)
         people = min(SAMPLE, int(sizes.sum()))
         drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
@@ -174,7 +174,7 @@ class Downcoding:
 def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Generator) -> dict[str, Fraction]:
     """Returns how often a guess about a row of class c is right, before and after; `told` if draws tell."""
     kinds = int(worlds.boxes.parts(c, j).max(initial=0)) + 1
-    shown_by_many = not worlds.recodes_locally and len(worlds.with_same_node(c, j)) > MOST_TOGETHER
+    shown_by_many = not worlds.recodes_locally and len(worlds.finer_together(c, j)) > MOST_TOGETHER
     every, kept = worlds.kept(c, j, LEAST_KEPT if shown_by_many else draws, rng, ask=not shown_by_many)
     before, share = worlds.commonest(c, j), _tried(every, kinds)[1]
     after, shares = (before, share) if len(kept) < LEAST_KEPT else _tried(kept, kinds)

@@ -89,7 +89,7 @@ class ValueMinimality:
         """Estimates the same from permutations of the values of single classes."""
         boxes, register, known = worlds.boxes, worlds.register, self.known
         rng = np.random.default_rng([known.seed, column])
-        draws = ClassWorlds(boxes, known.republish, known.recodes_locally, {})
+        draws = ClassWorlds(boxes, known, {})
         sizes = boxes.sizes
         people = min(SAMPLE, int(sizes.sum()))
         drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
@@ -186,7 +186,7 @@ def _kept_values(
     alone = []
     if not draws.recodes_locally:
         keys = range(len(draws.boxes.keys))
-        alone = [j for j in keys if len(draws.with_same_node(c, j)) == 1 and draws.boxes.parts(c, j).any()]
+        alone = [j for j in keys if len(draws.finer_together(c, j)) == 1 and draws.boxes.parts(c, j).any()]
         if not alone:
             return np.zeros((0, len(held)), np.int32)
     kept = []
