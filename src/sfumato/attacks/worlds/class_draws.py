@@ -1,15 +1,16 @@
 """Class draws: worlds of one class at a time, drawn at random, where all worlds are too many to list.
 
-A class that was recoded by itself could not be divided further. A node (or a level) of a global recoding could
-not be replaced by its children because some class that shows it would have broken a promise. Either is a fact
-about few rows, so worlds of these rows alone are drawn, and those are kept in which the search stops where it
-did. What larger pieces of the table tell beyond that is left out: the adversary found here knows too little
-rather than too much.
+A class that was recoded by itself could not be divided further. A node (or a level) of a global recoding
+could not be replaced by its children because some class that shows it would have broken a promise. Either is
+a fact about few rows, so worlds of these rows alone are drawn, and those are kept in which the search stops
+where it did. What larger pieces of the table tell beyond that is left out: the adversary found here knows too
+little rather than too much.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 
 Weights = dict[str, NDArray[np.float64]]
@@ -38,6 +40,16 @@ class ClassWorlds:
     boxes: PublishedBoxes
     known: KnownSearch
     weights: Weights
+    made: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def searches(self) -> int:
+        """How often the search was run."""
+        return self.made["searches"]
+
+    def _republish(self, table: Microdata) -> Recoding | None:
+        self.made["searches"] += 1
+        return self.known.republish(table)
 
     @property
     def recodes_locally(self) -> bool:
@@ -80,7 +92,7 @@ class ClassWorlds:
     def stays(self, c: int, codes: Codes, held: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
         boxes = self.boxes
-        recoding = self.known.republish(boxes.table(list(codes.T), held))
+        recoding = self._republish(boxes.table(list(codes.T), held))
         if recoding is None or recoding.count != 1 or recoding.suppressed:
             return False
         return bool(
@@ -93,7 +105,7 @@ class ClassWorlds:
         tree = Taxonomy.flat([str(i) for i in range(int(parts.max(initial=0)) + 1)])
         key = replace(boxes.keys[j], taxonomy=tree)
         table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *held.T])
-        recoding = self.known.republish(table)
+        recoding = self._republish(table)
         if recoding is None or recoding.suppressed:
             return False
         return bool(np.any(recoding.high - recoding.low < len(tree.leaves)))

@@ -124,7 +124,7 @@ class Downcoding:
             "method": "drawn worlds of single classes",
             "people drawn": people,
             "people told of": int(told),
-            "searches": each * len(drawn),
+            "searches": worlds.searches,
             "seed": known.seed,
             "error": error,
             **{name: value for name, value in sums.items() if name != "sure"},

@@ -15,7 +15,7 @@ class KnownSearch:
     """What everybody may know of how a table came about.
 
     `republish` is the search with the policy's promises; `builds` makes the trees of the key columns;
-    `recodes_locally` says that classes are recoded one by one, `by_level` that a column moves by whole levels;
+    `recodes_locally` says that classes are recoded one by one, `by_level` that a column moves by levels;
     `class_by_class` that every promise judges a class by itself, so that worlds of single classes mean
     something. At most `steps` searches are made; `seed` fixes what is drawn.
     """

@@ -109,7 +109,7 @@ class ValueMinimality:
             "method": "drawn worlds of single classes",
             "people drawn": people,
             "people told of": int(told),
-            "searches": each * len(drawn),
+            "searches": draws.searches,
             "seed": known.seed,
             "error": error_of(people),
         }

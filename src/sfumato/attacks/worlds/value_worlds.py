@@ -55,7 +55,14 @@ class Register:
 
     def keys_of(self, c: int) -> list[int]:
         """Returns the keys that people of class c have."""
-        return [i for i, owner in enumerate(self.owner) if owner == c]
+        return self._by_class.get(c, [])
+
+    @cached_property
+    def _by_class(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for i, owner in enumerate(self.owner):
+            found.setdefault(owner, []).append(i)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
