@@ -38,7 +38,7 @@ class Diagnosis:
     repair: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        return f"{self.gravity}: {self.where}: {self.what}." + (f" {self.remedy}" if self.remedy else "")
+        return f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}." + (f" {self.remedy}" if self.remedy else "")
 
 
 def look_alike_spellings(
