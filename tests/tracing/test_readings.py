@@ -5,9 +5,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles import leak_explanations
 from sfumato.core.errors import BadData
 from sfumato.core.taxonomy import Taxonomy
-from tracing.test_coalition import issued, worlds
+from tracing.test_coalition import as_nodes, issued, worlds
 from tracing.toy_ledger import ToyLedger, at_levels, found, shown, table_of
 
 ZIP = Taxonomy.grow(["*", "1*", "2*", "11", "12", "21", "22"], [-1, 0, 0, 1, 1, 2, 2])
@@ -118,6 +119,25 @@ def test_columns_that_can_be_exchanged_in_too_many_ways_count_against_nobody():
     assert result.uncounted == ("c0", "c1", "c2", "c3", "c4")
     assert found(result) == {frozenset({"P0"}), frozenset({"P1"})}, "the job still counts"
     assert "c0, c1, c2, c3, c4" in str(result)
+
+
+def plain(versions, table):
+    return [
+        (who, {n: c.nodes.tolist() for n, c in cuts.items()}, as_nodes(table, cuts)) for who, cuts in versions
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), st.integers(1, 3), st.booleans())
+def test_explanations_are_those_of_every_reading(world, most, together):
+    columns, table, versions, _, leak = world
+    result = issued(table, versions, event="e" if together else "").trace(leak, c_max=most)
+    options = {"together": together}
+    told = plain(versions, table)
+    expected = leak_explanations.explanations_in_any_reading(columns, told, leak, most, **options)
+    assert found(result) == expected
+    for coalition in leak_explanations.explanations_row_by_row(columns, told, leak, most, **options):
+        assert any(less <= coalition for less in expected), "whoever can have made it explains it"
 
 
 TRICKS = ("exchange", "some", "drop", "rename", "blank", "coarser", "order", "case", "copy")

@@ -11,8 +11,7 @@ from sfumato.core.microdata import Counts, Microdata
 from sfumato.core.packing import Packing
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.core.taxonomy import Nodes
-from sfumato.tracing.evidence import Flags
-from sfumato.tracing.leak import Leak
+from sfumato.tracing.leak import Flags, Leak
 from sfumato.tracing.versions import HeldVersion, IssuedVersions
 
 MOST_GROUPS = 12

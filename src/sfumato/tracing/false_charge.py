@@ -21,7 +21,8 @@ from sfumato.tracing.chance import (
     rows_by_detail,
 )
 from sfumato.tracing.coalition import Explanations
-from sfumato.tracing.evidence import Flags, LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.leak import Flags
 
 LEAST_STATED = Fraction(1, 1000)
 """No smaller chance is stated: the assumptions are not known better than that."""
@@ -119,10 +120,10 @@ def false_charge_of(
             chance = chance_in_original(leak, rows, original)
         else:
             chance = chance_in_versions(leak, rows, issued, known)
-        tries.append((int(rows.sum()), chance))
+        tries.append((leak.different(rows), chance))
     single = any(len(chosen) == 1 for chosen in found.sets)
     shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
-    outside = OutsiderChance.of(int(evidence.ours.sum()), tries, *shares)
+    outside = OutsiderChance.of(leak.different(evidence.ours), tries, *shares)
     return FalseCharge(outside, assumptions=(*RECIPIENT_ASSUMPTIONS, _about_columns(evidence)))
 
 

@@ -59,6 +59,8 @@ def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
         lines.append(("", f"{trace.matches:,} exist in the original"))
     lines.append(("columns", ", ".join(leak.names)))
     lines += [("", f"{ours} is called {theirs} there") for ours, theirs in leak.renamed.items()]
+    if trace.unchanged:
+        lines.append(("", ", ".join(trace.unchanged), "published unchanged, compared together"))
     lines += [("", f"{name} left aside", "next to nothing in it can be read") for name in leak.unknown]
     lines += [
         ("", f"{one.rows:,} rows could also be read with", str(one)) for one in trace.readings[:MOST_READINGS]
@@ -178,6 +180,7 @@ def document(trace: TraceResult) -> JsonObject:
             "renamed": trace.leak.renamed,
             "unknown": list(trace.leak.unknown),
             "uncounted": list(trace.uncounted),
+            "unchanged": list(trace.unchanged),
         },
         "readings": [one.as_dict() for one in trace.readings],
         "recipients": len(trace.recipients),

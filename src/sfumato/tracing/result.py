@@ -92,7 +92,7 @@ class TraceResult:
         return {
             "all": e.leak.rows,
             "ours": e.rows(e.ours),
-            "unreadable": e.rows(~e.leak.legible),
+            "unreadable": e.rows(~e.leak.legible | e.never_shown),
             "foreign": e.rows(e.foreign),
             "finer": e.rows(e.finer),
         }
@@ -111,6 +111,11 @@ class TraceResult:
     def readings(self) -> tuple[OtherReading, ...]:
         """The other ways to read the columns of the leak that were taken into account."""
         return described(self.evidence)
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """The columns, published unchanged, that were compared jointly."""
+        return tuple(name for name in self.leak.unchanged if name in self.evidence.unchanged.names)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
