@@ -67,7 +67,7 @@ def test_term_sets(spark, form):
     ages, visits = [22, 24, 31, 35] * 2, list(range(8))
     columns = {"age": pa.array(ages), "visit": pa.array(visits)}
     rules = {
-        "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+        "age": {"role": "quasi", "taxonomy": {"intervals": [1, 10, 50], "from": 0, "to": 100}},
         "visit": {"role": "insensitive"},
     }
     name = "symptoms"
@@ -178,9 +178,10 @@ def test_release_into_a_store(spark, tmp_path, buckets):
     assert {"certificate.json", "data.parquet/_manifest.json", "manifest.json"} < set(store.sizes())
     known = sf.protect(PEOPLE, POLICY).apply(PEOPLE)
     assert sf.audit(place, POLICY).verdicts == sf.audit(known, POLICY).verdicts
-    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 0
+    key = ["--key", str(tmp_path / "ledger.db.key.pub")]
+    assert run(["certificate", "verify", f"{place}/certificate.json", *key]) == 0
     store.put("data.parquet/part-9.parquet", b"more")
-    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 1
+    assert run(["certificate", "verify", f"{place}/certificate.json", *key]) == 1
 
 
 def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypatch):

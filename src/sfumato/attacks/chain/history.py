@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from sfumato.attacks.attack import Attack, attacks_without_target, strike_all, worst_first
 from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
@@ -12,7 +14,8 @@ from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
-from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of
+from sfumato.attacks.chain.posterior_belief import PosteriorBelief
+from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of, is_imprint
 from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
 from sfumato.attacks.judged_source import compared_when_read
 from sfumato.attacks.objections import Objection
@@ -20,11 +23,17 @@ from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadData, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED
+from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding, Verdict
+from sfumato.engine import open_source
 from sfumato.engine.source import Source
+from sfumato.judge.chain.files_alone import FilesQuestion, files_verdict
 from sfumato.judge.chain.ruling import chain_verdict
+from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.several_tables import against_register, asks_of_several, together_sentence
 
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 
@@ -58,10 +67,10 @@ def audit_beside(
                 raise BadData("the second judge finds other counts in the table than the first reader")
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
-        verdicts = _decided(audit.verdicts, releases, policy)
+        verdicts = _decided(audit.verdicts, releases, policy, table)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
-    return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only)
+    return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
 
 
 def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy, *, only: str) -> Audit:
@@ -72,7 +81,13 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     """
     releases = imprints_of(tables, policy)
     audit = replace(audit, beside=Beside(None, len(releases), len(releases)))
-    return _struck(audit, correspondence(releases, policy), releases, policy, only)
+    newest = tables[-1]
+    table = (
+        None
+        if isinstance(newest, Imprint) or is_imprint(newest)
+        else count_published(open_source(newest), releases[-1])
+    )
+    return _struck(audit, correspondence(releases, policy), releases, policy, only, table)
 
 
 def holds_several(name: str) -> bool:
@@ -80,7 +95,9 @@ def holds_several(name: str) -> bool:
     return name in _HOLDERS
 
 
-_HOLDERS = (CorrespondenceAttack.name, Differencing.name, Composition.name, Minimality.name)
+_HOLDERS = tuple(
+    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
+)
 
 
 def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
@@ -91,10 +108,15 @@ def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
 
 
 def _struck(
-    audit: Audit, joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None
+    audit: Audit,
+    joint: Correspondence,
+    releases: Sequence[Imprint],
+    policy: Policy,
+    only: str | None,
+    table: Microdata | None,
 ) -> Audit:
     """Returns the audit with what everybody finds who holds the releases, or the one that `only` names."""
-    chosen = [a for a in adversaries(releases, policy) if only in (None, a.name)]
+    chosen = [a for a in adversaries(releases, policy, table) if only in (None, a.name)]
     findings, failed = _strike(joint, releases, policy, chosen)
     idle = attacks_without_target(chosen, findings, failed)
     tried = {a.name for a in chosen} - set(idle)
@@ -119,11 +141,44 @@ def _strike(
     return [*joint_findings, *findings], failed
 
 
-def _decided(verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy) -> tuple[Verdict, ...]:
-    """Returns the verdicts, those on promises about earlier releases decided by the second judge."""
+def _decided(
+    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts, those on promises about several tables decided by the second judge."""
     about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
+    if against_register(policy) and len(releases) > 1:
+        return _against_register(verdicts, releases, policy, table)
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
         chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
         for v in verdicts
     )
+
+
+def _against_register(
+    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
+    promises, looking_back = policy.promises, [p for p in policy.promises if p.looks_back]
+    held = promises.of_class if asks_of_several(policy) else ()
+    told = judge_data(policy)
+    values = _unchanged_texts(table, releases[-1].unchanged)
+    documents = [release.as_dict() for release in releases]
+    found = {v.promise: v for v in verdicts}
+    for promise in looking_back or (None,):
+        people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
+        asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))
+        sentence = together_sentence(policy) if promise is None else str(promise)
+        found[sentence] = files_verdict(sentence, documents, asked, values)
+    return tuple(found.values())
+
+
+def _unchanged_texts(table: Microdata, unchanged: Sequence[str]) -> dict[str, list[Label]]:
+    """Returns the different combinations of what is published unchanged, column by column."""
+    names = sorted(unchanged)
+    if not names:
+        return {}
+    codes = np.stack([table.codes(name) for name in names], axis=1)
+    each = np.unique(codes, axis=0)
+    labels = {name: table.column(name).taxonomy.leaf_labels for name in names}
+    return {name: [labels[name][c] for c in each[:, j].tolist()] for j, name in enumerate(names)}

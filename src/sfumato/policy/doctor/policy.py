@@ -11,6 +11,7 @@ from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
+from sfumato.core.spelling import Folding, Spelling
 from sfumato.core.taxonomy import ANY, Taxonomy
 from sfumato.policy.column_evidence import (
     ColumnEvidence,
@@ -27,6 +28,7 @@ from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
 from sfumato.policy.taxonomies.arx import as_line
+from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
 from sfumato.policy.yaml import read
 from sfumato.show.card import several
@@ -189,6 +191,20 @@ def _unknown_values(
         yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
 
 
+def _no_range_ends(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    """Yields an error where the search publishes ranges, and this column has none to publish."""
+    del rows
+    if not rule.role.is_key or not policy.publishes_ranges or not column.complete:
+        return
+    try:
+        check_range_ends(rule.taxonomy, column.values, search=policy.protect.search)
+    except BadTaxonomy as wrong:
+        where = f"column {short(name)}"
+        yield Diagnosis("no-range-ends", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
+
+
 def _never_seen(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
@@ -211,11 +227,28 @@ def _look_alikes(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
     del policy, rows
+    if rule.role is Role.SENSITIVE and rule.spelling is Spelling.FOLDED:
+        yield from _folded_spellings(name, column)
+        return
     if not rule.role.is_key and rule.role is not Role.SENSITIVE:
         return
     if groups := look_alikes(texts(column)):
         remedy = "Write each in one way: they count as different values and split groups."
         yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
+
+
+def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
+    """Yields what promises count as one value, and as none, though it is published as it stands."""
+    folding = Folding.of(column.values)
+    if folding:
+        yield Diagnosis(
+            "folded",
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{folding}; that is how promises count them",
+            folding.texts + folding.missing,
+            "Write each value in one way, or say spelling: exact if they differ.",
+        )
 
 
 def _like_an_identifier(
@@ -268,4 +301,11 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (_empty_cells, _unknown_values, _never_seen, _look_alikes, _like_an_identifier)
+CHECKS = (
+    _empty_cells,
+    _unknown_values,
+    _no_range_ends,
+    _never_seen,
+    _look_alikes,
+    _like_an_identifier,
+)

@@ -15,10 +15,11 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import Promise, Promises, TablePromise
+from sfumato.core.promise import Promises, TablePromise
 from sfumato.policy import searches
-from sfumato.policy.content import PolicyContent, ProtectRule
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
+from sfumato.policy.compatibility.promise_places import with_places
+from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
+from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
 from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
@@ -54,7 +55,7 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         fit = promise.roles
         for name in promise.sensitive:
             rule = policy.rule_of(name)
@@ -80,7 +81,7 @@ def _fitting(fit: tuple[Role, ...]) -> str:
 
 
 def _unordered_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for name in promise.ordered_columns:
             rule = policy.columns.get(name)
             if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
@@ -149,7 +150,7 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
         return
     if ability is None:
         return
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         whole, named = isinstance(promise, TablePromise), promise.searches
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
@@ -215,6 +216,48 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
+def _knows(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what cannot be promised, or not be searched for, by what others know of a person."""
+    if policy.person is None:
+        return
+    if policy.knows is Knows.ROW:
+        for place, promise in with_places(policy):
+            if not promise.by_size and not promise.looks_back:
+                yield Problem(
+                    place,
+                    "it does not bind who knows two rows of a person and looks at what both leave.",
+                    "Say knows: profile under person, or promise k-anonymity alone.",
+                )
+    if not policy.by_profile:
+        return
+    if policy.missing is Missing.SUPPRESS:
+        yield Problem(
+            ("missing",),
+            "rows with empty cells would be left out one by one, but people are published with all their rows"
+            " or not at all.",
+            "Use missing: own-value or refuse.",
+        )
+    for place, promise in with_places(policy):
+        if not promise.cone and not promise.by_size and not promise.looks_back:
+            yield Problem(
+                place,
+                f"{promise.name} does not say that what keeps it may be added up (`cone`), so it cannot be"
+                " judged by what all rows of a person show.",
+                "Drop `person` and give everybody one row, or promise something else.",
+            )
+    try:
+        ability = searches.ability_of(policy.protect.search)
+    except WrongCall:  # `of_search` says so
+        return
+    if ability is not None and not ability.whole_columns:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself, and what all rows of a person show is"
+            " judged only where a value becomes the same everywhere.",
+            _searches_that(lambda a: a.whole_columns),
+        )
+
+
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
     known = roles()
     for name, rule in policy.columns.items():
@@ -272,40 +315,10 @@ def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
                 )
 
 
-def _recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what versions for several recipients cannot go with."""
-    rule = policy.recipients
-    if rule is None:
-        return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
-    if len(set(rule.overriders)) < len(rule.overriders):
-        yield Problem(("recipients", "overriders"), "a key is named twice")
-
-
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
             yield Problem(place, sentence)
-
-
-def _with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
-    for i, promise in enumerate(policy.promises):
-        yield ("promises", i, promise.name), promise
 
 
 CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
@@ -320,8 +333,11 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
+    _knows,
     _set_columns,
     _one_knowledge,
-    _recipients,
+    for_recipients,
+    for_colluders,
+    beside_earlier,
     _objections_of_promises,
 ]
