@@ -24,6 +24,7 @@ NOUNS_IN_ING = {
     "ruling": "what a judge comes to",
     "pooling": "what several recipients know when they pool their versions",
     "recoding": "global recoding, the word of statistical disclosure control",
+    "spelling": "a way of writing a word",
     "staging": "the folder in which a release waits",
     "testing": "a room of the house",
     "tracing": "a room of the house",

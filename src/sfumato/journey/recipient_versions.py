@@ -150,7 +150,8 @@ class RecipientVersions:
         """Every earlier version, made again from this table, is what is remembered of it."""
         for (record, imprint), held in zip(self._records, self.held, strict=True):
             policy = self.policy
-            if record.override is not None:
+            smallest = max((promise.least_people for promise in policy.promises), default=0)
+            if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
             now = self._imprint(policy, held.cuts)
             if not same_release(now, imprint):

@@ -16,7 +16,7 @@ from sfumato.core.limits import VALUES, Bound
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Name, Parameter, Whole, histogram_of
+from sfumato.promises.parameters import Declared, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import verdict
 
@@ -26,7 +26,7 @@ from sfumato.promises.verdicts import verdict
 class DistinctLDiversity(Declared, ClassPromise):
     """Every class holds at least l different values of the sensitive column.
 
-    A missing cell counts as a value of its own.
+    Spellings of one value count as one, and missing cells as none (`core/spelling.py`).
     Source: the weakest reading of *l-diversity* (Machanavajjhala, Kifer, Gehrke and
     Venkitasubramaniam 2007), under the name that Li, Li and Venkatasubramanian 2007 give it.
     Monotone: yes. Hereditary: yes. Evidence: the published table.
@@ -78,10 +78,10 @@ class DistinctLDiversity(Declared, ClassPromise):
         return verdict(self, classes, distinct >= self.l, limit=self.l, worst=worst, measured=measured)
 
     def _distinct(self, classes: Classes) -> NDArray[np.int64]:
-        return np.diff(histogram_of(classes, self.of).start)
+        return np.diff(values_of(classes, self.of).start)
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        return len(held.histograms[self.of].weights) >= self.l
+        return len(held.histograms[self.of].by_meaning(missing=False).weights) >= self.l
 
     def __str__(self) -> str:
         return f"distinct l-diversity of {self.of}, l = {self.l}"

@@ -316,6 +316,11 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
     return found
 
 
+def values_of(classes: Classes, column: str) -> Histogram:
+    """The histogram of the known values of a sensitive column: spellings together, missing cells left out."""
+    return histogram_of(classes, column).by_meaning(missing=False)
+
+
 def _pattern(sentence: str) -> re.Pattern[str]:
     """The expression that reads the parameters out of a sentence."""
     parts = re.split(r"\{(\w+)\}", sentence)

@@ -18,7 +18,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.confidence_bounding import ConfidenceBounding
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 
@@ -99,7 +99,7 @@ class RecursiveLDiversity(Declared, ClassPromise):
 
     def _head_and_tail(self, classes: Classes) -> tuple[Counts, Counts]:
         """r1 and rl + ... + rm of each class, 0 where there is no such value."""
-        h = histogram_of(classes, self.of)
+        h = values_of(classes, self.of)
         falling = h.counts[np.lexsort((-h.counts, h.owner))]
         begin, end = h.start[:-1], h.start[1:]
         running = np.concatenate(([0], np.cumsum(falling)))
@@ -107,7 +107,8 @@ class RecursiveLDiversity(Declared, ClassPromise):
         return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        falling = sorted(held.histograms[self.of].weights.values(), reverse=True)
+        known = held.histograms[self.of].by_meaning(missing=False)
+        falling = sorted(known.weights.values(), reverse=True)
         return bool(falling) and falling[0] < self.c * sum(falling[self.l - 1 :], Fraction(0))
 
     def __str__(self) -> str:

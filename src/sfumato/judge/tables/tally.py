@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
 from sfumato.judge.tables.relation import TERMS, Relation, number, text_of
+from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class ValueCounts:
 
     Entries are sorted by class, then leaf. `several` people hold more than one value, in whatever classes; it
     is 0 where rows stand for people. `unplaced` of its texts are no values of the policy's taxonomy; the tree
-    is then that of the texts alone.
+    is then that of the texts alone. `spelling` says which leaves are spellings of one value.
     """
 
     owner: Counts
@@ -39,6 +41,25 @@ class ValueCounts:
     tree: ValueTree
     several: int = 0
     unplaced: int = 0
+    spelling: str = "exact"
+
+    @cached_property
+    def meant(self) -> Counts:
+        """The number of the value that each leaf is a spelling of; -1 where it is a missing cell."""
+        return one_value_each(self.tree.values, self.spelling)
+
+    def by_meaning(self, *, missing: bool) -> ValueCounts:
+        """Returns the counts of values in whatever spelling; `value` then numbers values, not leaves.
+
+        Missing cells are one more value, or left out.
+        """
+        number = self.meant[self.value]
+        told = (number >= 0) | missing
+        width = len(self.tree.values) + 1
+        cell, place = np.unique(self.owner[told] * width + number[told] + 1, return_inverse=True)
+        count = np.zeros(len(cell), dtype=np.int64)
+        np.add.at(count, place, self.count[told])
+        return replace(self, owner=cell // width, value=cell % width, count=count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +180,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         name: replace(
             _spread(db, place[name], kinds[name], asked.grow(name), many),
             several=_with_several(db, place[name], who),
+            spelling=asked.policy.spelling_of(name),
         )
         for name in asked.judged
     }
