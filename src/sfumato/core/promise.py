@@ -24,7 +24,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
 from sfumato.core.demand import Demand, fingerprint
-from sfumato.core.derived_promises import DerivesPromises
+from sfumato.core.derivation import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits

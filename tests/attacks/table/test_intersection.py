@@ -8,12 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import person_worlds as plain
 from sfumato.attacks.table.intersection import Intersection
+from sfumato.core.errors import WrongCall
 from sfumato.core.limits import VALUES, AttackLimits, Bound
 from sfumato.engine import open_source
 from sfumato.testing.attacks import published
@@ -53,7 +55,9 @@ def test_it_finds_the_person_in_the_old_output_and_nobody_in_the_new():
     plan = sf.protect(old, OLD / "policy.yaml")
     witness = open_source(old).recode(plan.recoding, drop=())
     assert set(witness["who"]) == set(old["who"]) - {"1"}, "the person is left out with both rows"
-    assert not any(f.breach for f in sf.attack("intersection", witness, OLD / "policy.yaml").findings)
+    assert not any(f.attack == "intersection" for f in sf.audit(witness, OLD / "policy.yaml").breaches)
+    with pytest.raises(WrongCall, match="several rows"):
+        sf.attack("intersection", witness, OLD / "policy.yaml")
 
 
 def test_the_new_output_withstands_where_people_have_several_rows():

@@ -42,6 +42,7 @@ class Intersection:
     seeks: ClassVar[str] = "the person's sensitive value"
     succeeds: ClassVar[str] = "too few values occur in every class that a row of the person is in"
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "confidence-bounding", "alpha-k-anonymity")
+    needs: ClassVar[str] = "the person column beside the table, and somebody with several rows"
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         if not published.table.people_with_several_rows:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.derivation import DerivesPromises
 from sfumato.core.joint_columns import JointColumn
 from sfumato.core.knowledge import Knowledge, Links, merged
 from sfumato.core.microdata import Role
 from sfumato.core.policy_view import ColumnOptions, PolicyView
-from sfumato.core.promise import ClassPromise, Promise
+from sfumato.core.promise import ClassPromise
 from sfumato.core.verdict import Evidence
 from sfumato.promises.parameters import Declared, histogram_of
 from sfumato.promises.quasi_sensitive.joint_tables import KnownColumn, joint_column, joint_subsets
@@ -62,7 +63,7 @@ class LabelPromise(Declared, ClassPromise):
     def joint_columns(self) -> tuple[JointColumn, ...]:
         return (joint_column(self.tables),) if self.tables else ()
 
-    def derived_with(self, others: Sequence[Promise]) -> tuple[Self, ...]:
+    def derived_with(self, others: Sequence[DerivesPromises]) -> tuple[Self, ...]:
         """Returns the same promise about every set of tables that share their labels with its own."""
         all_tables = [(p.of, p.knowledge) for p in others if isinstance(p, LabelPromise)]
         return tuple(
