@@ -122,7 +122,7 @@ class Promise(ABC):
 
     @property
     def by_values(self) -> bool:
-        """Whether it asks for `least_values` and for nothing else: which values occur, not how often."""
+        """Whether it asks for `least_values` and for nothing else."""
         return False
 
     def with_least_people(self, k: int) -> Self:
@@ -239,8 +239,7 @@ class Promise(ABC):
         `evidence`          what it can be judged on
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
-        `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
-        `by_size`, `by_values`           whether it asks for nothing else
+        `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
         `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
@@ -362,11 +361,6 @@ class Promises:
     def about_beliefs(self) -> tuple[ClassPromise, ...]:
         """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
         return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
-
-    @cached_property
-    def about_values(self) -> tuple[ClassPromise, ...]:
-        """The class promises that say anything beyond sizes."""
-        return tuple(p for p in self.of_class if not p.by_size)
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

@@ -138,16 +138,22 @@ class Delivery:
     ) -> TogetherRuling | None:
         """What the second judge says of the tables that one person may hold, this one among them."""
         tables = [
-            KnownTable(document, None if earlier.override is None else int(earlier.override["k"]))
+            KnownTable(
+                document,
+                None if earlier.override is None else int(earlier.override["k"]),
+                earlier.recipient,
+            )
             for earlier, document in zip(history, imprint_documents(history), strict=True)
         ]
+        new = 1
         if record.recipient in self._assigned and is_for_colluders(policy):
+            new = len(self._assigned)
             tables += [
-                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k)
-                for one in self._assigned.values()
+                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k, name)
+                for name, one in self._assigned.items()
             ]
         else:
-            tables.append(KnownTable(imprint_document(record)))
+            tables.append(KnownTable(imprint_document(record), holder=record.recipient))
         if len(tables) < 2:
             return None
         key = tuple(canonical(table.document) for table in tables)
@@ -156,7 +162,7 @@ class Delivery:
             references = (one.plan.reference for one in self._assigned.values())
             for reference in references:
                 plain = plain if reference is None else reference.bind(plain)
-            self._ruled = key, judge_together(self.source, plain, tables, progress=self._progress)
+            self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
         return self._ruled[1]
 
     def _needs_versions(self, history: Sequence[Record]) -> bool:

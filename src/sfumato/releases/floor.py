@@ -66,7 +66,7 @@ class WeakerRelease:
 
     def __str__(self) -> str:
         by = f"allowed by {self.allowed_by}" if self.allowed_by else "allowed by nobody"
-        release = f"release {self.sequence} of chain {self.chain}"
+        release = f"entry {self.number}: release {self.sequence} of chain {self.chain}"
         return f"{release} promises less than the first, {by}: {self.parts[0]}"
 
     def as_dict(self) -> JsonObject:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import worst_first
+from sfumato.attacks.attack import SEVERAL_RELEASES, worst_first
 from sfumato.attacks.chain.table_chain import read_chain
 from sfumato.attacks.chain.table_imprint import count_published
 from sfumato.attacks.published_table import PublishedTable, crowd
@@ -76,6 +76,7 @@ class PosteriorBelief:
     name: ClassVar[str] = "posterior-belief"
     knows: ClassVar[str] = "two tables that somebody is in, and that person's key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
+    needs: ClassVar[str] = f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values)"
     succeeds: ClassVar[str] = "both tables together make a value likelier than is promised"
     threatens: ClassVar[tuple[str, ...]] = (
         "confidence-bounding",
@@ -102,12 +103,13 @@ class PosteriorBelief:
         self, chain: Chain, pairs: Sequence[tuple[int, int]], column: str, limits: AttackLimits
     ) -> Finding:
         codes, overall = self._values(column)
-        best, where, people, shifted, even = Fraction(0), pairs[0], 0, 0.0, np.inf
+        best, where, people, shifted, even, seen = Fraction(0), pairs[0], 0, 0.0, np.inf, 0
         allowed = {m: limits.limit(m, column) for m in (CERTAINTY, SHIFT, EVENNESS)}
         for i, j in pairs:
             beliefs = _beliefs(chain, chain.releases[i], chain.releases[j], codes)
             if not len(beliefs.total):
                 continue
+            seen += 1
             share, likely = self._largest(chain, (i, j), codes, beliefs)
             best, where = (share, (i, j)) if share > best else (best, where)
             over = likely > float(allowed[CERTAINTY][0]) + NEAR
@@ -133,7 +135,7 @@ class PosteriorBelief:
                 "chance allowed": certain[0],
                 "distance": f"{shifted:.4g}",
                 "equally likely values": f"{even:.4g}",
-                "pairs of tables": len(pairs),
+                "pairs of tables": seen,
             },
         )
 
@@ -222,10 +224,9 @@ def _pair_entries(
 def _beliefs(chain: Chain, one: ClassTable, other: ClassTable, codes: Codes) -> CellBeliefs:
     cell, value, first, second, total = _pair_entries(chain, one, other)
     code = codes[value].astype(np.int64)
-    if np.any(code < 0):
-        raise WrongCall(
-            "the releases hold values that the table at hand does not", remedy="Audit the newest release."
-        )
+    if np.any(code < 0):  # the table at hand is older than these releases
+        nothing = np.zeros(0, np.int64)
+        return CellBeliefs(nothing, nothing, np.zeros(0), np.zeros(0), nothing)
     weight = first.astype(np.float64) * second / total
     width = int(code.max(initial=0)) + 1
     distinct, which = np.unique(cell * width + code, return_inverse=True)

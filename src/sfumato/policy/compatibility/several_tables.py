@@ -64,7 +64,8 @@ def for_colluders(policy: PolicyContent) -> Iterator[Problem]:
                 f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
                 f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
             )
-        if promise.looks_back and not promise.asks_others and policy.promises.about_values:
+        of_values = any(not p.by_size for p in policy.promises.of_class)
+        if promise.looks_back and not promise.asks_others and of_values:
             yield Problem(
                 (*place, "survivors"),
                 "recipients who put releases of several times together learn about values, too.",
