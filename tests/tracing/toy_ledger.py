@@ -52,11 +52,23 @@ class ToyLedger:
     records: list[Record] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
-    def give(self, recipient, table, cuts, *, chain="main", content=True, trees=True, event="", suppressed=0):
+    def give(
+        self,
+        recipient,
+        table,
+        cuts,
+        *,
+        chain="main",
+        content=True,
+        trees=True,
+        event="",
+        suppressed=0,
+        unchanged=(),
+    ):
         """Enter a version of `table`, which lacks so many `suppressed` rows of the one that was released."""
         recoding = recoding_of(table, cuts)
         release = uuid.uuid4().hex
-        self.memories[release] = Imprint.of(recoding, []) if content else None
+        self.memories[release] = Imprint.of(recoding, unchanged) if content else None
         self.records.append(
             Record(
                 release,

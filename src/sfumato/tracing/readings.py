@@ -14,8 +14,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.reading_tree import UNKNOWN, text_marks
 from sfumato.core.taxonomy import ROOT
 from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
-from sfumato.tracing.evidence import Flags, LeakEvidence
-from sfumato.tracing.leak import Leak
+from sfumato.tracing.evidence import LeakEvidence
+from sfumato.tracing.leak import Flags, Leak
 from sfumato.tracing.versions import IssuedVersions
 
 MOST_READINGS = 120

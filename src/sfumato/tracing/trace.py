@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,8 @@ from sfumato.show.chart import Figure
 from sfumato.tracing.charts import charts
 from sfumato.tracing.coalition import LARGEST_COALITION, Coalitions, Explanations
 from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
-from sfumato.tracing.evidence import Flags, LeakEvidence
-from sfumato.tracing.leak import Leak, read_leak
+from sfumato.tracing.evidence import LeakEvidence
+from sfumato.tracing.leak import Flags, Leak, read_leak
 from sfumato.tracing.readings import with_other_readings
 from sfumato.tracing.report import card, document
 from sfumato.tracing.result import TraceResult
@@ -77,9 +78,11 @@ def trace(
     """Reads a leak and compares it with every version of the records; returns who could have made it."""
     if not 1 <= c_max <= LARGEST_COALITION:
         raise WrongCall(f"c_max is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
-    issued = IssuedVersions.of(records, chain=chain)
-    leak = read_leak(source, issued, columns=columns, progress=progress)
-    return trace_leak(leak, issued, memory=memory, original=original, c_max=c_max)
+    issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
+    some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
+    unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]
+    leak = read_leak(source, issued, columns=columns, unchanged=unchanged, progress=progress)
+    return trace_leak(leak, issued, memory=lookup, original=original, c_max=c_max)
 
 
 def trace_leak(
@@ -158,6 +161,7 @@ class _TraceSearch:
         held: dict[int, Flags] = {}
         absent: list[tuple[int, str]] = []
         leak, readable = self.evidence.leak, self.evidence.leak.legible & ~self.evidence.finer
+        unchanged = self.evidence.unchanged
         for v in versions:
             if v in self.imprints:
                 continue
@@ -165,9 +169,10 @@ class _TraceSearch:
             imprint = self.imprints[v] = self.memory(version.release)
             if imprint is not None and (rows := rows_held_by(leak, version, imprint, readable)) is not None:
                 held[v] = rows
+                unchanged = unchanged.learn(leak, version, imprint, rows)
                 absent += [(v, name) for name in withheld_columns(leak, version, imprint)]
         if held:
-            self.evidence = self.evidence.learn(held, frozenset(absent))
+            self.evidence = self.evidence.learn(held, frozenset(absent), unchanged)
         return bool(held)
 
 
