@@ -205,17 +205,18 @@ def accepts_chain(case, promise):
 
 
 def random_case(rng, *, chain, tables=2):
-    """A few people at random, each table with cuts of its own; batches where it is a chain."""
+    """A few people of up to four kinds, each table with cuts of its own; batches where it is a chain."""
     trees = [Taxonomy.flat([f"q{j}v{i}" for i in range(int(rng.integers(2, 4)))]) for j in range(2)]
     size, values = int(rng.integers(3, 8)), int(rng.integers(2, 5))
-    people = [
+    kinds = [
         (
             *(str(rng.choice(t.leaf_labels)) for t in trees),
-            int(rng.integers(values)),
             int(rng.integers(1, tables + 1)) if chain else 1,
         )
-        for _ in range(size)
+        for _ in range(int(rng.integers(1, 5)))
     ]
+    chosen = [kinds[int(rng.integers(len(kinds)))] for _ in range(size)]
+    people = [(*kind[:-1], int(rng.integers(values)), kind[-1]) for kind in chosen]
     cuts = [[Cut.leaves(t) if rng.random() < HALF else Cut.root(t) for t in trees] for _ in range(tables)]
     return Case(trees, people, cuts)
 

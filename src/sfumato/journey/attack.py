@@ -56,6 +56,43 @@ class AttackVerb:
             raise WrongCall(f"{name} has nothing to strike: {audit.not_tried[name]}")
         return audit
 
+    def downcoding(
+        self,
+        data: AnyTable,
+        policy: AnyPolicy,
+        *,
+        steps: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack what key columns hide, as somebody would who knows how the search decides.
+
+        Where there are at most `steps` worlds (20,000), all are listed and the answer is exact; else worlds
+        of single classes are drawn, with this `seed`, and findings tell the error.
+        """
+        from sfumato.journey.world_attack import attack_keys
+
+        return attack_keys(data, policy, steps=steps, seed=seed, progress=progress)
+
+    def minimality(
+        self,
+        data: AnyTable,
+        policy: AnyPolicy,
+        register: AnyTable,
+        *,
+        steps: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack sensitive values, as somebody would who knows how the search decides, and everybody's keys.
+
+        The `register` holds the key columns of everybody in the published table, as they were before.
+        `steps` and `seed` as for `downcoding`.
+        """
+        from sfumato.journey.world_attack import attack_values
+
+        return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
+
     @overload
     def correspondence(
         self,

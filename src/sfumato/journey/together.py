@@ -107,7 +107,7 @@ def _of_two_holders(tables: Sequence[KnownTable], held: Sequence[int]) -> list[t
     """Returns what any two hold together; a table that nobody is named for is one holder's by itself."""
     who = {i: tables[i].holder or f"table {i}" for i in held}
     holders = list(dict.fromkeys(who.values()))
-    pairs = list(combinations(holders, 2)) or [tuple(holders)]
+    pairs: list[tuple[str, ...]] = [*combinations(holders, 2)] or [tuple(holders)]
     return [tuple(i for i in held if who[i] in pair) for pair in pairs]
 
 

@@ -31,8 +31,8 @@ class Ability:
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
-    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between.
-    `why_not` says why other losses do not work.
+    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
+    `levels`: it moves a column a whole level at a time. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -43,6 +43,7 @@ class Ability:
     whole_columns: bool = True
     why_not: str = ""
     ranges: bool = False
+    levels: bool = False
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -52,7 +53,7 @@ BUILT_IN: Mapping[str, Ability] = {
         whole_table=True,
         why_not="top-down ranks single steps, which only loss and discernibility can price",
     ),
-    "lattice": Ability(losses=tuple(LOSSES)),
+    "lattice": Ability(losses=tuple(LOSSES), levels=True),
     "mondrian": Ability(
         losses=("loss", "discernibility"),
         suppresses=False,

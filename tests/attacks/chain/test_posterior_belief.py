@@ -124,6 +124,25 @@ def test_a_certificate_seals_only_its_own_policy_and_files(tmp_path):
         sf.audit(file, rules, against=ledger, key=key)
 
 
+def test_spellings_of_one_value_are_believed_together():
+    ill = pl.col("disease")
+    spelled = (
+        original()
+        .with_row_index()
+        .with_columns(
+            disease=pl.when((ill == "HIV") & (pl.col("index") % 2 == 0)).then(pl.lit("hiv ")).otherwise(ill)
+        )
+    )
+    one = spelled.select("street", pl.lit("*").alias("job"), "disease")
+    other = spelled.select(pl.lit("*").alias("street"), "job", "disease")
+    (found,) = sf.attack.posterior_belief([one, other], policy(HALF, coalition="pairs"))
+    assert found.confidence == Fraction(102, 103)
+    exact = policy(HALF, coalition="pairs")
+    exact["columns"]["disease"]["spelling"] = "exact"
+    (apart,) = sf.attack.posterior_belief([one, other], exact)
+    assert apart.confidence == Fraction(51, 103)
+
+
 def test_one_table_alone_is_refused():
     with pytest.raises(WrongCall, match="one table alone"):
         sf.attack.posterior_belief([OLD / "one.csv"], OLD / "policy.yaml")

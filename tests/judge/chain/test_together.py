@@ -191,6 +191,23 @@ def test_positions_are_counted_from_a_file_as_from_a_frame(tmp_path):
         assert (found.smallest, found.holds) == (4, True)
 
 
+def test_spellings_of_one_value_are_one_and_missing_cells_are_none_for_both_judges():
+    frame = square([2, 2, 2, 2], [2, 2, 2, 2]).with_columns(
+        s=pl.col("s").replace({"s0": "HIV", "s1": "hiv "})
+    )
+    two = {"l-diversity": {"kind": "distinct", "of": "s", "l": 2}}
+    rules, documents = of_square(frame, two)
+    tables = [KnownTable(d) for d in documents]
+    with pytest.raises(RefusedByHistory):
+        judge_together(open_source(frame), rules, tables)
+    table = count_table(open_source(frame), rules)
+    versions = [
+        {c.name: Cut.leaves(c.taxonomy) if c.name == some else Cut.root(c.taxonomy) for c in table.keys}
+        for some in ("q0", "q1")
+    ]
+    assert not Pool(table, rules.promises).keeps_pairs(versions)
+
+
 def test_a_smaller_k_is_asked_of_those_who_were_granted_it():
     frame = square([2, 2, 2, 2], [2, 2, 2, 2])
     rules, documents = of_square(frame, {"k-anonymity": {"k": 6}})

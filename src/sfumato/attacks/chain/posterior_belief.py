@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
@@ -22,6 +22,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.limits import CERTAINTY, EVENNESS, PROMISED, SHIFT, AttackLimits
 from sfumato.core.marks import matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
+from sfumato.core.spelling import Spelling, meanings
 from sfumato.core.verdict import Finding
 from sfumato.engine import AnyTable, open_source
 from sfumato.policy.policy import Policy
@@ -70,7 +71,7 @@ class PosteriorBelief:
 
     releases: tuple[Imprint, ...] = ()
     table: Microdata | None = None
-    columns: tuple[str, ...] = ()
+    columns: Mapping[str, Spelling] = field(default_factory=dict)
     promised: bool = True
 
     name: ClassVar[str] = "posterior-belief"
@@ -90,13 +91,9 @@ class PosteriorBelief:
         del published
         if len(self.releases) < 2 or self.table is None:
             return []
-        return self.strike_columns(limits, self.columns)
-
-    def strike_columns(self, limits: AttackLimits, columns: Collection[str]) -> list[Finding]:
-        """Returns one finding for each of these columns that the releases publish unchanged."""
         chain = Chain.of(self.releases)
         pairs = list(combinations(range(len(chain)), 2))[-MOST_PAIRS_OF_TABLES:]
-        sought = [name for name in self.releases[-1].unchanged if name in columns]
+        sought = [name for name in self.releases[-1].unchanged if name in self.columns]
         return [self._seek(chain, pairs, name, limits) for name in sought]
 
     def _seek(
@@ -140,7 +137,10 @@ class PosteriorBelief:
         )
 
     def _values(self, column: str) -> tuple[Codes, Floats]:
-        """Returns the value of the column for every matching value of the chain, and the shares of all."""
+        """Returns the value of the column for every matching value of the chain, and the shares of all.
+
+        Spellings of one value are one, and so are all missing cells.
+        """
         if self.table is None:
             raise WrongCall("the table whose values are sought is missing")
         marks = matching(self.table, self.releases[0].unchanged)
@@ -152,9 +152,12 @@ class PosteriorBelief:
         codes = np.full(max(1, known), -1, np.int64)
         place = of_chain[numbers[0]]
         code = np.zeros(len(marks.marks), np.int64)
-        code[marks.ids] = self.table.codes(column)
+        labels = self.table.column(column).taxonomy.leaf_labels
+        meant = meanings(labels, self.columns[column]).astype(np.int64)
+        known_as = np.where(meant < 0, len(labels), meant)[self.table.codes(column)]
+        code[marks.ids] = known_as
         codes[place[place >= 0]] = code[place >= 0]
-        overall = np.bincount(self.table.codes(column), weights=self.table.counts)
+        overall = np.bincount(known_as, weights=self.table.counts)
         return codes.astype(np.int32), overall / max(1.0, float(overall.sum()))
 
     def _largest(
@@ -183,9 +186,14 @@ def posterior_belief(tables: Sequence[AnyTable], policy: Policy) -> list[Finding
         raise WrongCall("one table alone is nothing to compare", remedy="Give two or more, oldest first.")
     releases = read_chain(tables, policy)
     table = count_published(open_source(tables[-1]), releases[-1])
-    kept = {n for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE}
-    found = PosteriorBelief(tuple(releases), table).strike_columns(policy.promises.limits, kept)
-    return list(worst_first(found))
+    attack = PosteriorBelief(tuple(releases), table, sought_columns(policy))
+    nothing: PublishedTable = None  # type: ignore[assignment]  # the tables are in the attack
+    return list(worst_first(attack.strike(nothing, policy.promises.limits)))
+
+
+def sought_columns(policy: Policy) -> dict[str, Spelling]:
+    """Returns the sensitive columns, and how their values are told apart."""
+    return {n: rule.spelling for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE}
 
 
 def _pair_entries(
