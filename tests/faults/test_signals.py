@@ -33,6 +33,8 @@ class Finalized:
 def recheck(*words, **options):
     if how == "dropped":
         Finalized()
+    if how == "compiled text":
+        exec("os.kill(os.getpid(), number)\\ntime.sleep(10)")
     if how == "another error":
         try:
             os.kill(os.getpid(), number)
@@ -74,7 +76,7 @@ def stopped(place, how, number):
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("how", ["dropped", "another error"])
+@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text"])
 def test_a_signal_is_not_lost_and_no_bug(place, how, number):
     said = stopped(place, how, number)
     assert (said.returncode, said.stdout) == (130, "")

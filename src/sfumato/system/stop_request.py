@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 
+class StopAsked(KeyboardInterrupt):
+    """Raised where a request to stop is heeded.
+
+    A class of our own: Python ends with a signal, not with the exit code it is given, once a plain
+    `KeyboardInterrupt` has left a text that it compiled, such as that of a dataclass.
+    """
+
+
 @dataclass
 class StopRequest:
     """Whether the program was asked to stop, and whether something is published already.
@@ -34,9 +42,9 @@ class StopRequest:
         sys.unraisablehook = _without_interrupts
 
     def heed(self) -> None:
-        """Raises `KeyboardInterrupt` if the program was asked to stop and nothing is published yet."""
+        """Raises `StopAsked` if the program was asked to stop and nothing is published yet."""
         if self.asked and not self.published:
-            raise KeyboardInterrupt
+            raise StopAsked
 
     def note(self) -> None:
         """Notes that a signal came while nothing could be cancelled; only where signals are watched."""
