@@ -84,7 +84,8 @@ def numbered(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> La
     packed = packing.pack([np.asarray(column, np.int32) for column in columns])
     distinct, _ = sort_and_count(packed.copy())
     if len(distinct) == 1:
-        return np.searchsorted(distinct[0], packed[0]).astype(np.int64)
+        alone: Labels = np.searchsorted(distinct[0], packed[0]).astype(np.int64)
+        return alone
     several: Labels = np.unique(packed.T, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
     return several
 

@@ -67,3 +67,8 @@ class PolicyView(Protocol):
     def person(self) -> str | None:
         """The column that tells people apart where somebody has several rows."""
         ...
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person."""
+        ...

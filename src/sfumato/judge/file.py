@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadData
 from sfumato.core.verdict import Verdict
+from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
-from sfumato.judge.rulings import on_rows
+from sfumato.judge.rulings import covers_several, on_rows
 from sfumato.judge.tables.database import strictly
-from sfumato.judge.tables.parquet import parts_of
+from sfumato.judge.tables.parquet import is_parquet, parts_of
 from sfumato.judge.tables.relation import Relation, header, number
 from sfumato.judge.tables.tally import Tally, TallyRequest, count
 from sfumato.system.memory import Memory
@@ -52,8 +53,9 @@ def recheck(
         counted_from = Path(witness)
         read = check_witness(place, counted_from, names, meant.person, memory=allowed)
     asked = TallyRequest.of(meant, read)
+    _check_bytes(place)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
-    _check_values(tally, where=place.name)
+    _check_values(tally, meant, where=place.name)
     found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
     if _state(place) != before:
         raise BadData("the file changed while it was judged", where=place.name, remedy="Write it again.")
@@ -106,10 +108,22 @@ def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], aske
     return count(db, Relation.of_file(db, path, names), asked, where=path.name)
 
 
-def _check_values(tally: Tally, *, where: str) -> None:
+def _check_bytes(path: Path) -> None:
+    """Raises where the bytes of a Parquet file tell more than its rows."""
+    if not is_parquet(path):
+        return
+    told = [surplus for surplus in parquet_surplus(path) if surplus.certain]
+    if told:
+        named = f": {', '.join(told[0].columns)}" if told[0].columns else ""
+        raise BadData(told[0].sentence + named, where=path.name, remedy="Write it again from its rows.")
+
+
+def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
     """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
 
-    Raises also where a key column shows a text that is finer than the levels that the policy publishes.
+    A promise about how many people have a value is about people with several of them, too, if it is judged by
+    all their rows. Raises also where a key column shows a text that is finer than the levels that the policy
+    publishes.
     """
     for column, texts in tally.too_fine.items():
         if texts:
@@ -121,7 +135,7 @@ def _check_values(tally: Tally, *, where: str) -> None:
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)
-        if spread.several:
+        if spread.several and not all(covers_several(policy, p) for p in policy.about(column)):
             raise BadData(
                 f"{spread.several} people hold more than one value of {column};"
                 " what is promised of it does not protect them",

@@ -65,6 +65,7 @@ class JudgedColumn:
 
     `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
     published; with `ranges`, an ordered column shows nothing finer than the level that ranges run between.
+    `spelling` is `folded` where spellings of one value count as one.
     """
 
     role: str
@@ -72,6 +73,7 @@ class JudgedColumn:
     content: bytes | None = field(default=None, repr=False)
     separator: str = ";"
     part_of: str | None = None
+    spelling: str = "exact"
     start: int = 0
     ranges: bool = False
 
@@ -89,6 +91,7 @@ class JudgedColumn:
             options.get("set"),
             start=int(data.get("start", 0)),
             ranges=data.get("ranges") is True,
+            spelling=str(data.get("spelling") or "folded"),
         )
 
     @property
@@ -114,12 +117,18 @@ class JudgedPolicy:
     columns: Mapping[str, JudgedColumn]
     promises: tuple[PromiseData, ...]
     person: str | None = None
+    by_profile: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
         """Returns the policy of plain data, as `policy.judge_data` writes them."""
         columns = {str(name): JudgedColumn.of(words) for name, words in data["columns"].items()}
-        return cls(columns, tuple(map(PromiseData, data["promises"])), data.get("person"))
+        return cls(
+            columns,
+            tuple(map(PromiseData, data["promises"])),
+            data.get("person"),
+            bool(data.get("by_profile")),
+        )
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -130,6 +139,15 @@ class JudgedPolicy:
     def judged(self) -> tuple[str, ...]:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def spelling_of(self, column: str) -> str:
+        """Returns how the values of a column are told apart when they are counted."""
+        rule = self.columns.get(column)
+        return rule.spelling if rule is not None and rule.role == "sensitive" else "exact"
+
+    def about(self, column: str) -> Iterator[PromiseData]:
+        """Yields the promises about a column."""
+        return (promise for promise in self.promises if column in promise.columns)
 
     def spoken_of(self, column: str) -> Iterator[Text]:
         """Yields the values that references name: they need a place in the column's tree, if it has one."""

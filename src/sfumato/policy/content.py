@@ -6,9 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
@@ -16,7 +19,8 @@ from sfumato.core.microdata import Coding, Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, short
 from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.spelling import Spelling
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
@@ -32,7 +36,8 @@ class ColumnRule:
 
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
-    level, so that fewer of them differ, and losses are measured from there.
+    level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
+    of a sensitive value count as one value.
     """
 
     role: Role
@@ -40,6 +45,7 @@ class ColumnRule:
     reason: str = field(default="", compare=False)
     options: ColumnOptions | None = None
     start: int = 0
+    spelling: Spelling = Spelling.FOLDED
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,15 @@ class ProtectRule:
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
     terms: TermRule = field(default_factory=TermRule)
+
+
+class Knows(StrEnum):
+    """What outsiders know of a person who has several rows."""
+
+    ROW = "row"
+    """The key values of one row: people are counted class by class."""
+    PROFILE = "profile"
+    """The key values of all rows: people are counted by what all their rows show."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,20 @@ class PolicyContent:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
     """What a policy that was proposed says of itself, first in its file."""
+    knows: Knows | None = None
+    """What outsiders know of a person, where the policy says so."""
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person.
+
+        Where the policy does not say so, they are if anything but k-anonymity is promised.
+        """
+        if self.person is None:
+            return False
+        return self.knows is Knows.PROFILE or (
+            self.knows is None and any(not promise.by_size for promise in self.promises)
+        )
 
     @property
     def codings(self) -> tuple[Coding, ...]:
@@ -132,7 +161,8 @@ class PolicyContent:
             "missing": self.missing.value,
         }
         if self.person is not None:
-            words["person"] = self.person
+            asked = None if self.knows is None else {"column": self.person, "knows": self.knows.value}
+            words["person"] = asked or self.person
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
@@ -148,6 +178,13 @@ class PolicyContent:
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def spelled(self, name: str, taxonomy: Taxonomy) -> Taxonomy:
+        """Returns a tree of this column's values that tells them apart as the policy says."""
+        rule = self.columns.get(name)
+        if rule is None or rule.role is not Role.SENSITIVE:
+            return taxonomy
+        return taxonomy.spelled(rule.spelling)
+
     @property
     def publishes_ranges(self) -> bool:
         """Whether the search publishes ranges of ordered columns, and nothing finer than these may be."""
@@ -162,7 +199,8 @@ class PolicyContent:
             try:
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ends(rule.taxonomy, values, search=self.protect.search)
-                return taxonomy.build(values).from_level(rule.start)
+                tree = taxonomy.build(values).from_level(rule.start)
+                return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
                 spot = f"{where}, {wrong.where}" if wrong.where else where
@@ -173,10 +211,25 @@ class PolicyContent:
         return build
 
 
+def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:
+    """Returns the tree; raises where a cell of the data looks like what a generalized one is published as."""
+    groups = {tree.labels[v] for v in np.flatnonzero(tree.leaf_count > 1).tolist()}
+    alike = [value for value in values if value is not None and ANY in value and value in groups]
+    if alike:
+        raise BadTaxonomy(
+            f"{len(alike)} of the values that occur look like a generalized one: they are, or end in, {ANY}",
+            remedy="Replace them beforehand, by an empty cell if they mean that nothing is known.",
+            values=alike,
+        )
+    return tree
+
+
 def _column(rule: ColumnRule) -> dict[str, object]:
     spec: dict[str, object] = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
     if rule.start:
         spec["start"] = rule.start
+    if rule.spelling is not Spelling.FOLDED:
+        spec["spelling"] = rule.spelling.value
     return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 

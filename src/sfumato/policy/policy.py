@@ -11,7 +11,7 @@ from sfumato.core.problem import Origin, refuse
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy import reader, writer, yaml
-from sfumato.policy.compatibility import objections
+from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
@@ -26,8 +26,9 @@ class Policy(PolicyContent):
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
     are published unchanged. Every column of the data must be declared. `person` names the identifier that
-    tells people apart where somebody has several rows: classes then count people, and nobody may have two
-    different values in a column that a promise protects.
+    tells people apart where somebody has several rows. Where anything but k-anonymity is promised, or `knows`
+    is `profile`, outsiders are taken to know all rows of a person, and people are judged by what these show
+    together.
 
     >>> policy = Policy.from_dict(
     ...     {
@@ -83,6 +84,7 @@ class Policy(PolicyContent):
             parts.folder,
             parts.origin,
             parts.note,
+            parts.knows,
         )
 
     def to_yaml(self) -> str:

@@ -14,10 +14,11 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
+from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
-from sfumato.policy.compatibility import of_search, options_of, roles
-from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.compatibility.objections import of_search, options_of, roles
+from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
 
@@ -35,6 +36,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
     given_to = reader.recipients()
+    person, knows = reader.person()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return PolicyContent(
@@ -42,10 +44,11 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         promises,
         protect,
         Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
-        cast("str | None", reader.words.get("person")),
+        person,
         given_to,
         folder,
         origin,
+        knows=knows,
     )
 
 
@@ -99,6 +102,14 @@ class _Reader:
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
 
+    def person(self) -> tuple[str | None, Knows | None]:
+        """Returns the column that tells people apart, and what others know of a person, where it is said."""
+        given = self.words.get("person")
+        if isinstance(given, Mapping) and not any(p.place[:1] == ("person",) for p in self.problems):
+            knows = given.get("knows")
+            return str(given["column"]), None if knows is None else Knows(str(knows))
+        return (given if isinstance(given, str) else None), None
+
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):
             return None
@@ -115,13 +126,20 @@ class _Reader:
             self._taxonomy(taxonomy, (*place, "taxonomy")),
             options=self._options(given, role, place),
             start=int(words.get("start", 0)),
+            spelling=self._spelling(words, role, place),
         )
+
+    def _spelling(self, words: Words, role: Role, place: Place) -> Spelling:
+        """Returns how the values of a column are told apart; only sensitive ones are counted that way."""
+        if "spelling" in words and role is not Role.SENSITIVE:
+            self.problems.append(Problem((*place, "spelling"), f"a column that is {role} has no such key"))
+        return Spelling(str(words.get("spelling", Spelling.FOLDED)))
 
     def _options(self, words: Words, role: Role, place: Place) -> ColumnOptions | None:
         """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", "start", *own):
+            if key not in ("role", "taxonomy", "start", "spelling", *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

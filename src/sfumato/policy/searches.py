@@ -30,9 +30,9 @@ class Ability:
 
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
-    about the table as a whole; `ranges`: it publishes ranges of ordered columns, and nothing finer than the
-    level that these run between; `levels`: it moves a column a whole level at a time. `why_not` says why
-    other losses do not work.
+    about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
+    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
+    `levels`: it moves a column a whole level at a time. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -40,6 +40,7 @@ class Ability:
     relaxes: bool = False
     any_promise: bool = True
     whole_table: bool = False
+    whole_columns: bool = True
     why_not: str = ""
     ranges: bool = False
     levels: bool = False
@@ -57,6 +58,7 @@ BUILT_IN: Mapping[str, Ability] = {
         losses=("loss", "discernibility"),
         suppresses=False,
         relaxes=True,
+        whole_columns=False,
         why_not="Mondrian recodes each class by itself, so a column has no level to measure",
         ranges=True,
     ),

@@ -49,6 +49,7 @@ class IndirectLabel:
     )
     seeks: ClassVar[str] = "a label that the person's terms give away together"
     succeeds: ClassVar[str] = "the belief in a label is more than the promise allows"
+    needs: ClassVar[str] = "the promise quasi-sensitive, and its column in the table"
     threatens: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from math import isnan
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from sfumato.core.errors import BadData
 from sfumato.judge.tables.cell_text import label
@@ -63,8 +62,8 @@ def _words(values: pa.Array) -> list[Text]:
     if pa.types.is_floating(kind):
         return [_number(cell) for cell in values.to_numpy(zero_copy_only=False)]
     if pa.types.is_timestamp(kind):
-        zone = None if kind.tz is None else _zone(kind.tz)
-        return [_moment(cell, PER_SECOND[kind.unit], zone) for cell in values.cast(pa.int64()).to_pylist()]
+        each, zoned = PER_SECOND[kind.unit], kind.tz is not None
+        return [_moment(cell, each, zoned=zoned) for cell in values.cast(pa.int64()).to_pylist()]
     if pa.types.is_date(kind):
         return [None if cell is None else date.isoformat(cell) for cell in values.to_pylist()]
     if pa.types.is_binary(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
@@ -79,8 +78,8 @@ def _number(cell: Any) -> Text:  # a number of numpy's, single or double
     return str(int(cell)) if whole else str(cell)
 
 
-def _moment(ticks: int | None, per_second: int, zone: timezone | ZoneInfo | None) -> Text:
-    """Returns a point in time, so many ticks after the beginning of 1970, in the words of its zone."""
+def _moment(ticks: int | None, per_second: int, *, zoned: bool) -> Text:
+    """Returns a point in time, so many ticks after the beginning of 1970; in UTC where it has a zone."""
     if ticks is None:
         return None
     seconds, part = divmod(ticks, per_second)
@@ -88,18 +87,8 @@ def _moment(ticks: int | None, per_second: int, zone: timezone | ZoneInfo | None
         at = EPOCH + timedelta(seconds=seconds)
     except OverflowError:
         raise BadData("a point in time lies outside the years 1 to 9999") from None
-    here = at.replace(tzinfo=None) if zone is None else at.astimezone(zone)
-    if zone is None and not part and (here.hour, here.minute, here.second) == (0, 0, 0):
-        return here.date().isoformat()
+    if not zoned and not part and (at.hour, at.minute, at.second) == (0, 0, 0):
+        return at.date().isoformat()
     digits = str(part).zfill(len(str(per_second)) - 1).rstrip("0") if part else ""
-    text = here.replace(tzinfo=None).isoformat(timespec="seconds") + (f".{digits}" if digits else "")
-    return text if zone is None else text + here.isoformat()[-6:]
-
-
-def _zone(name: str) -> timezone | ZoneInfo:
-    """Returns a zone by its name, or by its offset such as `+02:00`."""
-    if name[:1] in "+-":
-        hours, minutes = int(name[1:3]), int(name[-2:])
-        ahead = timedelta(hours=hours, minutes=minutes)
-        return timezone(ahead if name[0] == "+" else -ahead)
-    return ZoneInfo(name)
+    text = at.replace(tzinfo=None).isoformat(timespec="seconds") + (f".{digits}" if digits else "")
+    return text + "+00:00" if zoned else text

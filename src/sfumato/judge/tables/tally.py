@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
 from sfumato.judge.tables.relation import TERMS, Relation, number, text_of
+from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class ValueCounts:
 
     Entries are sorted by class, then leaf. `several` people hold more than one value, in whatever classes; it
     is 0 where rows stand for people. `unplaced` of its texts are no values of the policy's taxonomy; the tree
-    is then that of the texts alone.
+    is then that of the texts alone. `spelling` says which leaves are spellings of one value.
     """
 
     owner: Counts
@@ -39,6 +41,25 @@ class ValueCounts:
     tree: ValueTree
     several: int = 0
     unplaced: int = 0
+    spelling: str = "exact"
+
+    @cached_property
+    def meant(self) -> Counts:
+        """The number of the value that each leaf is a spelling of; -1 where it is a missing cell."""
+        return one_value_each(self.tree.values, self.spelling)
+
+    def by_meaning(self, *, missing: bool) -> ValueCounts:
+        """Returns the counts of values in whatever spelling; `value` then numbers values, not leaves.
+
+        Missing cells are one more value, or left out.
+        """
+        number = self.meant[self.value]
+        told = (number >= 0) | missing
+        width = len(self.tree.values) + 1
+        cell, place = np.unique(self.owner[told] * width + number[told] + 1, return_inverse=True)
+        count = np.zeros(len(cell), dtype=np.int64)
+        np.add.at(count, place, self.count[told])
+        return replace(self, owner=cell // width, value=cell % width, count=count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +74,11 @@ class ClassTexts:
 class Tally:
     """A published table, counted: people and rows of every class, and the values of every judged column.
 
-    Classes are in the order of their texts. `shown` is filled where a promise looks at these. `policy` is
-    what the judge was handed. `overall` counts the leaves of the whole table, where these classes are not it.
-    `too_fine` says how many texts of a key column are finer than its levels.
+    Classes are in the order of their texts. Where the policy has people judged by all their rows, and the
+    table tells whose they are, a class here is a position: the people whose rows are in the same classes,
+    equally often in each. `shown` is filled where a promise looks at texts. `policy` is what the judge was
+    handed. `overall` counts the leaves of the whole table, where these classes are not it. `too_fine` says
+    how many texts of a key column are finer than its levels.
     """
 
     people: Counts
@@ -146,6 +169,8 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
     _number_classes(db, [place[name] for name in asked.keys])
+    if who and asked.policy.by_profile:
+        _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
     people, rows = _arrays(
         db,
@@ -155,6 +180,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         name: replace(
             _spread(db, place[name], kinds[name], asked.grow(name), many),
             several=_with_several(db, place[name], who),
+            spelling=asked.policy.spelling_of(name),
         )
         for name in asked.judged
     }
@@ -207,7 +233,7 @@ def _quoted(text: str) -> str:
 def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
     """Rows with the same text, or the same lack of it, in every key column are one class."""
     if not keys:
-        db.execute("CREATE TEMP VIEW numbered AS SELECT *, 0 AS class FROM held")
+        db.execute("CREATE TEMP TABLE numbered AS SELECT *, 0 AS class FROM held")
         return
     listed = ", ".join(keys)
     order = ", ".join(f"{key} NULLS LAST" for key in keys)
@@ -218,6 +244,33 @@ def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
     )
     db.execute(
         f"CREATE TEMP TABLE numbered AS SELECT held.*, classes.class FROM held JOIN classes ON {same}"  # noqa: S608
+    )
+
+
+def _number_positions(db: duckdb.DuckDBPyConnection, who: str) -> None:
+    """Puts in place of every class the position of the row's person: their classes, and how often each."""
+    db.execute(
+        f"""
+        CREATE TEMP TABLE profiles AS
+        SELECT {who} AS person, list(class ORDER BY class) AS held, list(often ORDER BY class) AS times
+        FROM (SELECT {who}, class, sum(n)::BIGINT AS often FROM numbered GROUP BY {who}, class)
+        GROUP BY {who}
+        """  # noqa: S608  # names are made here
+    )
+    db.execute(
+        "CREATE TEMP TABLE positions AS "
+        "SELECT held, times, row_number() OVER (ORDER BY held, times) - 1 AS place "
+        "FROM (SELECT DISTINCT held, times FROM profiles)"
+    )
+    db.execute("ALTER TABLE numbered RENAME TO numbered_by_class")
+    db.execute(
+        f"""
+        CREATE TEMP TABLE numbered AS
+        SELECT rows.* REPLACE (positions.place AS class)
+        FROM numbered_by_class AS rows
+        JOIN profiles ON rows.{who} = profiles.person
+        JOIN positions ON profiles.held = positions.held AND profiles.times = positions.times
+        """  # noqa: S608  # names are made here
     )
 
 

@@ -11,6 +11,7 @@ from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
+from sfumato.core.spelling import Folding, Spelling
 from sfumato.core.taxonomy import ANY, Taxonomy
 from sfumato.policy.column_evidence import (
     ColumnEvidence,
@@ -226,11 +227,28 @@ def _look_alikes(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
     del policy, rows
+    if rule.role is Role.SENSITIVE and rule.spelling is Spelling.FOLDED:
+        yield from _folded_spellings(name, column)
+        return
     if not rule.role.is_key and rule.role is not Role.SENSITIVE:
         return
     if groups := look_alikes(texts(column)):
         remedy = "Write each in one way: they count as different values and split groups."
         yield look_alike_spellings(f"column {short(name)}", "value", groups, remedy=remedy)
+
+
+def _folded_spellings(name: str, column: ColumnEvidence) -> Iterator[Diagnosis]:
+    """Yields what promises count as one value, and as none, though it is published as it stands."""
+    folding = Folding.of(column.values)
+    if folding:
+        yield Diagnosis(
+            "folded",
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{folding}; that is how promises count them",
+            folding.texts + folding.missing,
+            "Write each value in one way, or say spelling: exact if they differ.",
+        )
 
 
 def _like_an_identifier(

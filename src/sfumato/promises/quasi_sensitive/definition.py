@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import nextafter
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.beliefs import LabelCloseness, LabelDiversity, head_and_tail, squared_distance
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Order
 from sfumato.core.knowledge import Knowledge, Links
 from sfumato.core.microdata import Counts, Microdata, Role
 from sfumato.core.policy_view import ColumnOptions, PolicyView
@@ -129,6 +130,8 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
         Whole("l"),
         Exact("c", strict=True),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
+    sentence: ClassVar[str] = "quasi-sensitive (c, l)-diversity of {of}, c = {c}, l = {l}"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "l": self.l, "c": Exact("c").write(self.c)}
@@ -253,6 +256,8 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         Exact("t"),
         PriorRule("prior"),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
+    sentence: ClassVar[str] = "quasi-sensitive t-closeness of {of}, t = {t}, {prior} prior"
 
     def parameters(self) -> dict[str, object]:
         return {**super().parameters(), "t": Exact("t").write(self.t)}
