@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import sfumato as sf
+from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import audit
 from sfumato.attacks.worlds.downcoding import Downcoding
+from sfumato.attacks.worlds.minimality import ValueMinimality
 from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.verdict import Finding
+from sfumato.engine import open_source
 from sfumato.journey.known_search import known_search
 from sfumato.policy.searches import BUILT_IN
 
@@ -96,10 +100,13 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
         safe = sf.protect(frame, policy).apply(frame)
     except Infeasible:
         return None
-    if attack == "downcoding":
-        findings = sf.attack.downcoding(safe, policy, steps=STEPS).findings
-    else:
-        findings = sf.attack.minimality(safe, policy, frame, steps=STEPS).findings
+    known = replace(known_search(policy, steps=STEPS, seed=0), class_by_class=False)
+    strike: Attack = Downcoding(known)
+    if attack == "minimality":
+        codings = [coding for coding in policy.codings if coding.role.is_key]
+        people = open_source(frame).count(codings, missing=policy.missing)
+        strike = ValueMinimality(known, people)
+    findings = audit(safe, policy, attacks=(strike,)).findings
     return findings[0] if findings else None
 
 
