@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.attacks.audit import audit
 from sfumato.policy.policy import Policy
 
 OLD = Path(__file__).parent.parent / "golden" / "false_comfort"
+NOT_A_NUMBER = float(np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0])
 RULE = Policy.load(OLD / "policy.yaml")
 
 
@@ -28,7 +34,7 @@ def test_spellings_of_one_value_are_one_value():
     assert homogeneity.details["people exposed with certainty"] == 4
     said = [o.sentence for o in found.objections]
     assert said == [
-        "6 texts are spellings of 2 values, 1 text means that nothing is known, and are counted so"
+        "6 texts are spellings of 2 values, 1 text means that nothing is known; promises count them so"
     ]
 
 
@@ -114,6 +120,44 @@ def test_nothing_published_is_nothing_judged():
     assert (found.rows, found.holds) == (0, None)
     assert {v.reason for v in found.verdicts} == {"there are no rows to judge"}
     assert str(found).startswith("not decided\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("quotes.csv", "one text is written with quotes and without: zip"),
+        ("line_ends.csv", "lines end in different ways"),
+    ],
+)
+def test_rows_are_told_apart_by_how_they_are_written(file, sentence):
+    found = audit(OLD / file, RULE)
+    anonymity = verdict(found, "k-anonymity")
+    assert (anonymity.holds, anonymity.measured) == (False, 2 if file == "quotes.csv" else 1)
+    assert [str(o) for o in found.objections] == [sentence]
+
+
+@pytest.mark.parametrize("style", [csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC, csv.QUOTE_MINIMAL])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_file_that_is_written_in_one_way_tells_nothing_more(style, ends, tmp_path):
+    rows = {"zip": ["021**"] * 4, "job": ["Health"] * 4, "disease": ['a "b"', "b, c", "d\ne", None]}
+    pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False, quoting=style, lineterminator=ends)
+    found = audit(tmp_path / "t.csv", RULE)
+    assert verdict(found, "k-anonymity").holds is True
+    assert verdict(found, "distinct").measured == 3
+    assert [o for o in found.objections if o.concerns] == []
+
+
+@pytest.mark.parametrize("make", [pa.table, pl.DataFrame, lambda t: pl.DataFrame(t).lazy()])
+@pytest.mark.parametrize("cells", [[0.0, -0.0], [float("nan"), None], [float("nan"), NOT_A_NUMBER]])
+def test_numbers_that_are_one_value_and_two_for_a_reader(make, cells, tmp_path):
+    words = {"columns": {"x": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 4}}]}
+    missing = np.array([cell is None for cell in cells * 2])
+    numbers = np.array([np.nan if cell is None else cell for cell in cells * 2])
+    table = {"x": pa.array(numbers, mask=missing)}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    for data in (make(table), tmp_path / "t.parquet"):
+        [anonymity] = audit(data, Policy.from_dict(words)).verdicts
+        assert (anonymity.holds, anonymity.measured) == (False, 2)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sfumato.engine.arrow_rows import HandingReader, arrow_rows, file_of
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import PARQUET, Source
 from sfumato.judge.chain.shown_counts import ShownRows, file_shows
+from sfumato.judge.file_bytes.csv_forms import csv_surplus
 from sfumato.judge.file_bytes.parquet_surplus import Surplus, parquet_surplus
 from sfumato.judge.published_table import JudgedRows, judge_file
 from sfumato.policy.judge_data import judge_data
@@ -70,10 +71,12 @@ def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Prog
 def surplus_of(source: Source) -> tuple[Surplus, ...]:
     """Returns what the bytes of a source tell beyond its rows; nothing where it is no file."""
     path = file_of(source)
-    if path is None or source.kind != PARQUET:
+    if path is None:
         return ()
     try:
-        return parquet_surplus(path)
+        if source.kind == PARQUET:
+            return parquet_surplus(path)
+        return csv_surplus(path, source.columns, memory=source.memory)
     except BadData:
         return (Surplus("the bytes of the file could not be followed", certain=False),)
 

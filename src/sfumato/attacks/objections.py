@@ -97,7 +97,7 @@ def foldings(published: PublishedTable, policy: Policy) -> Iterator[Objection]:
         folded = policy.columns[column.name].spelling is Spelling.FOLDED
         folding = Folding.of(column.taxonomy.leaf_labels if published.rows else ())
         if folded and folding:
-            yield Objection(f"{folding}, and are counted so", (column.name,), True)
+            yield Objection(f"{folding}; promises count them so", (column.name,), True)
 
 
 def written_down(policy: Policy, name: str, values: Sequence[Label] = ()) -> Taxonomy | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from math import isnan
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sfumato.core.errors import BadData
 from sfumato.judge.tables.cell_text import label
@@ -19,6 +22,8 @@ TERM_END = "\x1f"
 EXACT = 2**53
 """Below this, every whole number is a float of its own."""
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+ORDINARY, MISSING = np.uint64(1), np.uint64(2)
+"""Stand for other bits; as bits they would be numbers that need no mark."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -43,6 +48,23 @@ def texts_of(column: pa.Array) -> pa.Array:
     coded = column.dictionary_encode()
     words = pa.array(_words(coded.dictionary), pa.large_string())
     return words.take(coded.indices)
+
+
+def float_marks(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    """Returns, per row, what tells zeros, missing cells and what is not a number apart in these columns."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    here = [batch.column(name) for name in names if name in batch.schema.names]
+    marks = np.full(batch.num_rows, "", dtype=object)
+    for cells in here:
+        if not pa.types.is_floating(cells.type):
+            continue
+        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        missing = cells.is_null().to_numpy(zero_copy_only=False)
+        bits = np.where(np.isnan(numbers) | (numbers == 0), numbers.view(np.uint64), ORDINARY)
+        odd, which = np.unique(np.where(missing, MISSING, bits), return_inverse=True)
+        marks = marks + np.array([f"{one:x}|" for one in odd.tolist()], dtype=object)[which.ravel()]
+    return pa.array(marks.tolist(), pa.large_string())
 
 
 def _terms(cell: Any) -> Text:  # a list or a record, whatever the library makes of it

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
-from sfumato.judge.tables.relation import TERMS, Relation, number, text_of
+from sfumato.judge.tables.relation import APART, TERMS, Relation, number, text_of
 from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
@@ -168,7 +168,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     who = place[asked.person] if asked.person else None
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
-    _number_classes(db, [place[name] for name in asked.keys])
+    _number_classes(db, [place[name] for name in (*asked.keys, APART)])
     if who and asked.policy.by_profile:
         _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
@@ -198,12 +198,14 @@ def _group(
     sets = asked.policy.sets
     wanted = dict.fromkeys([*asked.keys, *asked.judged, *([asked.person] if asked.person else [])])
     place = {name: f"h{i}" for i, name in enumerate(wanted)}
+    place[APART] = "told_apart"
     kinds, cells = {}, []
     for name in wanted:
         is_set = name in sets and name in asked.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
         cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
+    cells.append(f"{table.told_apart(asked.keys)} AS {place[APART]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
     by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
     db.execute(f"CREATE TEMP TABLE held AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
