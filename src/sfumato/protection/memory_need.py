@@ -12,7 +12,7 @@ from sfumato.system.memory import Memory, coarser_start
 BYTES_PER_TERM_ROW = 2000
 """Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
 
-BYTES_PER_POSITION_ROW = 90
+BYTES_PER_POSITION_ROW = 140
 """Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
 
 
