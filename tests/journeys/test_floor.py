@@ -76,8 +76,9 @@ def test_what_0_1_let_pass_is_refused(go, ledger, tmp_path, data, first, later, 
 
 def test_a_chain_that_is_not_weakened_withstands_the_attack(go, ledger):
     """Of the old chain the same attack finds 12 candidates of 15."""
-    go(SURVEY.head(384), policy("pairs"), "one", to="registry")
-    go(SURVEY.head(384), policy("pairs", tolerance="400%"), "two", to="university")
+    rules = policy("pairs", adversary="target", tolerance="400%")
+    go(SURVEY.head(384), rules, "one", to="registry")
+    go(SURVEY.head(384), rules, "two", to="university")
     found = ledger_floors(ledger())
     assert found.holds and found.weaker == () and found.findings == ()
 
