@@ -62,6 +62,11 @@ BUILT_IN: Mapping[str, Ability] = {
         whole_table=True,
         why_not="the exact search adds up what each column loses, which only loss can tell",
     ),
+    "local": Ability(
+        losses=("loss",),
+        suppresses=False,
+        why_not="local recoding adds up what each row loses, which only loss can tell",
+    ),
 }
 
 
