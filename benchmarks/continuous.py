@@ -27,6 +27,7 @@ from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.policy.policy import Policy
 from sfumato.promises import Continuous, KAnonymity
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
@@ -134,7 +135,9 @@ def made_chain(releases: int, *, each: int = 200, k: int = 5, seed: int = 7) -> 
     ours = max(seconds[-min(10, releases // 2) :])
     cuts = len({b"".join(key.cut.tobytes() for key in one.keys) for one in earlier})
     name = f"release {releases} of a chain, k = {k}, {cuts} different cuts, {releases * each:,} rows, CPU s"
-    policy = {"columns": {"age": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": k}}]}
+    policy = Policy.from_dict(
+        {"columns": {"age": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": k}}]}
+    )
     found = []
     theirs = cpu(lambda: found.append(correspondence(earlier, policy)))
     told = f"its judge, from all {releases} published tables: {found[0].holds}, {found[0].open} open, CPU s"

@@ -62,7 +62,10 @@ def generate(folder: Path, rows: int, *, k: int, l: int, c: str, seed: int = 5) 
     save(Knowledge.of(known), folder / "knowledge.csv")
     policy = {
         "columns": {
-            **{name: {"role": "quasi", "taxonomy": {"flat": True, "ordered": True}} for name in KEYS},
+            **{
+                name: {"role": "quasi", "taxonomy": {"flat": list(range(size)), "ordered": True}}
+                for name, size in KEYS.items()
+            },
             "symptoms": {"role": "quasi-sensitive", "separator": ";"},
         },
         "promises": [

@@ -136,7 +136,9 @@ def policy(data: Path, known: Knowledge, k: int, *, method: str = "exact", **ask
     columns: Row = {}
     for name in KEYS:
         path = data / "adult" / f"adult_hierarchy_{name}.csv"
-        tree: Row = {"flat": True, "ordered": True} if name == "age" else {"file": str(path.resolve())}
+        tree: Row = (
+            {"flat": list(range(121)), "ordered": True} if name == "age" else {"file": str(path.resolve())}
+        )
         columns[name] = {"role": "quasi", "taxonomy": tree}
     columns["symptoms"] = {"role": "quasi-sensitive", "separator": ";"}
     promise = {"of": "symptoms", "knowledge": {a: sorted(b) for a, b in known.rows}, **asked}
@@ -162,7 +164,7 @@ RARE = [*SICK[:3], "fever;chills;sweating"]
 def first() -> Iterator[Row]:
     """Four patients, two with different symptoms of one disease: what outsiders believe, and at which loss,
     although the table is 2-anonymous and 2-diverse."""
-    age = {"role": "quasi", "taxonomy": {"flat": True, "ordered": True}}
+    age = {"role": "quasi", "taxonomy": {"flat": list(range(121)), "ordered": True}}
     ask = {"quasi-sensitive": {"of": "symptoms", "knowledge": DISEASES, "l": 2, "c": 1}}
     crowd: list[Row] = [{"k-anonymity": {"k": 2}}]
     mondrian_: Row = {"protect": {"search": "mondrian"}}

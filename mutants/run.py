@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import queue
 import subprocess
@@ -18,11 +17,12 @@ from mutants import results
 from mutants.mutant import Mutant
 from mutants.results import Result
 from mutants.rooms import STAGES, folder_of
+from mutants.touch_map import TouchMap
 from mutants.worker import STOP, Worker
 
 ROOT = Path(__file__).resolve().parent.parent
-SLACK = 3
-"""A stage may take so many times the processor time that it takes without a mutant, and a minute more."""
+SLACK = 20
+"""A stage may take so many times the processor time that all tests with few cases take, and a minute more."""
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Run:
         names = {mutant.name for mutant in kept}
         before = results.read(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.done = {name: result for name, result in before.items() if name in names}
-        self._limits: dict[str, list[float]] = {}
+        self._maps: dict[str, TouchMap] = {}
         self._lock = threading.Lock()
 
     @property
@@ -62,48 +62,64 @@ class Run:
         files = _git("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
         workers = [Worker(ROOT, _home() / str(i), files) for i in range(min(jobs, waiting.qsize()))]
         folders = sorted({folder_of(m.path) for m in mutants if m.name not in self.reasons})
-        self._measure(workers, folders)
+        self._record(workers, folders)
         side_by_side([_bound(self._work, worker, waiting) for worker in workers])
         self._write()
 
-    def _measure(self, workers: Sequence[Worker], folders: Sequence[str]) -> None:
-        """Ask all tests without a mutant first: they must pass, and their time is the measure."""
-        kept = _home() / f"limits-{self.commit}.json"
-        if kept.is_file() and not self.commit.endswith("+"):
-            self._limits = json.loads(kept.read_text(encoding="utf-8"))
+    def _record(self, workers: Sequence[Worker], folders: Sequence[str]) -> None:
+        """Ask all tests without a mutant first: they must pass, and which lines they run is written down."""
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for folder in folders:
-            if folder not in self._limits:
+            if self.commit.endswith("+") or not self._map_file(folder).is_file():
                 waiting.put(folder)
-        side_by_side([_bound(self._measure_by, worker, waiting) for worker in workers])
-        kept.write_text(json.dumps(self._limits), encoding="utf-8")
+        side_by_side([_bound(self._record_by, worker, waiting) for worker in workers])
+        self._maps = {folder: TouchMap.load(self._map_file(folder)) for folder in folders}
 
-    def _measure_by(self, worker: Worker, waiting: queue.SimpleQueue[str]) -> None:
+    def _record_by(self, worker: Worker, waiting: queue.SimpleQueue[str]) -> None:
         worker.check_home()
         while (folder := _next(waiting)) is not None:
-            asked = [worker.ask(stage) for stage in STAGES[folder]]
-            if failed := [one.failed for one in asked if not one.passed]:
-                raise RuntimeError(f"these fail without any mutant: {', '.join(failed)}")
-            self._limits[folder] = [SLACK * one.seconds + 60 for one in asked]
-            told = ", ".join(f"{one.seconds:.0f} s" for one in asked)
-            print(f"the tests of {folder} take {told} without a mutant", flush=True)
+            goal = self._map_file(folder)
+            asked = worker.record(
+                [path for stage in STAGES[folder] for path in stage], goal.with_suffix(".new")
+            )
+            if not asked.passed:
+                raise RuntimeError(f"this fails without any mutant: {asked.failed}")
+            goal.with_suffix(".new").replace(goal)
+            print(f"the tests of {folder} take {asked.seconds:.0f} s without a mutant", flush=True)
+
+    def _map_file(self, folder: str) -> Path:
+        return _home() / f"lines-{folder.replace('/', '-')}-{self.commit}.json"
 
     def _work(self, worker: Worker, waiting: queue.SimpleQueue[Mutant]) -> None:
         while (mutant := _next(waiting)) is not None:
             self._note(self._result(worker, mutant))
 
     def _result(self, worker: Worker, mutant: Mutant) -> Result:
-        """Ask the doctests of the file and stage after stage, until a test fails."""
+        """Ask the tests that run the mutant's lines, quickest first, with few random cases; then all tests.
+
+        Most mutants go no further than the first. Where no test runs the lines, or where a module cannot be
+        imported any more, so that its tests are not found, all tests of the room are asked at once.
+        """
         folder, seconds = folder_of(mutant.path), 0.0
+        known = self._maps[folder]
+        limit = SLACK * known.seconds + 60
         with worker.mutated(mutant) as copy:
-            for number, stage in enumerate(STAGES[folder]):
-                paths = [str(copy), *stage] if number == 0 else stage
-                asked = worker.ask(paths, limit=self._limits[folder][number])
+            touching = known.tests_of(mutant, (ROOT / mutant.path).read_text(encoding="utf-8"))
+            questions: list[tuple[Sequence[str], bool]] = [(touching, True)] if touching else []
+            questions += [([str(copy)], False), *((stage, False) for stage in STAGES[folder])]
+            for paths, few in questions:
+                asked = worker.ask(paths, limit=limit, few=few)
                 seconds += asked.seconds
-                if not asked.passed:
-                    outcome = "timeout" if asked.code < 0 else "killed"
-                    return Result(outcome, seconds, self.commit, mutant.line, mutant.name, asked.failed)
-        return Result("survived", seconds, self.commit, mutant.line, mutant.name)
+                if not asked.passed and not (few and asked.unusable):
+                    break
+        if asked.unusable:
+            raise RuntimeError(f"the tests cannot be run: {asked.failed}")
+        if asked.passed:
+            return Result("survived", seconds, self.commit, mutant.line, mutant.name)
+        if not few and "::" in asked.failed and not worker.ask([asked.failed]).passed:
+            raise RuntimeError(f"this fails without any mutant: {asked.failed}")
+        outcome = "timeout" if asked.code < 0 else "killed"
+        return Result(outcome, seconds, self.commit, mutant.line, mutant.name, asked.failed)
 
     def _note(self, result: Result) -> None:
         with self._lock:

@@ -13,14 +13,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mutants.mutant import Mutant
+from mutants.recorder import VARIABLE
 
 ELSEWHERE = "not postgresql and not spark and not peers"
 """Tests of other programs than ours are not asked."""
+
+FEW = {"SFUMATO_HYPOTHESIS": "check"}
+"""With this, tests try few random cases each."""
 
 LONGEST = 1800.0
 """No stage may take more seconds by the clock, however busy the machine is."""
@@ -37,6 +41,11 @@ class Asked:
     @property
     def passed(self) -> bool:
         return self.code in (0, 5)
+
+    @property
+    def unusable(self) -> bool:
+        """Whether pytest could not be asked at all: no such test, or wrong words."""
+        return self.code in (3, 4)
 
 
 class Stopped(Exception):
@@ -66,18 +75,32 @@ class Worker:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
 
-    def ask(self, paths: Sequence[str], *, limit: float | None = None) -> Asked:
-        """Run these tests on the copy until one fails; `limit` is in seconds of processor time."""
+    def record(self, paths: Sequence[str], goal: Path) -> Asked:
+        """Run these tests on the copy as it is, and write which of them run which lines."""
+        return self._run(["-p", "mutants.recorder", *paths], {**FEW, VARIABLE: str(goal)}, limit=None)
+
+    def ask(self, paths: Sequence[str], *, limit: float | None = None, few: bool = False) -> Asked:
+        """Run these tests on the copy until one fails; `limit` is in seconds of processor time.
+
+        With `few` they try few random cases each, as `make check` does.
+        """
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as listed:
+            listed.write("\n".join(paths))
+            listed.flush()
+            return self._run([f"@{listed.name}"], FEW if few else {}, limit=limit)
+
+    def _run(self, words: Sequence[str], variables: Mapping[str, str], *, limit: float | None) -> Asked:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=no", "-p", "no:cacheprovider"]
         command += ["-m", ELSEWHERE]
         environment = {
             **os.environ,
-            "PYTHONPATH": str(self.folder / "src"),
+            "PYTHONPATH": f"{self.folder / 'src'}{os.pathsep}{self.folder}",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **variables,
         }
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             child = subprocess.Popen(
-                [*command, *paths],
+                [*command, *words],
                 cwd=self.folder,
                 env=environment,
                 stdout=printed,

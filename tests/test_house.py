@@ -1,12 +1,13 @@
 """Rules of the house that a machine can check."""
 
 import ast
+import functools
+import os
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -31,30 +32,49 @@ VERBS = re.compile(
     r"(discover|declare|protect|publish|suppress|explain|refine|merge|decide|find|make|build|read|write"
     r"|parse|collect|compute|verify|recover|sweep|settle|choose|ask|tell|give|take|put|get|run|handle)"
 )
+NOT_OURS = {".venv", ".venv-peers", ".git", "demo-out"}
 DRAWERS = re.compile(r"util|helper|\baux|_aux|misc|manager|inner", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("path", EVERYTHING, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_file_fits_the_mind(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 400, f"{lines} lines: split it by definition"
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_names_say_what_a_thing_is(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = [path.stem] + [
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
-    ]
-    assert [name for name in names if DRAWERS.search(name)] == []
+@functools.cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Everything in the syntax tree of a file."""
+    return tuple(ast.walk(ast.parse(_text(path))))
+
+
+def _by_file(wrong: dict[Path, object]) -> dict[str, object]:
+    """Only the files that have something wrong, by name."""
+    return {str(path.relative_to(ROOT)): what for path, what in wrong.items() if what}
+
+
+def test_a_file_fits_the_mind():
+    """A file that does not is split by definition."""
+    lines = {path: len(_text(path).splitlines()) for path in EVERYTHING}
+    assert _by_file({path: count for path, count in lines.items() if count > 400}) == {}
+
+
+def test_names_say_what_a_thing_is():
+    names = {
+        path: [path.stem]
+        + [
+            node.name
+            for node in _nodes(path)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+        ]
+        for path in SOURCES
+    }
+    assert _by_file({path: list(filter(DRAWERS.search, found)) for path, found in names.items()}) == {}
 
 
 def test_a_class_name_occurs_once():
     homes = defaultdict(list)
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(module)
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -99,7 +119,7 @@ def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
 
 def _imported(path: Path) -> Iterator[str]:
     """The modules of ours that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             for alias in node.names:
@@ -109,48 +129,59 @@ def _imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name in MODULES)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_an_import_inside_a_function_gives_its_reason(path):
+def test_what_is_in_the_core_is_forbidden_to_the_judge():
+    """Whatever is new in `core` is forbidden to the judge, unless it is one of these three."""
+    settings = tomllib.loads(_text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (contract,) = (c for c in settings if c.get("source_modules") == ["sfumato.judge"])
+    core = {m for m in MODULES if m.startswith("sfumato.core.") and m.count(".") == 2}
+    allowed = {f"sfumato.core.{name}" for name in ("errors", "verdict", "progress")}
+    assert sorted(core - allowed - set(contract["forbidden_modules"])) == []
+
+
+def test_an_import_inside_a_function_gives_its_reason():
     """On its line, or at the head of the file for all of them: `# noqa: PLC0415  # the reason`."""
+    assert _by_file({path: sorted(_imports_without_reason(path)) for path in SOURCES}) == {}
+
+
+def _imports_without_reason(path: Path) -> set[int]:
+    """The lines of imports inside functions for which nothing is said."""
     reason = re.compile(r"noqa: PLC0415\s+#\s*\w+")
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
+    lines = _text(path).splitlines()
     if any(line.startswith("# ruff: ") and reason.search(line) for line in lines[:10]):
-        return
-    bare = {
+        return set()
+    return {
         node.lineno
-        for function in ast.walk(ast.parse(text))
+        for function in _nodes(path)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom) and not reason.search(lines[node.lineno - 1])
     }
-    assert sorted(bare) == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_functions_fit_a_screen(path):
-    if "kernels" in path.parts:
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    long = [
-        f"{node.name} ({node.end_lineno - node.lineno + 1})"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno + 1 > 70
-    ]
-    assert long == []
+def test_functions_fit_a_screen():
+    long = {
+        path: [
+            f"{node.name} ({node.end_lineno - node.lineno + 1})"
+            for node in _nodes(path)
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno + 1 > 70
+        ]
+        for path in SOURCES
+        if "kernels" not in path.parts
+    }
+    assert _by_file(long) == {}
 
 
 def test_sources_name_no_machine():
     marks = re.compile(r"(?<![\w.])/(home|root|work|tmp)/\w")
-    texts = [
-        p
-        for p in ROOT.rglob("*")
-        if p.suffix in {".py", ".md", ".toml", ".yaml"} and ".venv" not in p.parts[0]
-    ]
-    tracked = [
-        p for p in texts if not {".venv", ".venv-peers", ".git", "demo-out"} & set(p.relative_to(ROOT).parts)
-    ]
-    assert [str(p.relative_to(ROOT)) for p in tracked if marks.search(p.read_text(encoding="utf-8"))] == []
+    texts = [path for path in _ours() if path.suffix in {".py", ".md", ".toml", ".yaml"}]
+    assert _by_file({path: marks.findall(_text(path)) for path in texts}) == {}
+
+
+def _ours() -> Iterator[Path]:
+    """Every file of the project, without what is installed or made beside it."""
+    for folder, inside, files in os.walk(ROOT):
+        inside[:] = [name for name in inside if name not in NOT_OURS]
+        yield from (Path(folder, name) for name in files)
 
 
 def test_tests_that_are_called_slow_are_there():

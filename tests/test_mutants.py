@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 from mutants import equivalent, results
 from mutants.mutant import drawn, mutants_in, mutants_of
+from mutants.recorder import VARIABLE
 from mutants.results import Result
 from mutants.rooms import ROOMS, STAGES, folder_of
+from mutants.touch_map import TouchMap
 from mutants.worker import Worker
 
 ROOT = Path(__file__).parent.parent
@@ -233,3 +236,29 @@ def test_what_would_be_run_is_told_and_nothing_is_run():
     asked = [sys.executable, "-m", "mutants", "--list", "--count", "10"]
     told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert told.count("\n  - ") == told.count("\n  + ") == 10
+
+
+def test_the_tests_of_a_line_are_recorded_and_found_quickest_first(tmp_path):
+    (tmp_path / "src" / "sfumato").mkdir(parents=True)
+    source = "def size(x):\n    if x > 1:\n        return 2\n    return 1\n"
+    (tmp_path / "src" / "sfumato" / "thing.py").write_text(source)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_thing.py").write_text(
+        "import sys\nsys.path.insert(0, 'src/sfumato')\nfrom thing import size\n\n"
+        "def test_slow():\n    assert size(2) == 2 and sum(range(300_000))\n\n"
+        "def test_quick():\n    assert size(2) == 2\n\ndef test_other():\n    assert size(0) == 1\n"
+    )
+    goal = tmp_path / "lines.json"
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "mutants.recorder", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, VARIABLE: str(goal), "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+    )
+    known = TouchMap.load(goal)
+    (mutant,) = (m for m in mutants_of("src/sfumato/thing.py", source) if m.after == "return 3")
+    assert known.tests_of(mutant, source) == ["test_thing.py::test_quick", "test_thing.py::test_slow"]
+    (head,) = {m.line: m for m in mutants_of("src/sfumato/thing.py", source) if m.line == 2}.values()
+    assert len(known.tests_of(head, source)) == 3
+    assert known.seconds > 0

@@ -9,6 +9,7 @@ from oracles.tiny_chains import table as people_table
 from protection.recipients.table_one import table, version
 from sfumato.chains.overlap import candidates_of
 from sfumato.chains.pooling import Pool, meet_of
+from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
@@ -47,7 +48,8 @@ def test_the_pair_of_table_one():
     classes = [classes_under(people, cuts)[0] for cuts in pair]
     assert candidates_of(overlap, 0, dict(enumerate(classes))).min() == 2, "realized"
     assert pool.meet_keeps(pair), "the meet, gender and month, is 2-anonymous itself"
-    assert pool.keeps(pair)
+    assert pool.keeps(pair), "a register says that she does not exist"
+    assert not Pool(people, promises(k=2), Adversary.TARGET).keeps(pair), "without one nobody knows"
     assert not Pool(people, promises(k=3)).keeps(pair)
 
 
@@ -78,33 +80,31 @@ def test_whoever_is_there_keeps_what_the_meet_promises(family, k):
 
 @settings(max_examples=60)
 @given(families(count=2), st.integers(1, 3))
-def test_a_pair_is_accepted_iff_its_meet_is_safe_or_every_feasible_target_is(family, k):
+def test_a_pair_is_accepted_by_the_rule_of_its_adversary_and_by_no_other(family, k):
+    """A register: the positions where somebody is. One target: every cell where somebody can be."""
     trees, people, cuts = family
     data = people_table(trees, people)
-    pool = Pool(data, promises(k=k))
     versions = [named(c) for c in cuts]
     feasible = all(n >= k for (time, _), n in exact(trees, people, cuts).items() if time == 0)
     class_of, _ = classes_under(data, meet_of(versions))
     sizes = np.bincount(class_of, data.counts)
-    assert pool.keeps(versions) == (feasible or bool(sizes[sizes > 0].min() >= k))
+    assert Pool(data, promises(k=k)).keeps(versions) == bool(sizes[sizes > 0].min() >= k)
+    assert Pool(data, promises(k=k), Adversary.TARGET).keeps(versions) == feasible
 
 
 @settings(max_examples=60)
 @given(families(count=3), st.integers(1, 3))
-def test_three_versions_are_decided_by_all_worlds(family, k):
-    """Beyond the meet: every target that some world has, in every coalition, keeps k candidates."""
+def test_three_versions_are_decided_by_all_worlds_against_one_target(family, k):
+    """Every target that some world has, in every coalition, keeps k candidates."""
     trees, people, cuts = family
-    pool = Pool(people_table(trees, people), promises(k=k))
+    pool = Pool(people_table(trees, people), promises(k=k), Adversary.TARGET)
     versions = [named(c) for c in cuts]
-    if pool.meet_keeps(versions):
-        assert pool.keeps(versions)
-        return
     feasible = all(n >= k for (time, _), n in exact(trees, people, cuts).items() if time == 0)
     assert pool.keeps(versions) == feasible
     pairs = [(0, 1), (0, 2), (1, 2)]
-    assert pool.keeps_all(versions) == (
-        feasible and all(pool.keeps([versions[i], versions[j]]) for i, j in pairs)
-    )
+    every_pair = all(pool.keeps([versions[i], versions[j]]) for i, j in pairs)
+    assert pool.keeps_pairs(versions) == every_pair
+    assert pool.keeps_all(versions) == (feasible and every_pair)
 
 
 def test_micro_attacks_do_not_suffice():
@@ -112,7 +112,7 @@ def test_micro_attacks_do_not_suffice():
     bit = [Taxonomy.flat(["0", "1"]) for _ in range(3)]
     cells = {"000": 1, "001": 1, "010": 1, "100": 1, "011": 2, "101": 2, "110": 2}
     people = [(*cell, 0, 1) for cell, count in cells.items() for _ in range(count)]
-    pool = Pool(people_table(bit, people), promises(k=2))
+    pool = Pool(people_table(bit, people), promises(k=2), Adversary.TARGET)
     hidden = [named([Cut.root(t) if j == i else Cut.leaves(t) for j, t in enumerate(bit)]) for i in range(3)]
     assert all(pool.keeps([hidden[i], hidden[j]]) for i, j in [(0, 1), (0, 2), (1, 2)])
     assert pool.overlap(hidden).cells(0).candidates.min() == 2
@@ -120,11 +120,12 @@ def test_micro_attacks_do_not_suffice():
     assert not pool.keeps_all(hidden)
 
 
-def test_every_promise_is_asked_of_the_survivors():
+def test_every_promise_is_asked_of_the_positions():
     """Two versions, each 2-diverse; what they leave together is one value."""
     people = table()
     pair = [version(1, 1), version(0, 2)]
     diverse = promises(k=1, l_diversity={"kind": "distinct", "l": 2, "of": "complaint"})
     assert Pool(people, diverse).keeps(pair), "the meet is 2-diverse"
     fine = [version(1, 0), version(0, 2)]
-    assert not Pool(people, diverse).keeps(fine)
+    for adversary in Adversary:
+        assert not Pool(people, diverse, adversary).keeps(fine)

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import sfumato.judge.file
 from sfumato.attacks.published_table import PublishedTable, flat
+from sfumato.core.classes import Classes
 from sfumato.core.errors import BadData, BadTaxonomy
+from sfumato.core.positions import positions
 from sfumato.core.promise import ClassPromise
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.engine import open_source
@@ -55,10 +57,15 @@ def first_verdicts(data, policy):
         forms=forms_of(policy),
     )
     by_rows = policy.person is not None and not published.table.has_person
-    return tuple(_one(promise, published, unplaced, by_rows) for promise in policy.promises)
+    classes = published.classes
+    if policy.by_profile and published.table.has_person:
+        values = [c.name for c in published.table.columns if not c.role.is_key]
+        where = positions(published.table, published.class_of)
+        classes = Classes.of(published.table, where, sensitive=values)
+    return tuple(_one(promise, published, classes, unplaced, by_rows) for promise in policy.promises)
 
 
-def _one(promise, published, unplaced, by_rows):
+def _one(promise, published, classes, unplaced, by_rows):
     coded = {column.name for column in published.table.columns}
     if absent := [column for column in promise.sensitive if column not in coded]:
         return _open(promise, f"column {', '.join(absent)} is not in this file")
@@ -73,10 +80,16 @@ def _one(promise, published, unplaced, by_rows):
     if lost or promise.needs_original:
         unknown = "it compares with the original table: give its reference"
         return _open(promise, f"values of {', '.join(lost)} are not in its taxonomy" if lost else unknown)
-    found = promise.verdict(published.classes)
-    if torn := {
-        column: n for column in promise.sensitive if (n := published.table.people_with_several_values(column))
-    }:
+    found = promise.verdict(classes)
+    if (
+        torn := {}
+        if promise.several_values
+        else {
+            column: n
+            for column in promise.sensitive
+            if (n := published.table.people_with_several_values(column))
+        }
+    ):
         [(column, n)] = torn.items()
         who = f"{n} {'person has' if n == 1 else 'people have'} several values of {column}"
         reason = f"{who}, and it protects only who has one"

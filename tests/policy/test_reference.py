@@ -26,7 +26,7 @@ def policy(prior="mean", t="1/3"):
     asked = {"of": "symptoms", "knowledge": KNOWLEDGE, "kind": "closeness", "t": t, "prior": prior}
     return {
         "columns": {
-            "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+            "age": {"role": "quasi", "taxonomy": {"intervals": [1, 10, 50], "from": 0, "to": 100}},
             "symptoms": {"role": "quasi-sensitive"},
         },
         "promises": [{"k-anonymity": {"k": 2}}, {"quasi-sensitive": asked}],

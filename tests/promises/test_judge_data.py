@@ -56,7 +56,7 @@ EVERY = [
     ),
     (
         Continuous(3, since="batch"),
-        {"k": 3, "since": "batch", "person": None, "hold": False, "survivors": False},
+        {"k": 3, "since": "batch", "person": None, "hold": False, "survivors": False, "adversary": "target"},
     ),
     (Freeform(HALF, columns=FREE), {"threat": HALF, "observability": Fraction(1)}),
 ]

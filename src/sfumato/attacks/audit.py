@@ -127,6 +127,7 @@ def audit(
             person=policy.person,
             builds=_builds(policy),
             forms=forms_of(policy),
+            rules={n: r.taxonomy for n, r in policy.columns.items() if r.role.is_key and r.taxonomy},
             progress=progress,
         )
         rows = published.table.distinct

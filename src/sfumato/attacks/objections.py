@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.microdata import Missing
-from sfumato.core.taxonomy import RANGE, Label, Taxonomy
+from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.policy.policy import Policy
 
 
@@ -67,8 +67,5 @@ def written_down(policy: Policy, name: str, values: Sequence[Label] = ()) -> Tax
 
 
 def _could_publish(tree: Taxonomy, label: Label) -> bool:
-    """A missing cell, a node, or a range between two leaves of an ordered tree."""
-    if label is None or label in tree.labels:
-        return True
-    first, _, last = label.partition(RANGE)
-    return tree.ordered and tree.rank(first) is not None and tree.rank(last) is not None
+    """A missing cell, a node, or a range between nodes of an ordered tree."""
+    return label is None or label in tree.labels or tree.is_range(label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from sfumato.core.microdata import Codes, Coding, Counts, Microdata, Missing, Ro
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.show.card import several
 
@@ -32,11 +33,13 @@ class PublishedTable:
 
     `table` holds the key columns (what an outsider may know of a person) and the sensitive ones (what is
     sought), coded with flat taxonomies over the labels that occur; `columns` names everything in the file.
+    `rules` are the taxonomies that the policy gives key columns: everybody may know them.
     A raw table can be looked at in the same way: then this is what would leak if it were published.
     """
 
     table: Microdata
     columns: tuple[str, ...]
+    rules: Mapping[str, TaxonomyRule] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -47,6 +50,7 @@ class PublishedTable:
         person: str | None = None,
         builds: Mapping[str, Callable[[Sequence[Label]], Taxonomy]] | None = None,
         forms: Mapping[str, SetForm] | None = None,
+        rules: Mapping[str, TaxonomyRule] | None = None,
         progress: Progress = silent,
     ) -> PublishedTable:
         """Code what a source holds; columns without a role, or absent from the source, are left out.
@@ -65,7 +69,7 @@ class PublishedTable:
                 codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
         known = person if person in source.columns else None
         table = source.count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
-        return cls(table, tuple(source.columns))
+        return cls(table, tuple(source.columns), rules or {})
 
     @property
     def rows(self) -> int:

@@ -38,6 +38,9 @@ CANDIDATES = AttackMeasure("the records that may be a person's, by all releases"
 SHIFT = AttackMeasure("the distance of a class from the whole table", Fraction(1, 2))
 """Half the sum of absolute differences. Where no promise limits it: at most halfway."""
 
+EVENNESS = AttackMeasure("the equally likely values that a belief is worth", Fraction(1), at_least=True)
+"""e to the entropy of a belief."""
+
 UNASKED = 5
 """The number of people that everybody should stay among where no promise says how many."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -82,7 +82,9 @@ class Microdata:
     the table; classes then count people, not rows, and promises about a sensitive column ask that nobody has
     two values of it (see `people_with_several_values`). `dropped` counts the rows left out beforehand because
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
-    `person_column` is the source's name of the person column, where the table came from a source.
+    `person_column` is the source's name of the person column, where the table came from a source. With
+    `profiles`, outsiders are taken to know all rows of a person: promises are judged on positions instead of
+    classes (`core.positions`).
     """
 
     columns: tuple[Column, ...]
@@ -92,6 +94,7 @@ class Microdata:
     has_person: bool = False
     dropped: int = 0
     person_column: str | None = None
+    profiles: bool = False
 
     @classmethod
     def of_codes(
@@ -153,6 +156,23 @@ class Microdata:
         """How many people the table is about."""
         person = self.person
         return self.rows if person is None else len(np.unique(person))
+
+    @property
+    def people_with_several_rows(self) -> int:
+        """How many people have more than one row; nobody, where rows stand for people."""
+        person = self.person
+        if person is None:
+            return 0
+        rows = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
+        np.add.at(rows, person, self.counts)
+        return int((rows > 1).sum())
+
+    def with_profiles(self) -> Microdata:
+        """Returns the table with promises judged on positions; itself where nobody has several rows.
+
+        Then every position is a class, and every class a position.
+        """
+        return replace(self, profiles=True) if self.has_person and self.people != self.rows else self
 
     def people_with_several_values(self, name: str) -> int:
         """How many people have several different values in this column.

@@ -17,11 +17,11 @@ class ColumnOptions(Protocol):
     """What a policy says of a column beyond role and taxonomy, for the promise that its role belongs to."""
 
     schema: ClassVar[Mapping[str, Any]]
-    """The keys as fragments of JSON Schema."""
+    """The keys as fragments of JSON Schema, whose values are of any kind."""
 
     @classmethod
     def read(cls, words: Mapping[str, Any]) -> Self:
-        """From the keys of one column; raises `BadPolicy` that names the key."""
+        """From the keys of one column, as YAML gives them; raises `BadPolicy` that names the key."""
         ...
 
     def words(self) -> dict[str, object]:
@@ -66,4 +66,9 @@ class PolicyView(Protocol):
     @property
     def person(self) -> str | None:
         """The column that tells people apart where somebody has several rows."""
+        ...
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person."""
         ...

@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
@@ -64,6 +65,9 @@ class Promise(ABC):
     """A role of columns that means nothing in a policy without this promise."""
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
+
+    several_values: ClassVar[bool] = False
+    """Whether it bounds how many people have a value, and so covers people who have several values, too."""
 
     # What threatens it.
     threats: ClassVar[tuple[str, ...]] = ()
@@ -113,6 +117,11 @@ class Promise(ABC):
     @property
     def by_size(self) -> bool:
         """Whether it asks for `least_people` and for nothing else."""
+        return False
+
+    @property
+    def by_values(self) -> bool:
+        """Whether it asks for `least_values` and for nothing else: which values occur, not how often."""
         return False
 
     def with_least_people(self, k: int) -> Self:
@@ -186,6 +195,16 @@ class Promise(ABC):
         """The column that tells the rows of earlier releases from new ones; it is not published."""
         return None
 
+    @property
+    def adversary(self) -> Adversary | None:
+        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False
+
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """Returns the same promise beside these releases, oldest first, and among these promises."""
         del earlier, promises
@@ -211,6 +230,8 @@ class Promise(ABC):
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
         `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
+        `by_size`, `by_values`           whether it asks for nothing else
+        `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
 
@@ -225,6 +246,9 @@ class Promise(ABC):
             "parameters": {},
             "least_people": self.least_people,
             "least_values": self.least_values,
+            "by_size": self.by_size,
+            "by_values": self.by_values,
+            "several_values": self.several_values,
             "needs_original": self.needs_original,
             "earlier": len(self.earlier),
         }
@@ -323,6 +347,16 @@ class Promises:
     @cached_property
     def of_table(self) -> tuple[TablePromise, ...]:
         return tuple(p for p in self.members if isinstance(p, TablePromise))
+
+    @cached_property
+    def about_beliefs(self) -> tuple[ClassPromise, ...]:
+        """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
+        return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
+
+    @cached_property
+    def about_values(self) -> tuple[ClassPromise, ...]:
+        """The class promises that say anything beyond sizes."""
+        return tuple(p for p in self.of_class if not p.by_size)
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,14 @@ class Recoding:
             low[:, j] = column.taxonomy.low[nodes[:, j]]
             high[:, j] = column.taxonomy.high[nodes[:, j]]
         return cls(table, class_of, low, high, dict(cuts))
+
+    def keeping(self, rows: NDArray[np.bool_]) -> Recoding:
+        """The same recoding of these distinct rows alone; the others are suppressed, no class stays empty."""
+        class_of = np.where(rows, self.class_of, SUPPRESSED)
+        left = np.zeros(self.count, bool)
+        left[class_of[class_of != SUPPRESSED]] = True
+        number = np.append(np.where(left, np.cumsum(left) - 1, SUPPRESSED), SUPPRESSED).astype(np.int32)
+        return replace(self, class_of=number[class_of], low=self.low[left], high=self.high[left])
 
     @property
     def count(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadTaxonomy
+from sfumato.core.range_texts import RangeTexts
 
 Nodes = NDArray[np.int32]
 Label = str | None
@@ -20,8 +21,6 @@ ANY = "*"
 """The label of a root: the value says nothing."""
 
 ROOT = 0
-RANGE = "–"
-"""Joins the two ends of a range that is no node of the tree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,9 @@ class Taxonomy:
 
     `levels[i]` says which node a leaf becomes at level i of full-domain recoding: level 0 is the leaf,
     the last level the root. `ordered` says that the order of the leaves means something. `aliases` gives
-    the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`).
+    the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`). A range
+    of an ordered tree runs from one node of `levels[range_level]` to another: a range between leaves would
+    tell the least and the greatest value of a class, and these may be one person's each.
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -49,6 +50,7 @@ class Taxonomy:
     levels: Nodes
     ordered: bool = False
     aliases: Mapping[Label, int] = field(default_factory=dict)
+    range_level: int = 0
     depth: Nodes = field(init=False)
     end: Nodes = field(init=False)
     low: Nodes = field(init=False)
@@ -80,6 +82,8 @@ class Taxonomy:
             raise BadTaxonomy(f"{len(leaves) - named} leaves repeat another leaf's label")
         if any(not 0 <= rank < len(leaves) for rank in self.aliases.values()):
             raise BadTaxonomy("an alias stands for a leaf that does not exist")
+        if not 0 <= self.range_level <= self.height:
+            raise BadTaxonomy("ranges need a level of the tree to run between")
 
     @classmethod
     def grow(
@@ -90,6 +94,7 @@ class Taxonomy:
         levels: NDArray[np.integer] | None = None,
         ordered: bool = False,
         aliases: Mapping[Label, int] | None = None,
+        range_level: int = 0,
     ) -> Taxonomy:
         """Build from nodes in any order; `parent[root]` is -1. Siblings keep their order.
 
@@ -117,7 +122,7 @@ class Taxonomy:
             ladder = position[np.asarray(levels)][:, by_rank].astype(np.int32)
         at = {int(v): rank for rank, v in enumerate(ladder[0])}
         ranks = {name: at[int(position[leaf])] for name, leaf in (aliases or {}).items()}
-        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks)
+        return cls(tuple(labels[i] for i in order), parents, ladder, ordered, ranks, range_level=range_level)
 
     @classmethod
     def flat(cls, values: Sequence[Label], *, ordered: bool = False) -> Taxonomy:
@@ -192,14 +197,56 @@ class Taxonomy:
             node = int(self.parent[node])
         return node
 
+    def range_cells(self) -> tuple[Nodes, Nodes]:
+        """For every leaf rank, the ranks `low .. high-1` of the node of the range level that covers it."""
+        nodes = self.levels[self.range_level]
+        return self.low[nodes], self.high[nodes]
+
     def describe(self, low: int, high: int) -> Label:
-        """The published text of the leaf ranks low .. high-1: a node's label, or a range if ordered."""
-        node = self.lowest_cover(low, high)
+        """The published text of the leaf ranks low .. high-1: a node's label, or a range if ordered.
+
+        Of nodes with the same leaves the lowest is named that is not below the range level: a year in which
+        one date occurs is still a year. Raises `BadTaxonomy` where a range begins or ends within a node of
+        the range level.
+
+        >>> t = Taxonomy.grow(["*", "0-1", "0", "1", "2-3", "2", "4-5", "4"], [-1, 0, 1, 1, 0, 4, 0, 6],
+        ...                   ordered=True, range_level=1)
+        >>> t.describe(0, 3), t.describe(2, 3), t.describe(2, 4)
+        ('0–3', '2-3', '2–5')
+        """
+        cell = int(self.levels[self.range_level][low])
+        node = cell if self.ordered and self.low[cell] == low else self.lowest_cover(low, high)
+        if self.high[node] != high:
+            node = self.lowest_cover(low, high)
         if self.low[node] == low and self.high[node] == high:
             return self.labels[node]
         if not self.ordered:
             raise BadTaxonomy("a range of unordered values is no node of the tree")
-        return f"{self.leaf_labels[low]}{RANGE}{self.leaf_labels[high - 1]}"
+        last = int(self.levels[self.range_level][high - 1])
+        if self.low[cell] != low or self.high[last] != high:
+            raise BadTaxonomy("a range begins or ends within a node of the level that ranges run between")
+        return self._range_texts.between(cell, last)
+
+    def is_range(self, text: str) -> bool:
+        """Whether `describe` publishes some range of several nodes as this text."""
+        nodes = self._range_texts.nodes(text) if self.ordered else None
+        return nodes is not None and nodes[0] < nodes[1]
+
+    def span(self, label: Label) -> tuple[int, int] | None:
+        """The leaf ranks low .. high-1 that a published text stands for, `None` if it is none of the tree's.
+
+        >>> Taxonomy.flat(["low", "mid", "high"], ordered=True).span("mid–high")
+        (1, 3)
+        """
+        if label in self._nodes:
+            return int(self.low[self._nodes[label]]), int(self.high[self._nodes[label]])
+        nodes = self._range_texts.nodes(label) if label is not None and self.ordered else None
+        return None if nodes is None else (int(self.low[nodes[0]]), int(self.high[nodes[1]]))
+
+    @cached_property
+    def _range_texts(self) -> RangeTexts:
+        nodes = np.unique(self.levels[self.range_level]).tolist()
+        return RangeTexts({v: self.labels[v] for v in nodes})
 
     def from_level(self, level: int) -> Taxonomy:
         """The tree above a level: its nodes are the leaves, and every value below is coded as one of them.
@@ -229,6 +276,7 @@ class Taxonomy:
             ladder,
             self.ordered,
             {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
+            range_level=max(0, self.range_level - level),
         )
 
     def _check_levels(self) -> None:

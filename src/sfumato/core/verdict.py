@@ -25,7 +25,8 @@ class Verdict:
 
     `holds` is `None` where the evidence at hand cannot decide it: never to be read as "holds".
     `measured` is the worst class's value, `limit` what the promise asks; `people` and `classes` count
-    those in violation.
+    those in violation. `sealed`: it holds by a certificate whose signature was checked, not by what was
+    judged now.
     """
 
     promise: str
@@ -37,6 +38,7 @@ class Verdict:
     classes: int = 0
     evidence: Evidence = Evidence.PUBLISHED
     reason: str = ""
+    sealed: bool = False
 
     @property
     def margin(self) -> Measure | None:
@@ -49,6 +51,8 @@ class Verdict:
 
     @property
     def word(self) -> str:
+        if self.sealed and self.holds:
+            return "sealed"
         return {True: "holds", False: "BROKEN", None: "not decidable"}[self.holds]
 
 

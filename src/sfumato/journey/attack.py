@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class AttackVerb:
     """One adversary alone: `sf.attack("linkage", table, policy)`.
 
-    Three adversaries answer questions of their own: `sf.attack.correspondence(releases, policy)`,
-    `sf.attack.freeform(table, policy)` and `sf.attack.quasi_sensitive(table, policy)`.
+    Four adversaries answer questions of their own: `sf.attack.correspondence(releases, policy)`,
+    `sf.attack.posterior_belief(tables, policy)`, `sf.attack.freeform(table, policy)` and
+    `sf.attack.quasi_sensitive(table, policy)`.
     """
 
     def __call__(
@@ -72,6 +73,17 @@ class AttackVerb:
         rules = None if policy is None else load_policy(policy)
         known = imprints_of(releases, rules)
         return correspondence(known, rules, scope=scope, method=method, data=data, since=since)
+
+    def posterior_belief(self, releases: Sequence[AnyTable], policy: AnyPolicy) -> list[Finding]:
+        """Return how likely tables about the same people, put together two by two, make a sensitive value.
+
+        Tables (frames, or CSV or Parquet files) are given oldest first; each holds everybody of those before
+        it. One finding per sensitive column, a breach where the belief is more than the policy allows of a
+        class.
+        """
+        from sfumato.attacks.chain.posterior_belief import posterior_belief
+
+        return posterior_belief(releases, load_policy(policy))
 
     def freeform(
         self,

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
-from sfumato.core.errors import RefusedByHistory, WrongCall
+from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
@@ -20,6 +21,7 @@ from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, warn_of_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
+from sfumato.policy.several_tables import BY_POSITIONS
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 
@@ -38,6 +40,7 @@ def audit(
     reference: AnyReference | None = None,
     against: Ledger | str | None = None,
     chain: str = "main",
+    key: str | Path | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     progress: Progress | None = None,
@@ -50,11 +53,13 @@ def audit(
     With `against`, a ledger, also together with every release of a chain: whoever holds all of them may learn
     more than any of them tells alone. `memory` is how much may be used, such as "4GB". A promise that
     compares with the original table needs its `reference`; that of a file is looked for beside it, or beside
-    the folder of its release. `warn` receives what the policy allows and probably does not mean.
+    the folder of its release. `key` is the publisher's public key, or its file: what tables alone do not
+    decide is then taken from the certificate beside the file, if it is genuine and says so (`sealed`). `warn`
+    receives what the policy allows and probably does not mean.
     """
     rules = load_policy(policy)
     warn_of_policy(rules, warn)
-    return _audit(
+    audited = _audit(
         data,
         with_reference(rules, data, reference),
         attack=None,
@@ -63,6 +68,33 @@ def audit(
         memory=memory,
         progress=progress or silent,
     )
+    return audited if key is None else _with_seals(audited, data, rules, key)
+
+
+def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
+    """The audit, with what a genuine certificate beside the file records of positions."""
+    from sfumato.releases.certificate import CERTIFICATE, examine
+    from sfumato.releases.ledger.keys import public_key
+
+    if not isinstance(data, str | Path) or is_address(data):
+        raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
+    beside = Path(data).with_name(CERTIFICATE)
+    if not beside.is_file():
+        raise WrongCall(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
+    found = examine(beside, key=public_key(Path(key)))
+    if not found.holds or not found.pinned:
+        raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
+    recorded = found.as_dict()
+    if recorded["policy"] != policy.digest:
+        raise BadData("the certificate is about another policy", where=beside.name)
+    sealed = {v["promise"]: v for v in recorded["verdicts"] if v["holds"] and v["reason"] == BY_POSITIONS}
+    verdicts = tuple(
+        replace(v, holds=True, sealed=True, reason="recorded by the certificate, which is genuine")
+        if v.holds is None and v.promise in sealed
+        else v
+        for v in audited.verdicts
+    )
+    return replace(audited, verdicts=verdicts)
 
 
 def audit_by(

@@ -3,19 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
+from sfumato.core.verdict import Verdict
 from sfumato.journey.history import imprint_document, imprint_documents
 from sfumato.journey.judgement import check_counts, judged_in_chain
 from sfumato.policy.policy import Policy
-from sfumato.policy.recipients import Coalition
 from sfumato.policy.set_columns import forms_of
+from sfumato.policy.several_tables import (
+    BY_POSITIONS,
+    against_register,
+    is_for_colluders,
+    together_sentence,
+)
 from sfumato.protection.plan import Plan
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
+
+if TYPE_CHECKING:
+    from sfumato.judge.chain.together import TogetherRuling
 
 
 def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
@@ -26,22 +36,45 @@ def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
     return None
 
 
-def recipient_check(policy: Policy) -> HistoryCheck:
-    """Returns the check of a recipient's version: beside what they got earlier, and of its bytes."""
+TogetherJudge = Callable[[Policy, Sequence[Record], Record], "TogetherRuling | None"]
+"""Has the second judge look at a release and earlier ones, put together by somebody with a register."""
+
+
+def recipient_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
+    """Returns the check of a recipient's version: beside what they and others got, and of its bytes."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
         own = [earlier for earlier in history if earlier.recipient == record.recipient]
+        matched = is_for_colluders(policy)
         if policy.promises.looks_back:
-            return chain_check(policy)(own, record)
-        matched = policy.recipients is not None and policy.recipients.coalition is not Coalition.NONE
+            held = history if matched and against_register(policy) else own
+            return chain_check(policy, together)(held, record)
         for file in record.files if matched and not forms_of(policy) else ():
             check_counts(file, imprint_document(record))
+        if matched and against_register(policy) and record.files:
+            return kept_together(policy, together(policy, history, record))
         return None
 
     return check
 
 
-def chain_check(policy: Policy) -> HistoryCheck:
+def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryComparison | None:
+    """Returns the smallest position as a figure, and the verdict that a certificate records of it."""
+    if ruling is None:
+        return None
+    if not policy.promises.looks_back:
+        return HistoryComparison(
+            {}, (Verdict(together_sentence(policy), True, None, 0, reason=BY_POSITIONS),)
+        )
+    verdicts = tuple(
+        Verdict(str(p), True, ruling.smallest, p.least_people, evidence=p.evidence, reason=BY_POSITIONS)
+        for p in policy.promises
+        if p.looks_back
+    )
+    return HistoryComparison({"position": ruling.smallest}, verdicts)
+
+
+def chain_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
     """Returns the check of a release beside all earlier ones of its chain."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
@@ -54,6 +87,10 @@ def chain_check(policy: Policy) -> HistoryCheck:
                 )
             return None
         documents = [*imprint_documents(history), imprint_document(record)]
+        if against_register(policy):
+            for file in record.files:
+                check_counts(file, documents[-1])
+            return kept_together(policy, together(policy, history, record) if record.files else None)
         return judge_beside_earlier(record.files, documents, policy)
 
     return check

@@ -8,6 +8,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine.source import Source
 from sfumato.journey.policy_argument import check_some_declared
 from sfumato.policy.policy import Policy
+from sfumato.show.card import several
 
 
 def count_table(source: Source, policy: Policy, *, progress: Progress = silent) -> Microdata:
@@ -17,4 +18,18 @@ def count_table(source: Source, policy: Policy, *, progress: Progress = silent) 
     table = source.count(policy.codings, missing=policy.missing, person=policy.person, progress=progress)
     if not table.rows + table.dropped:
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
-    return table
+    return _with_profiles(table, policy) if policy.by_profile else table
+
+
+def _with_profiles(table: Microdata, policy: Policy) -> Microdata:
+    """Returns the table with people's positions to be judged; raises where several tables would be."""
+    judged = table.with_profiles()
+    if judged.profiles and policy.recipients is not None:
+        people = several(table.people_with_several_rows, "person has", "people have")
+        raise BadData(
+            f"{people} several rows, and what versions for several recipients tell of them together is not"
+            " judged.",
+            where="recipients",
+            remedy="Bring each person's rows together in one, or publish one version without recipients.",
+        )
+    return judged

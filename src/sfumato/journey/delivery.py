@@ -22,22 +22,26 @@ from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
 from sfumato.journey.chain_check import chain_check, imprint_to_keep, recipient_check
 from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import imprints_of
+from sfumato.journey.history import imprint_document, imprint_documents, imprints_of
 from sfumato.journey.judgement import judged
 from sfumato.journey.protect import plan_table
+from sfumato.journey.together import KnownTable, judge_together
 from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
+from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
+from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import Override
 from sfumato.releases.private_file import StageText, discard
 
 if TYPE_CHECKING:
     from sfumato.journey.recipient_versions import AssignedVersion, RecipientVersions
+    from sfumato.judge.chain.together import TogetherRuling
 
 
 class Delivery:
@@ -67,6 +71,7 @@ class Delivery:
         self._assigned: dict[str, AssignedVersion] = {}
         self._rows = ExitStack()
         self._write_version: WriteVersion | None = None
+        self._ruled: tuple[tuple[str, ...], TogetherRuling] | None = None
 
     def __enter__(self) -> Delivery:
         return self
@@ -101,8 +106,35 @@ class Delivery:
     ) -> Mapping[str, object] | HistoryComparison | None:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
-            return recipient_check(self._assigned[record.recipient].policy)(history, record)
-        return chain_check(self.policy)(history, record)
+            policy = self._assigned[record.recipient].policy
+            return recipient_check(policy, self._judge_together)(history, record)
+        return chain_check(self.policy, self._judge_together)(history, record)
+
+    def _judge_together(
+        self, policy: Policy, history: Sequence[Record], record: Record
+    ) -> TogetherRuling | None:
+        """What the second judge says of the tables that one person may hold, this one among them."""
+        tables = [
+            KnownTable(document, None if earlier.override is None else int(earlier.override["k"]))
+            for earlier, document in zip(history, imprint_documents(history), strict=True)
+        ]
+        if record.recipient in self._assigned and is_for_colluders(policy):
+            tables += [
+                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k)
+                for one in self._assigned.values()
+            ]
+        else:
+            tables.append(KnownTable(imprint_document(record)))
+        if len(tables) < 2:
+            return None
+        key = tuple(canonical(table.document) for table in tables)
+        if self._ruled is None or self._ruled[0] != key:
+            plain = replace(policy, promises=self.policy.promises)
+            references = (one.plan.reference for one in self._assigned.values())
+            for reference in references:
+                plain = plain if reference is None else reference.bind(plain)
+            self._ruled = key, judge_together(self.source, plain, tables, progress=self._progress)
+        return self._ruled[1]
 
     def _needs_versions(self, history: Sequence[Record]) -> bool:
         """Whether versions are chosen for recipients, or a search does as the policy says."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.attacks.chain.table_imprint import same_release
 from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
+from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
@@ -140,7 +141,8 @@ class RecipientVersions:
                     f"release {record.sequence} of chain {record.chain} showed other key columns",
                     remedy=AS_NEW_RELEASE,
                 )
-            versions.append(EarlierVersion(str(record.recipient), cuts))
+            granted = None if record.override is None else int(record.override["k"])
+            versions.append(EarlierVersion(str(record.recipient), cuts, granted))
         return versions
 
     def _same_table(self) -> None:
@@ -206,14 +208,18 @@ class RecipientVersions:
     ) -> tuple[Policy, PlannedVersion, Patterns]:
         """A version for somebody who holds others, or under an override."""
         version = self._versions(patterns).first_fit(
-            name, lambda cuts: self._keeps(name, policy, cuts), within=tolerance
+            name,
+            lambda cuts: self._keeps(name, policy, cuts),
+            within=tolerance,
+            beside_earlier=policy.promises.looks_back and self.rule.adversary is Adversary.REGISTER,
         )
         if version is None:
             raise RefusedByHistory(
                 "no version for a recipient is safe beside what they and others hold",
                 remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
             )
-        self.held.append(EarlierVersion(name, version.cuts))
+        granted = None if policy is self.policy else max(p.least_people for p in policy.promises)
+        self.held.append(EarlierVersion(name, version.cuts, granted))
         return policy, version, patterns
 
     def _keeps(self, name: str, policy: Policy, cuts: Cuts) -> bool:
@@ -229,14 +235,23 @@ class RecipientVersions:
         return True
 
     def _beside(self, name: str) -> list[list[Imprint]]:
-        """The releases that somebody holds, alone and together with others, oldest first."""
+        """The releases that somebody holds, alone and together with others, oldest first.
+
+        Against a register, what is promised of values is asked of all releases that anybody holds.
+        """
         new = [(h.recipient, self._imprint(self.policy, h.cuts)) for h in self.held[len(self._records) :]]
         every = [(str(record.recipient), imprint) for record, imprint in self._records] + new
-        others = sorted({who for who, _ in every} - {name})
+        others, coalition = sorted({who for who, _ in every} - {name}), self.rule.coalition
+        register = self.rule.adversary is Adversary.REGISTER
+        if register and (
+            coalition is Coalition.ANY
+            or (coalition is Coalition.PAIRS and bool(self.policy.promises.about_values))
+        ):
+            return [[imprint for _, imprint in every]]
         sizes = {0}
-        if self.rule.coalition is not Coalition.NONE:
+        if coalition is not Coalition.NONE:
             sizes.add(min(1, len(others)))
-        if self.rule.coalition is Coalition.ANY:  # of a crowd, pairs and everybody
+        if coalition is Coalition.ANY:  # of a crowd, pairs and everybody
             sizes |= set(range(2, len(others) + 1)) if len(others) < MOST_VERSIONS_COMBINED else {len(others)}
         groups = [{name, *some} for size in sorted(sizes) for some in combinations(others, size)]
         return [[imprint for who, imprint in every if who in group] for group in groups]

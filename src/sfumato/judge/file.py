@@ -15,7 +15,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.verdict import Verdict
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
-from sfumato.judge.rulings import on_rows
+from sfumato.judge.rulings import covers_several, on_rows
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.parquet import parts_of
 from sfumato.judge.tables.relation import Relation, header, number
@@ -53,7 +53,7 @@ def recheck(
         read = check_witness(place, counted_from, names, meant.person, memory=allowed)
     asked = TallyRequest.of(meant, read)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
-    _check_values(tally, where=place.name)
+    _check_values(tally, meant, where=place.name)
     found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
     if _state(place) != before:
         raise BadData("the file changed while it was judged", where=place.name, remedy="Write it again.")
@@ -106,12 +106,24 @@ def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], aske
     return count(db, Relation.of_file(db, path, names), asked, where=path.name)
 
 
-def _check_values(tally: Tally, *, where: str) -> None:
-    """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged."""
+def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
+    """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
+
+    A promise about how many people have a value is about people with several of them, too, if it is judged by
+    all their rows. Raises also where a key column shows a text that is finer than the levels that the policy
+    publishes.
+    """
+    for column, texts in tally.too_fine.items():
+        if texts:
+            raise BadData(
+                f"{texts} texts of {column} are finer than the policy's levels",
+                where=where,
+                remedy="Publish nodes of the taxonomy, and ranges between nodes of its first level.",
+            )
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)
-        if spread.several:
+        if spread.several and not all(covers_several(policy, p) for p in policy.about(column)):
             raise BadData(
                 f"{spread.several} people hold more than one value of {column};"
                 " what is promised of it does not protect them",

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.core.errors import BadPolicy
 from sfumato.core.verdict import Evidence
 from sfumato.judge.taxonomies.column_trees import value_tree
+from sfumato.judge.taxonomies.published_labels import label_reader
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 KEY_ROLES = ("quasi", "free")
@@ -62,7 +63,8 @@ class PromiseData:
 class JudgedColumn:
     """What the policy says of a column: its role, its taxonomy in words, and how it holds sets of terms.
 
-    `content` is what a hierarchy file holds that the taxonomy names.
+    `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
+    published; with `ranges`, an ordered column shows nothing finer than the level that ranges run between.
     """
 
     role: str
@@ -70,6 +72,8 @@ class JudgedColumn:
     content: bytes | None = field(default=None, repr=False)
     separator: str = ";"
     part_of: str | None = None
+    start: int = 0
+    ranges: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
@@ -83,11 +87,20 @@ class JudgedColumn:
             content,
             str(options.get("separator") or ";"),
             options.get("set"),
+            start=int(data.get("start", 0)),
+            ranges=data.get("ranges") is True,
         )
 
     @property
     def is_key(self) -> bool:
         return self.role in KEY_ROLES
+
+    def too_fine(self, texts: Sequence[Text]) -> int:
+        """Returns how many of the texts that a key column shows are finer than the policy's levels."""
+        if self.taxonomy is None:
+            return 0
+        reader = label_reader(self.taxonomy, self.content)
+        return sum(text is not None and reader.is_finer(text, self.start, self.ranges) for text in texts)
 
     def tree(self, texts: Sequence[Text]) -> ValueTree:
         """Returns the tree of these texts; raises `BadTaxonomy` where one has no place."""
@@ -101,12 +114,18 @@ class JudgedPolicy:
     columns: Mapping[str, JudgedColumn]
     promises: tuple[PromiseData, ...]
     person: str | None = None
+    by_profile: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
         """Returns the policy of plain data, as `policy.judge_data` writes them."""
         columns = {str(name): JudgedColumn.of(words) for name, words in data["columns"].items()}
-        return cls(columns, tuple(map(PromiseData, data["promises"])), data.get("person"))
+        return cls(
+            columns,
+            tuple(map(PromiseData, data["promises"])),
+            data.get("person"),
+            bool(data.get("by_profile")),
+        )
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -117,6 +136,10 @@ class JudgedPolicy:
     def judged(self) -> tuple[str, ...]:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def about(self, column: str) -> Iterator[PromiseData]:
+        """Yields the promises about a column."""
+        return (promise for promise in self.promises if column in promise.columns)
 
     def spoken_of(self, column: str) -> Iterator[Text]:
         """Yields the values that references name: they need a place in the column's tree, if it has one."""

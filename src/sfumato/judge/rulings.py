@@ -8,13 +8,14 @@ import numpy as np
 
 from sfumato.core.errors import BadData, BrokenPromise
 from sfumato.core.verdict import Evidence, Verdict
-from sfumato.judge.policy_data import PromiseData
+from sfumato.judge.policy_data import JudgedPolicy, PromiseData
 from sfumato.judge.registry import judge_of
 from sfumato.judge.tables.tally import Tally
 
 NEEDS_ORIGINAL = "it compares with the original table: give its reference"
 BY_ROWS = "judged on rows: there are at most as many people"
 NO_PEOPLE = "counts people, and the person column is not in this file"
+LEVELS = "no text finer than the policy's levels"
 NOT_FROM_THIS = "not decidable from this file"
 
 
@@ -48,8 +49,21 @@ def _obstacle(tally: Tally, promise: PromiseData) -> str:
 
 
 def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
-    """Returns a verdict for every promise; one without a second judge stays undecided."""
-    return tuple(_or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises)
+    """Returns a verdict for every promise; one without a second judge stays undecided.
+
+    Texts that are finer than the policy's levels break it as a promise would be: that verdict comes first.
+    """
+    return _too_fine(tally) + tuple(
+        _or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises
+    )
+
+
+def _too_fine(tally: Tally) -> tuple[Verdict, ...]:
+    counts = {column: count for column, count in tally.too_fine.items() if count}
+    if not counts:
+        return ()
+    listed = ", ".join(f"{count} of {column}" for column, count in counts.items())
+    return (Verdict(LEVELS, False, sum(counts.values()), 0, reason=f"texts that are finer: {listed}"),)
 
 
 def on_rows(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
@@ -84,7 +98,7 @@ def _or_undecided(tally: Tally, promise: PromiseData, *, by_rows: bool) -> Verdi
 def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
     """Returns a no where people have several values of a column: nobody of them is protected."""
     torn = {column: n for column in promise.columns if (n := tally.spreads[column].several)}
-    if not torn:
+    if not torn or covers_several(tally.policy, promise):
         return found
     who = ", ".join(
         f"{n:,} {'person has' if n == 1 else 'people have'} several values of {column}"
@@ -92,6 +106,11 @@ def _on_people(tally: Tally, promise: PromiseData, found: Verdict) -> Verdict:
     )
     reason = f"{who}, and it protects only who has one"
     return replace(found, holds=False, people=max(torn.values()), classes=0, reason=reason)
+
+
+def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
+    """Returns whether a promise, as it is judged, is about people with several values, too."""
+    return policy.by_profile and bool(promise.get("several_values"))
 
 
 def _fewest(tally: Tally, column: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sfumato import promises
+from sfumato.core.adversary import Adversary
 from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
@@ -17,7 +18,7 @@ from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
 from sfumato.core.promise import Promise, Promises, TablePromise
 from sfumato.policy import searches
-from sfumato.policy.content import PolicyContent, ProtectRule
+from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
@@ -215,6 +216,48 @@ def _person(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
+def _knows(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields what cannot be promised, or not be searched for, by what others know of a person."""
+    if policy.person is None:
+        return
+    if policy.knows is Knows.ROW:
+        for place, promise in _with_places(policy):
+            if not promise.by_size and not promise.looks_back:
+                yield Problem(
+                    place,
+                    "it does not bind who knows two rows of a person and looks at what both leave.",
+                    "Say knows: profile under person, or promise k-anonymity alone.",
+                )
+    if not policy.by_profile:
+        return
+    if policy.missing is Missing.SUPPRESS:
+        yield Problem(
+            ("missing",),
+            "rows with empty cells would be left out one by one, but people are published with all their rows"
+            " or not at all.",
+            "Use missing: own-value or refuse.",
+        )
+    for place, promise in _with_places(policy):
+        if not promise.cone and not promise.by_size and not promise.looks_back:
+            yield Problem(
+                place,
+                f"{promise.name} does not say that what keeps it may be added up (`cone`), so it cannot be"
+                " judged by what all rows of a person show.",
+                "Drop `person` and give everybody one row, or promise something else.",
+            )
+    try:
+        ability = searches.ability_of(policy.protect.search)
+    except WrongCall:  # `of_search` says so
+        return
+    if ability is not None and not ability.whole_columns:
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} recodes every class by itself, and what all rows of a person show is"
+            " judged only where a value becomes the same everywhere.",
+            _searches_that(lambda a: a.whole_columns),
+        )
+
+
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
     known = roles()
     for name, rule in policy.columns.items():
@@ -297,6 +340,71 @@ def _recipients(policy: PolicyContent) -> Iterator[Problem]:
         yield Problem(("recipients", "overriders"), "a key is named twice")
 
 
+def _coalition(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields promises that cannot be judged on several versions put together."""
+    rule = policy.recipients
+    if rule is None or rule.coalition is Coalition.NONE:
+        return
+    for place, promise in _with_places(policy):
+        if not promise.looks_back and not promise.cone:
+            yield Problem(
+                place,
+                "what recipients believe who put their versions together cannot be judged: it is not known"
+                " whether sums and multiples of histograms that keep it keep it, too.",
+                "Leave it out, or say coalition: none.",
+            )
+    if rule.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+        yield Problem(
+            ("recipients", "adversary"),
+            "target counts the people and the values that are left for somebody; how likely a value is, as"
+            f" {policy.promises.about_beliefs[0].name} bounds it, is judged against a register alone.",
+            "Say adversary: register, or promise k-anonymity and distinct l-diversity alone.",
+        )
+    for place, promise in _with_places(policy):
+        if promise.adversary is not None and promise.adversary is not rule.adversary:
+            yield Problem(
+                (*place, "adversary"),
+                f"recipients who put their versions together are judged as {rule.adversary}, and beside"
+                f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
+                f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
+            )
+        if promise.looks_back and not promise.asks_others and policy.promises.about_values:
+            yield Problem(
+                (*place, "survivors"),
+                "recipients who put releases of several times together learn about values, too.",
+                "Say survivors: true, or coalition: none.",
+            )
+
+
+def _beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields promises that cannot be judged on what earlier releases leave of them."""
+    for place, promise in _with_places(policy):
+        if not (promise.looks_back and promise.asks_others):
+            continue
+        if promise.adversary is Adversary.TARGET and policy.promises.about_beliefs:
+            yield Problem(
+                (*place, "survivors"),
+                "against somebody who knows one target, what remains beside earlier releases decides how many"
+                f" people and values are left, not how likely one is, as"
+                f" {policy.promises.about_beliefs[0].name} bounds it.",
+                "Say adversary: register, or leave survivors out.",
+            )
+        for other in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
+            if not other.cone:
+                yield Problem(
+                    (*place, "survivors"),
+                    f"{other.name} is not known to be kept by sums and multiples of what keeps it: what is"
+                    " believed beside earlier releases cannot be judged.",
+                    "Leave survivors out.",
+                )
+            elif other.relative:
+                yield Problem(
+                    (*place, "survivors"),
+                    f"{other.name} compares with the whole table, which differs from release to release.",
+                    "Give it a fixed reference, or leave survivors out.",
+                )
+
+
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in _with_places(policy):
         for sentence in promise.objections(policy):
@@ -320,8 +428,11 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _searchable,
     _limits,
     _person,
+    _knows,
     _set_columns,
     _one_knowledge,
     _recipients,
+    _coalition,
+    _beside_earlier,
     _objections_of_promises,
 ]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,10 @@ from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
+from sfumato.policy.taxonomies.range_ends import check_range_ends
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,15 @@ class ProtectRule:
     terms: TermRule = field(default_factory=TermRule)
 
 
+class Knows(StrEnum):
+    """What outsiders know of a person who has several rows."""
+
+    ROW = "row"
+    """The key values of one row: people are counted class by class."""
+    PROFILE = "profile"
+    """The key values of all rows: people are counted by what all their rows show."""
+
+
 @dataclass(frozen=True)
 class PolicyContent:
     """The parts of a policy, and what follows from them; nothing here was checked (see `Policy`)."""
@@ -66,6 +78,20 @@ class PolicyContent:
     origin: Origin = field(default=Origin(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
     """What a policy that was proposed says of itself, first in its file."""
+    knows: Knows | None = None
+    """What outsiders know of a person, where the policy says so."""
+
+    @property
+    def by_profile(self) -> bool:
+        """Whether outsiders are taken to know all rows of a person.
+
+        Where the policy does not say so, they are if anything but k-anonymity is promised.
+        """
+        if self.person is None:
+            return False
+        return self.knows is Knows.PROFILE or (
+            self.knows is None and any(not promise.by_size for promise in self.promises)
+        )
 
     @property
     def codings(self) -> tuple[Coding, ...]:
@@ -130,7 +156,8 @@ class PolicyContent:
             "missing": self.missing.value,
         }
         if self.person is not None:
-            words["person"] = self.person
+            asked = None if self.knows is None else {"column": self.person, "knows": self.knows.value}
+            words["person"] = asked or self.person
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
@@ -146,12 +173,20 @@ class PolicyContent:
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def publishes_ranges(self) -> bool:
+        """Whether the search publishes ranges of ordered columns, and nothing finer than these may be."""
+        ability = ability_of(self.protect.search)
+        return ability is not None and ability.ranges
+
     def _build(self, name: str, rule: ColumnRule) -> Callable[[Sequence[Label]], Taxonomy]:
         ordered = any(name in p.ordered_columns for p in self.promises)
         taxonomy = rule.taxonomy or Flat(ordered=ordered)
 
         def build(values: Sequence[Label]) -> Taxonomy:
             try:
+                if rule.role.is_key and self.publishes_ranges:
+                    check_range_ends(rule.taxonomy, values, search=self.protect.search)
                 return taxonomy.build(values).from_level(rule.start)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"

@@ -12,16 +12,22 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
     `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
-    a
-                 column of its role), and for a hierarchy file its `content` and `digest`
+                 a column of its role), `start` (the finest level that is published), `ranges` (whether an
+                 ordered column is published in ranges only), and for a hierarchy file its `content` and
+                 `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
+    `by_profile` whether people are judged by what all their rows show
     `missing`    what an empty cell of a key column means
     """
     return {
-        "columns": {name: _column(rule) for name, rule in policy.columns.items()},
+        "columns": {
+            name: _column(rule) | {"ranges": policy.publishes_ranges and rule.role.is_key}
+            for name, rule in policy.columns.items()
+        },
         "promises": [promise.judge_data() for promise in policy.promises],
         "person": policy.person,
+        "by_profile": policy.by_profile,
         "missing": policy.missing.value,
     }
 
@@ -32,6 +38,7 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
+        "start": rule.start,
     }
     if isinstance(taxonomy, HierarchyFile):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}

@@ -26,8 +26,9 @@ class Policy(PolicyContent):
     Identifiers are never published. Quasi-identifiers are generalized along their taxonomies (without
     one: the value or `*`). Sensitive columns are what promises protect; they and the insensitive columns
     are published unchanged. Every column of the data must be declared. `person` names the identifier that
-    tells people apart where somebody has several rows: classes then count people, and nobody may have two
-    different values in a column that a promise protects.
+    tells people apart where somebody has several rows. Where anything but k-anonymity is promised, or `knows`
+    is `profile`, outsiders are taken to know all rows of a person, and people are judged by what these show
+    together.
 
     >>> policy = Policy.from_dict(
     ...     {
@@ -83,6 +84,7 @@ class Policy(PolicyContent):
             parts.folder,
             parts.origin,
             parts.note,
+            parts.knows,
         )
 
     def to_yaml(self) -> str:

@@ -17,7 +17,7 @@ from sfumato.core.promise import Promise, Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
 from sfumato.policy.compatibility import of_search, options_of, roles
-from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
 
@@ -35,6 +35,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     reader = _Reader(cast("Words", words), folder, problems)
     columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
     given_to = reader.recipients()
+    person, knows = reader.person()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return PolicyContent(
@@ -42,10 +43,11 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         promises,
         protect,
         Missing(str(reader.words.get("missing", Missing.OWN_VALUE))),
-        cast("str | None", reader.words.get("person")),
+        person,
         given_to,
         folder,
         origin,
+        knows=knows,
     )
 
 
@@ -98,6 +100,14 @@ class _Reader:
             return None
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
+
+    def person(self) -> tuple[str | None, Knows | None]:
+        """Returns the column that tells people apart, and what others know of a person, where it is said."""
+        given = self.words.get("person")
+        if isinstance(given, Mapping) and not any(p.place[:1] == ("person",) for p in self.problems):
+            knows = given.get("knows")
+            return str(given["column"]), None if knows is None else Knows(str(knows))
+        return (given if isinstance(given, str) else None), None
 
     def _column(self, words: object, place: Place) -> ColumnRule | None:
         if isinstance(words, Mapping) and self._foreseen_role(words, place):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.policy.searches import LOSSES
@@ -36,8 +37,8 @@ class RecipientRule:
 
     `quality` names the measure in which they are alike (else the policy's loss), within `tolerance` of the
     best. `frame_proof`: that many recipients together cannot build another's version. `coalition`: whoever
-    puts their versions together learns no more than the promises allow. `overriders` are the public keys of
-    those who may let somebody have a smaller k.
+    puts their versions together learns no more than the promises allow, if they are the `adversary`.
+    `overriders` are the public keys of those who may let somebody have a smaller k.
     """
 
     quality: str | None = None
@@ -45,6 +46,7 @@ class RecipientRule:
     frame_proof: int = 1
     coalition: Coalition = Coalition.NONE
     overriders: tuple[str, ...] = ()
+    adversary: Adversary = Adversary.REGISTER
 
     @property
     def words(self) -> dict[str, object]:
@@ -58,6 +60,8 @@ class RecipientRule:
             written_out["frame-proof"] = self.frame_proof
         if self.coalition is not default.coalition:
             written_out["coalition"] = self.coalition.value
+        if self.adversary is not default.adversary:
+            written_out["adversary"] = self.adversary.value
         if self.overriders:
             written_out["overriders"] = list(self.overriders)
         return written_out
@@ -87,6 +91,12 @@ def schema() -> JsonObject:
                 "enum": [c.value for c in Coalition],
                 "description": "Whose versions, put together, keep every promise.",
             },
+            "adversary": {
+                "enum": [a.value for a in Adversary],
+                "description": "Who puts versions together: register holds these tables and everybody's key"
+                " values (every promise can be kept); target holds these tables and the key values of one"
+                " person, nobody else's (k-anonymity and distinct l-diversity alone).",
+            },
             "overriders": {
                 "type": "array",
                 "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -105,4 +115,5 @@ def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
         frame_proof=int(words.get("frame-proof", 1)),
         coalition=Coalition(words.get("coalition", Coalition.NONE)),
         overriders=tuple(words.get("overriders", ())),
+        adversary=Adversary(words.get("adversary", Adversary.REGISTER)),
     )

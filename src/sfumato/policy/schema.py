@@ -7,6 +7,7 @@ from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.policy import searches
 from sfumato.policy.compatibility import options_of, roles
+from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule
 from sfumato.policy.taxonomies import BUILDERS
@@ -72,11 +73,7 @@ def top() -> JsonObject:
                 "enum": [m.value for m in Missing],
                 "description": "What an empty cell of a key column means.",
             },
-            "person": {
-                "type": "string",
-                "minLength": 1,
-                "description": "The column that tells people apart, where one person has several rows.",
-            },
+            "person": _person(),
             "recipients": recipients(),
         },
         "required": ["columns", "promises"],
@@ -119,6 +116,30 @@ def column_keys(role: Role) -> JsonObject:
 def taxonomy() -> JsonObject:
     """Returns the schema of a taxonomy: the word `flat`, or the key of one builder."""
     return {"oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())]}
+
+
+def _person() -> JsonObject:
+    column = {"type": "string", "minLength": 1}
+    return {
+        "oneOf": [
+            column,
+            {
+                "type": "object",
+                "properties": {
+                    "column": column,
+                    "knows": {
+                        "enum": [k.value for k in Knows],
+                        "description": (
+                            "row: others know one row of a person (k-anonymity alone); profile: all of them."
+                        ),
+                    },
+                },
+                "required": ["column"],
+                "additionalProperties": False,
+            },
+        ],
+        "description": "The column that tells people apart, where one person has several rows.",
+    }
 
 
 def _protect() -> JsonObject:

@@ -30,7 +30,9 @@ class Ability:
 
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
-    about the table as a whole. `why_not` says why other losses do not work.
+    about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
+    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between.
+    `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -38,7 +40,9 @@ class Ability:
     relaxes: bool = False
     any_promise: bool = True
     whole_table: bool = False
+    whole_columns: bool = True
     why_not: str = ""
+    ranges: bool = False
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -53,7 +57,9 @@ BUILT_IN: Mapping[str, Ability] = {
         losses=("loss", "discernibility"),
         suppresses=False,
         relaxes=True,
+        whole_columns=False,
         why_not="Mondrian recodes each class by itself, so a column has no level to measure",
+        ranges=True,
     ),
     "optimum": Ability(
         losses=("loss",),

@@ -24,7 +24,8 @@ from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 class ConfidenceBounding(Declared, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
-    The confidence is the share of the most frequent value; a missing cell is a value of its own.
+    The confidence is the share of the people who have the most frequent value, whatever else they have; a
+    missing cell is a value of its own.
     Source: Wang, Fung and Yu, *Handicapping attacker's confidence: an alternative to k-anonymization*, 2007,
     with one bound for all values.
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
@@ -46,6 +47,7 @@ class ConfidenceBounding(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
 
@@ -91,6 +93,7 @@ class AlphaKAnonymity(Declared, ClassPromise):
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
+    several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of"),
@@ -130,11 +133,14 @@ class AlphaKAnonymity(Declared, ClassPromise):
 
 
 def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:
-    """How often the most frequent value of each class occurs, and all of them together."""
+    """How many people of each class have its most frequent value, and how many people there are.
+
+    Somebody who has several values is counted with each of them, and once among all.
+    """
     h = histogram_of(classes, column)
     most = np.zeros(len(h.start) - 1, np.int64)
     np.maximum.at(most, h.owner, h.counts)
-    return most, h.totals
+    return most, classes.people
 
 
 def shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.exact_numbers import sign_of_logs
-from sfumato.core.limits import VALUES, Bound
+from sfumato.core.limits import EVENNESS, VALUES, Bound
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
@@ -73,7 +73,8 @@ class EntropyLDiversity(Declared, ClassPromise):
         return math.ceil(self.l)
 
     def limits(self) -> tuple[Bound, ...]:
-        return (Bound(VALUES, max(VALUES.default, Fraction(self.least_values)), self.of),)
+        values = max(VALUES.default, Fraction(self.least_values))
+        return (Bound(VALUES, values, self.of), Bound(EVENNESS, self.l, self.of))
 
     def holds_on(self, classes: Classes) -> Truth:
         h = histogram_of(classes, self.of)

@@ -14,6 +14,7 @@ from sfumato.core.errors import BadData, Infeasible, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
+from sfumato.core.positions import judged_groups
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import SUPPRESSED, Recoding
@@ -151,7 +152,7 @@ class Plan(Printable):
         ]
         best = " (the best there is)" if self.optimal else ""
         notes = (
-            f"{several(self.classes, 'class', 'classes')}, the smallest of {figure(self.smallest)} people",
+            f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
             *(() if self.terms is None else self.terms.lines()),
@@ -159,6 +160,12 @@ class Plan(Printable):
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self.policy.protect.search}", lines, notes)
+
+    @property
+    def _smallest(self) -> str:
+        if self.recoding.table.profiles:
+            return f"everybody among {figure(self.smallest)} people or more with the same rows"
+        return f"the smallest of {figure(self.smallest)} people"
 
     def __repr__(self) -> str:
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
@@ -206,19 +213,46 @@ def plan_of_cuts(
 
 
 def check_people(table: Microdata, promises: Promises) -> None:
-    """Raises `BadData` where somebody has two values of a column that a promise protects.
+    """Raises `BadData` where somebody has several rows, or several values, that a promise cannot be kept for.
 
     Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
-    yet everybody in it has both.
+    yet everybody in it has both. Only a promise about how many people have a value (`several_values`) covers
+    them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
+    judged, nothing but a number of people can be promised.
     """
-    for name in promises.sensitive:
-        if people := table.people_with_several_values(name):
+    if table.has_person and not table.profiles and table.people != table.rows:
+        _refuse_several_rows(table, promises)
+    for promise in promises:
+        for name in promise.sensitive:
+            people = 0 if promise.several_values else table.people_with_several_values(name)
+            if people:
+                raise BadData(
+                    f"{several(people, 'person has', 'people have')} several values of {name}, and {promise}"
+                    " is sound only where everybody has one.",
+                    where=f"column {name}",
+                    remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
+                    " give every person one row, or promise only k-anonymity.",
+                )
+    if table.profiles and promises.of_table:
+        raise BadData(
+            f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
+            remedy="Bring each person's rows together in one.",
+        )
+
+
+def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
+    """Raises where anything but a number of people is promised, although rows are judged one by one."""
+    for promise in promises.of_class:
+        if not promise.by_size:
             raise BadData(
-                f"{several(people, 'person has', 'people have')} several values of {name}, and what is"
-                " promised of it is sound only where everybody has one.",
-                where=f"column {name}",
-                remedy="Give every person one row, or promise only k-anonymity.",
+                f"{_people_with_several_rows(table)}, and {promise} is judged class by class: who knows two"
+                " rows of a person learns what both classes leave.",
+                remedy="Say knows: profile under person, or promise only k-anonymity.",
             )
+
+
+def _people_with_several_rows(table: Microdata) -> str:
+    return f"{several(table.people_with_several_rows, 'person has', 'people have')} several rows"
 
 
 def aim_of(policy: Policy) -> Aim:
@@ -231,7 +265,8 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
     """Returns the verdicts on what would be published, and its smallest class, judged from scratch.
 
     Raises if a value would be published as something that does not cover it, if too many rows are
-    suppressed, or if a promise does not hold: each is a bug of the search.
+    suppressed, or if a promise does not hold: each is a bug of the search. Where positions of people are
+    judged, it is the smallest position.
     """
     recoding = outcome.recoding
     if recoding.suppressed > aim.allowed(recoding.table):
@@ -239,7 +274,9 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
     if not _covers(recoding):
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
     _, class_of = boxes_of(recoding)
-    classes = recoding.classes(class_of, promises.sensitive)
+    if recoding.table.profiles:
+        _check_positions(recoding)
+    classes = recoding.classes(judged_groups(recoding.table, class_of), promises.sensitive)
     verdicts = list(promises.verdicts(classes))
     for promise in promises.of_table:
         if recoding.cuts is None:
@@ -249,6 +286,15 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         if verdict.holds is not True:
             raise SfumatoError(f"the search broke {verdict.promise}", remedy="This is a bug.")
     return tuple(verdicts), int(classes.people.min(initial=np.iinfo(np.int64).max)) if len(classes) else 0
+
+
+def _check_positions(recoding: Recoding) -> None:
+    """Raises where people cannot be judged by positions: under a local recoding, or with rows missing."""
+    if recoding.cuts is None:
+        raise SfumatoError("positions of people need a global recoding", remedy="This is a bug.")
+    person, gone = recoding.table.person, recoding.class_of == SUPPRESSED
+    if person is not None and len(np.intersect1d(person[gone], person[~gone])):
+        raise SfumatoError("the search suppressed some rows of a person only", remedy="This is a bug.")
 
 
 def _covers(recoding: Recoding) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from sfumato.core.classes import Classes
 from sfumato.core.microdata import Microdata
+from sfumato.core.positions import judged_groups
 from sfumato.core.promise import Cuts, Promises, Truth
 from sfumato.core.recoding import Recoding, classes_under
 
@@ -13,10 +14,11 @@ from sfumato.core.recoding import Recoding, classes_under
 def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Truth:
     """Returns one truth per class: whether it is published.
 
-    Classes are suppressed whole, in rounds: judge the classes; drop those that break a class promise;
-    judge the rest again as the table they would be, since a promise may compare with the published
-    distribution; stop when none breaks. Every round drops at least one class, so this ends, if need be
-    with nothing left. Table promises have no say here.
+    Where people have several rows and outsiders know them all, positions stand for classes: people are
+    suppressed with all their rows. Classes are suppressed whole, in rounds: judge the classes; drop those
+    that break a class promise; judge the rest again as the table they would be, since a promise may compare
+    with the published distribution; stop when none breaks. Every round drops at least one class, so this
+    ends, if need be with nothing left. Table promises have no say here.
 
     With `most`, the rounds end early once more than that many rows are dropped: too many already, and
     dropped classes never come back.
@@ -42,7 +44,8 @@ def keep(classes: Classes, promises: Promises, *, most: int | None = None) -> Tr
 
 
 def recoded(table: Microdata, cuts: Cuts, promises: Promises) -> Recoding:
-    """Returns the recoding of some cuts; classes that break a promise are suppressed."""
+    """Returns the recoding of some cuts; classes, or positions, that break a promise are suppressed."""
     class_of, _ = classes_under(table, cuts)
-    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
-    return Recoding.of_cuts(table, cuts, keep=keep(classes, promises))
+    groups = judged_groups(table, class_of)
+    kept = keep(Classes.of(table, groups, sensitive=promises.sensitive), promises)
+    return Recoding.of_cuts(table, cuts).keeping(kept[groups])

@@ -12,7 +12,7 @@ from sfumato.show.card import Card, Printable, figure
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
-FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "loss")
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
 
 
@@ -90,6 +90,8 @@ def _figure(value: object) -> str:
 def history_card(records: Sequence[Record]) -> Card:
     """Returns one line per release: its number, when, for whom, and its figures."""
     names = ["rows", "k", "FA", "BA", "loss"]
+    if any(record.figures.get("position") is not None for record in records):
+        names.insert(4, "position")
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *names)
     lines = [

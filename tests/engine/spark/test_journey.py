@@ -67,7 +67,7 @@ def test_term_sets(spark, form):
     ages, visits = [22, 24, 31, 35] * 2, list(range(8))
     columns = {"age": pa.array(ages), "visit": pa.array(visits)}
     rules = {
-        "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+        "age": {"role": "quasi", "taxonomy": {"intervals": [1, 10, 50], "from": 0, "to": 100}},
         "visit": {"role": "insensitive"},
     }
     name = "symptoms"

@@ -8,28 +8,34 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oracles.class_promises import classes_of
-from oracles.tiny_chains import S, all_worlds, chains, imprint, real_targets, releases, shown, table, two
+from oracles.tiny_chains import S, all_worlds, chains, releases, shown, table, two
 from sfumato.chains import worlds
+from sfumato.chains.history import History, release_under
+from sfumato.chains.overlap import Overlap
+from sfumato.core.chain import Chain
 from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, RefusedByHistory
+from sfumato.core.errors import Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.promise import Promises
 from sfumato.core.watch import Answer
 from sfumato.promises import (
     AlphaKAnonymity,
     ConfidenceBounding,
     Continuous,
+    DistinctLDiversity,
     EntropyLDiversity,
     RecursiveLDiversity,
 )
+from sfumato.promises.continuous.sure_survivors import SurelySurviving, all_survive
+from sfumato.promises.continuous.watch import Continuity
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
-from sfumato.testing.exhaustive import exhaustive
 from strategies import all_cuts
 
 AIM = Aim(loss="discernibility")
-HALF, TWO_THIRDS = Fraction(1, 2), Fraction(2, 3)
-OTHERS = [
-    ConfidenceBounding("s", TWO_THIRDS),
+OTHERS = [DistinctLDiversity("s", 2), DistinctLDiversity("s", 3)]
+"""What is asked of survivors against one target: how many values are left, not how likely one is."""
+BELIEFS = [
+    ConfidenceBounding("s", Fraction(2, 3)),
     AlphaKAnonymity("s", Fraction(3, 4), 2),
     EntropyLDiversity("s", Fraction(3, 2)),
     RecursiveLDiversity("s", 2, Fraction(5, 2)),
@@ -118,63 +124,33 @@ CUBE = [(*cell, 0, 1) for cell, n in CELLS.items() for _ in range(n)]
 WITH_ANOTHER = [*CUBE, *((*cell, 1, 1) for cell in itertools.product("01", repeat=3))]
 
 
-def test_a_bound_that_leaves_too_much_does_not_hide_a_confidence(monkeypatch):
+def test_a_bound_that_leaves_too_much_does_not_hide_what_worlds_leave(monkeypatch):
     """The bound leaves two of each value in cell 000, half; the worlds only one of the first and two of the
     other."""
-    half = ConfidenceBounding("s", HALF)
-    promises = bound(half, releases(BITS, WITH_ANOTHER, HIDING[:2]))
-    last = {f"q{j}": c for j, c in enumerate(HIDING[2])}
-    data = table(BITS, WITH_ANOTHER)
-    assert promises.of_table[0].verdict_on(data, last).holds is False
-    watch = promises.of_table[0].watch(data)
+    half = ConfidenceBounding("s", Fraction(1, 2))
+    data, last = table(BITS, WITH_ANOTHER), {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    history = History.of(data, releases(BITS, WITH_ANOTHER, HIDING[:2]), "since")
+
+    def survive(classes):
+        return bool(half.holds_on(classes).all())
+
+    watch = SurelySurviving(Continuity(history, 1, survive), survive)
     assert watch.ask(last)[0] is Answer.YES and not watch.settle(last)
     watch.deliberate()
     assert watch.ask(last)[0] is Answer.LATER
+    trees = tuple(c.taxonomy for c in data.keys)
+    overlap = Overlap(Chain(trees, (*history.releases, release_under(history, last)), history.values))
+    assert all_survive(history, overlap, survive) is False
     monkeypatch.setattr(worlds, "ROUNDS", ())
-    said = promises.of_table[0].verdict_on(data, last)
-    assert said.holds is None and "too large" in said.reason
+    assert all_survive(history, overlap, survive) is None
 
 
-TREES = [two("x", "y"), two("u", "v")]
-ROOTS = {"q0": Cut.root(TREES[0]), "q1": Cut.root(TREES[1])}
-SPLIT = {**ROOTS, "q1": Cut.leaves(TREES[1])}
-SIX = [("x", "u", 1, 1)] * 2 + [("x", "v", 1, 1), ("x", "u", 0, 1), ("y", "v", 0, 2), ("x", "v", 2, 2)]
-
-
-def test_confidence_may_fail_at_the_roots_and_hold_below():
-    """Six people; the first release, of four, is at the roots. For everybody who is there the confidence is
-    3/4 at the roots and at most 2/3 after splitting u from v; so it must never prune."""
-    roots = [Cut.root(t) for t in TREES]
-    worst = {}
-    for name, second in (("roots", ROOTS), ("split", SPLIT)):
-        found = histograms(TREES, SIX, [roots, list(second.values())])
-        real = [found[t] for t in real_targets(TREES, SIX, [roots, list(second.values())])]
-        worst[name] = max(Fraction(max(h.values()), sum(h.values())) for h in real)
-    assert worst == {"roots": Fraction(3, 4), "split": TWO_THIRDS}
-    promises = bound(ConfidenceBounding("s", TWO_THIRDS), [imprint(TREES, SIX, roots, 1)])
-    watch = promises.of_table[0].watch(table(TREES, SIX))
-    assert watch.ask(ROOTS)[0] is Answer.LATER, "not NEVER: it may hold later"
-    # Nobody new has u, but it looks as if somebody could: a phantom with one value left.
-    assert watch.ask(SPLIT, ("q1", 0))[0] is Answer.LATER
-
-
-EIGHT = [*SIX, ("x", "u", 0, 2), ("x", "u", 2, 2)]
-
-
-@pytest.mark.parametrize("search", [top_down, exhaustive])
-def test_a_search_goes_past_roots_that_fail(search):
-    """With two more newcomers no phantom is left: only recodings that split u from v are valid."""
-    roots = [Cut.root(t) for t in TREES]
-    promises = bound(ConfidenceBounding("s", TWO_THIRDS), [imprint(TREES, EIGHT, roots, 1)])
-    data = table(TREES, EIGHT)
-    assert promises.of_table[0].verdict_on(data, ROOTS).holds is False
-    found = search(data, promises, AIM)
-    assert found.recoding.cuts["q1"] == Cut.leaves(TREES[1])
-    assert promises.of_table[0].verdict_on(data, found.recoding.cuts).holds
-
-
-def test_where_nothing_mends_the_roots_it_is_said():
-    roots = [Cut.root(t) for t in TREES]
-    promises = bound(ConfidenceBounding("s", HALF), [imprint(TREES, EIGHT, roots, 1)])
-    with pytest.raises(Infeasible, match="none of the 3 recodings that could mend it does"):
-        top_down(table(TREES, EIGHT), promises, AIM)
+@pytest.mark.parametrize("promise", BELIEFS, ids=str)
+def test_how_likely_a_value_is_is_not_asked_of_what_may_survive(promise):
+    """The largest counts that a cell can have are one world, and not the worst."""
+    promises = bound(promise, releases(BITS, WITH_ANOTHER, HIDING[:2]))
+    data, last = table(BITS, WITH_ANOTHER), {f"q{j}": c for j, c in enumerate(HIDING[2])}
+    with pytest.raises(WrongCall, match="register alone"):
+        promises.of_table[0].verdict_on(data, last)
+    with pytest.raises(WrongCall, match="register alone"):
+        promises.of_table[0].watch(data)

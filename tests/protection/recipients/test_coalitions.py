@@ -6,7 +6,13 @@ import pytest
 
 import sfumato as sf
 from protection.recipients import bits
+from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory
+from sfumato.engine import open_source
+from sfumato.journey.counted_table import count_table
+from sfumato.protection.patterns.patterns import classify
+from sfumato.protection.plan import aim_of
+from sfumato.protection.recipients.families import EarlierVersion, Families
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.override import Override
 
@@ -35,8 +41,8 @@ def test_a_second_version_that_tells_everything_beside_the_first_is_refused(go, 
 
 @pytest.mark.parametrize("coalition", ["none", "pairs", "any"])
 def test_a_third_version_is_held_against_both_that_were_handed_out(go, tmp_path, coalition):
-    """Two at a time leave everybody two candidates; all three do not."""
-    table, rules = bits.people(bits.THREE), bits.policy(3, coalition=coalition)
+    """Against one target, two at a time leave everybody two candidates; all three do not."""
+    table, rules = bits.people(bits.THREE), bits.policy(3, coalition=coalition, adversary="target")
     assert [bits.hidden(r) for r in go(table, rules, "one", ["A", "B"]).receipts] == [1, 1]
     if coalition == "any":
         with pytest.raises(Infeasible, match="this policy serves 0 recipients more"):
@@ -51,7 +57,8 @@ def test_an_override_is_held_against_all_others_together(go, tmp_path, coalition
     """Of twice as many people, three versions leave somebody two: fewer than the three that are granted."""
     key = Key.make(tmp_path / "berg.key")
     table = bits.people(bits.THREE, times=2)
-    rules = sf.Policy.from_dict(bits.policy(3, k=4, coalition=coalition, overriders=[key.public]))
+    asked = {"coalition": coalition, "adversary": "target", "overriders": [key.public]}
+    rules = sf.Policy.from_dict(bits.policy(3, k=4, **asked))
     granted = Override(rules.digest, "main", "rescue", 3, "flood", "Berg", "2099-12-31").sign(key)
     go(table, rules, "one", ["A", "B"])
     if coalition == "any":
@@ -60,3 +67,21 @@ def test_an_override_is_held_against_all_others_together(go, tmp_path, coalition
         assert not (tmp_path / "two").exists()
     else:
         assert bits.hidden(go(table, rules, "two", ["rescue"], overrides=[granted])) == 1
+
+
+@pytest.mark.parametrize("coalition", ["pairs", "any"])
+def test_a_coalition_with_an_override_is_promised_its_k_and_every_other_one_the_policys(coalition):
+    rules = sf.Policy.from_dict(bits.policy(3, k=6, coalition=coalition))
+    people = bits.people({format(n, "03b"): 3 for n in range(8)})
+    table = count_table(open_source(people), rules)
+    families = Families(classify(table, rules.promises, aim_of(rules)), rules.recipients, ())
+    trees = {c.name: c.taxonomy for c in table.keys}
+
+    def shows(*seen):
+        return {n: Cut.leaves(t) if n in seen else Cut.root(t) for n, t in trees.items()}
+
+    granted, plain = EarlierVersion("rescue", shows("b0", "b1"), 3), EarlierVersion("A", shows("b0", "b1"))
+    assert families.is_safe(shows("b2"), [granted])
+    assert not families.is_safe(shows("b2"), [plain])
+    assert not families.is_safe(shows("b2"), [granted, plain])
+    assert not families.is_safe(shows("b2"), [EarlierVersion("rescue", shows("b0", "b1"), 4)])

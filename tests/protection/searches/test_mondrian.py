@@ -1,5 +1,6 @@
 """Mondrian against exhaustive oracles."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -23,6 +24,17 @@ from sfumato.protection.searches.search import Aim
 from strategies import tables
 
 
+@st.composite
+def ranged_tables(draw, **shape):
+    """A random table whose ordered columns publish ranges between nodes of some level."""
+    table = draw(tables(**shape))
+    columns = [
+        replace(c, taxonomy=replace(c.taxonomy, range_level=draw(st.integers(0, c.taxonomy.height))))
+        for c in table.columns
+    ]
+    return replace(table, columns=tuple(columns))
+
+
 def covering(table, class_of):
     """The recoding that publishes least for given classes: tight ranges, or lowest covering nodes."""
     count = int(class_of.max(initial=-1)) + 1
@@ -32,6 +44,9 @@ def covering(table, class_of):
         for c in range(count):
             inside = codes[class_of == c]
             least, most = int(inside.min()), int(inside.max()) + 1
+            if tree.ordered:
+                starts, ends = tree.range_cells()
+                least, most = int(starts[least]), int(ends[most - 1])
             node = tree.lowest_cover(least, most)
             low[c, j], high[c, j] = (least, most) if tree.ordered else (tree.low[node], tree.high[node])
     return Recoding(table, class_of.astype(np.int32), low, high)
@@ -49,7 +64,7 @@ def whole(table):
     return np.zeros(table.distinct, np.int32)
 
 
-@given(tables(rows=12, keys=3, people=True), class_promises(), st.booleans())
+@given(ranged_tables(rows=12, keys=3, people=True), class_promises(), st.booleans())
 def test_every_row_is_in_one_class_that_covers_it_and_keeps_the_promises(table, promises, relaxed):
     try:
         outcome = mondrian(table, promises, Aim(relaxed=relaxed))
@@ -73,7 +88,7 @@ def test_every_row_is_in_one_class_that_covers_it_and_keeps_the_promises(table, 
     assert outcome.loss == measure("loss", recoding)
 
 
-@given(tables(rows=12, keys=3), class_promises())
+@given(ranged_tables(rows=12, keys=3), class_promises())
 def test_strict_classes_never_overlap_in_space(table, promises):
     try:
         recoding = mondrian(table, promises, Aim()).recoding
@@ -96,7 +111,7 @@ def test_relaxed_keeps_equal_keys_together(seed):
 def test_it_is_never_better_than_the_best_partition():
     gaps = []
 
-    @given(tables(rows=6, keys=2, min_rows=1), class_promises(), st.booleans())
+    @given(ranged_tables(rows=6, keys=2, min_rows=1), class_promises(), st.booleans())
     def never_better(table, promises, relaxed):
         try:
             outcome = mondrian(table, promises, Aim(relaxed=relaxed))
@@ -117,7 +132,9 @@ def test_it_is_never_better_than_the_best_partition():
     )
 
 
-@given(tables(rows=12, keys=3, leaves=3, people=True), class_promises(), st.booleans(), st.integers(0, 99))
+@given(
+    ranged_tables(rows=12, keys=3, leaves=3, people=True), class_promises(), st.booleans(), st.integers(0, 99)
+)
 def test_the_order_of_the_rows_does_not_matter(table, promises, relaxed, seed):
     other, aim = shuffled(table, seed), Aim(relaxed=relaxed)
     try:
@@ -131,7 +148,7 @@ def test_the_order_of_the_rows_does_not_matter(table, promises, relaxed, seed):
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
 
-@given(tables(rows=14, keys=3), st.integers(1, 3), st.booleans())
+@given(ranged_tables(rows=14, keys=3), st.integers(1, 3), st.booleans())
 def test_round_by_round_gives_what_dividing_at_once_gives(table, k, relaxed):
     aim, by_size = Aim(relaxed=relaxed), Promises((KAnonymity(k),))
     try:
@@ -157,6 +174,17 @@ def intervals(outcome):
 def test_an_ordered_column_is_cut_at_its_median_and_publishes_what_occurs():
     outcome = mondrian(line([0, 1, 1, 4, 6, 9]), Promises((KAnonymity(3),)), Aim())
     assert intervals(outcome) == [(0, 2), (4, 10)]
+
+
+def test_a_range_runs_between_nodes_of_its_level():
+    labels = ["*", "A", "a", "b", "B", "c", "d", "C", "e"]
+    tree = Taxonomy.grow(labels, [-1, 0, 1, 1, 0, 4, 4, 0, 7], ordered=True, range_level=1)
+    table = Microdata.of_codes([Column("q", Role.QUASI, tree)], [np.array([0, 0, 0, 1, 2, 3, 4, 4, 4])])
+    outcome = mondrian(table, Promises((KAnonymity(2),)), Aim())
+    assert intervals(outcome) == [(0, 2), (2, 4), (4, 5)]
+    assert [outcome.recoding.texts(0)[0][i] for i in range(3)] == ["A", "B", "C"]
+    few = mondrian(table, Promises((KAnonymity(4),)), Aim()).recoding
+    assert few.texts(0)[0] == ["A", "B–C"]
 
 
 def test_an_unordered_column_is_cut_into_children_of_the_lowest_cover():
@@ -221,7 +249,7 @@ def test_the_table_as_a_whole_changes_where_a_person_has_several_rows():
         assert promises.holds_on(Classes.of(table, recoding.class_of)).all()
 
 
-@given(tables(rows=12, keys=2, people=True), st.sampled_from([Fraction(3, 2), Fraction(2)]))
+@given(ranged_tables(rows=12, keys=2, people=True), st.sampled_from([Fraction(3, 2), Fraction(2)]))
 def test_where_joined_classes_may_break_a_promise_splits_are_strict(table, least):
     promises = Promises((EntropyLDiversity("s0", least),))
     try:

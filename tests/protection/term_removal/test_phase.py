@@ -32,7 +32,7 @@ PEOPLE = {
 def policy(k=2, search="mondrian", knowledge=E, terms=None, **asked):
     return {
         "columns": {
-            "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+            "age": {"role": "quasi", "taxonomy": {"intervals": [1, 10, 50], "from": 0, "to": 100}},
             "symptoms": {"role": "quasi-sensitive", "separator": ";"},
             "note": {"role": "insensitive"},
         },

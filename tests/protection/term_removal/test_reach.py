@@ -102,7 +102,7 @@ PEOPLE = {
 def policy(*asked, search="mondrian", **protect):
     return {
         "columns": {
-            "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+            "age": {"role": "quasi", "taxonomy": {"intervals": [1, 10, 50], "from": 0, "to": 100}},
             "symptoms": {"role": "quasi-sensitive"},
             "drugs": {"role": "quasi-sensitive"},
         },

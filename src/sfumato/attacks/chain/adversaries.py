@@ -14,12 +14,15 @@ from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
+from sfumato.attacks.chain.posterior_belief import PosteriorBelief
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
+from sfumato.core.microdata import Microdata, Role
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
+from sfumato.policy.several_tables import against_register, asks_of_several
 
 
 @register("correspondence")
@@ -36,6 +39,7 @@ class CorrespondenceAttack:
     releases: tuple[Imprint, ...] = ()
     k: int | None = None
     method: Method = "exact"
+    register: bool = False
 
     name: ClassVar[str] = "correspondence"
     knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
@@ -47,8 +51,9 @@ class CorrespondenceAttack:
         del published
         if len(self.releases) < 2:
             return []
-        joint = correspondence(self.releases, method=self.method)
-        return self.findings(joint, self.k or limits.asked_k or UNASKED)
+        k = self.k or limits.asked_k or UNASKED
+        joint = correspondence(self.releases, method=self.method, register=self.register, k=k)
+        return self.findings(joint, k)
 
     def findings(self, joint: Correspondence, k: int) -> list[Finding]:
         """Returns one finding per release that somebody may have come with."""
@@ -79,9 +84,21 @@ class CorrespondenceAttack:
         )
 
 
-def adversaries(releases: Sequence[Imprint], policy: Policy) -> tuple[Attack, ...]:
-    """Returns everybody who holds these releases, oldest first; the newest is the one audited."""
+def adversaries(
+    releases: Sequence[Imprint], policy: Policy, table: Microdata | None = None
+) -> tuple[Attack, ...]:
+    """Returns everybody who holds these releases, oldest first; the newest is the one audited.
+
+    `table` is the audited table as it was counted: it tells which values the releases hold.
+    """
     given, k = tuple(releases), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search
-    return (CorrespondenceAttack(given, k), Differencing(given, k), Composition(given), Minimality(held, k))
+    sought = tuple(n for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE)
+    return (
+        CorrespondenceAttack(given, k, register=against_register(policy)),
+        Differencing(given, k),
+        Composition(given),
+        Minimality(held, k),
+        PosteriorBelief(given, table, sought, promised=asks_of_several(policy)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -12,13 +12,14 @@ import numpy as np
 from sfumato.attacks.chain.realized import RealizedTargets
 from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
-from sfumato.core.chain import Chain
+from sfumato.core.chain import Chain, ReleaseIndex
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
-from sfumato.core.microdata import Counts, Microdata
+from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
 from sfumato.policy.policy import Policy
+from sfumato.policy.several_tables import against_register
 from sfumato.show.card import figure
 
 Scope = Literal["feasible", "literal", "realized"]
@@ -56,6 +57,10 @@ class Correspondence:
     such person. Scope `literal` counts every pair of comparable classes, as the paper prints it; `feasible`
     only those where somebody can be; `realized` only those where somebody is, which the data holder alone can
     say.
+
+    With `register` releases are kept against somebody with everybody's key values: k people are in every
+    position where somebody is, so a cell that cannot hold k people is empty, and is left out. There is no FA
+    or BA then: how many people a cell does hold, the tables do not say.
     """
 
     targets: tuple[TargetCandidates, ...]
@@ -63,10 +68,11 @@ class Correspondence:
     method: Method
     k: int | None = None
     chain: Chain = field(repr=False, default=None)  # type: ignore[assignment]  # always set by `correspondence`
+    register: bool = False
 
     @property
     def FA(self) -> int | None:  # noqa: N802  # the paper's name
-        return _fewest(t.least for t in self.targets[:-1])
+        return None if self.register else _fewest(t.least for t in self.targets[:-1])
 
     @property
     def CA(self) -> int | None:  # noqa: N802  # the paper's name
@@ -74,7 +80,7 @@ class Correspondence:
 
     @property
     def BA(self) -> int | None:  # noqa: N802  # the paper's name
-        return _fewest(t.least for t in self.targets[1:])
+        return None if self.register else _fewest(t.least for t in self.targets[1:])
 
     @property
     def least(self) -> int | None:
@@ -114,6 +120,10 @@ class Correspondence:
             return f"nobody came with release {t.time + 1} of {len(self.targets)}"
         bound = "" if t.certain else "at most "
         kept = f"{who} keeps {bound}{figure(t.least)} candidates at worst"
+        if self.register and not t.few:
+            return (
+                f"{who} is among k people wherever k can be, at most {figure(t.least)} in the smallest cell"
+            )
         kept += "" if t.certain or t.seen else ", if somebody can be there"
         if self.k is None:
             return kept
@@ -148,21 +158,28 @@ def correspondence(
     method: Method = "exact",
     data: Microdata | None = None,
     since: str | None = None,
+    register: bool | None = None,
+    k: int | None = None,
 ) -> Correspondence:
     """Attacks cumulative releases, oldest first, with everything they say together.
 
     Two releases are always judged exactly. More are judged by the refined bound; `exact` narrows it by the
     integer program, first where that decides about k, and says what stays open; `paper` composes attacks as
     the paper does (a reference: its bound may be too high). The scope `realized` needs `data`, and the column
-    `since` where there are several batches.
+    `since` where there are several batches. `register` and `k` are those of the policy unless given: against
+    a register, cells that cannot hold k people are known to be empty.
     """
     if scope not in ("feasible", "literal", "realized") or method not in ("exact", "refined", "paper"):
         raise WrongCall(
             "unknown scope or method",
             remedy="Scopes: feasible, literal, realized; methods: exact, refined, paper.",
         )
-    k = policy.promises.limits.asked_k if policy else None
+    k = policy.promises.limits.asked_k if policy and k is None else k
     chain = Chain.of(releases)
+    known = against_register(policy) if policy and register is None else bool(register)
+    if known and k is not None and scope == "feasible":
+        empty_left_out = _without_empty_cells(Overlap(chain), k)
+        return Correspondence(tuple(empty_left_out), scope, method, k, chain, register=True)
     solved = solve_targets(chain, k) if len(chain) > 2 and method == "exact" and scope != "realized" else None
     if solved is not None:
         targets = [_exact(s, scope, k) for s in solved]
@@ -177,6 +194,36 @@ def correspondence(
         realized = RealizedTargets.of(releases, chain, data, since)
         targets = [_realized(overlap, t, realized, k) for t in times]
     return Correspondence(tuple(targets), scope, method, k, chain)
+
+
+def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:
+    """Returns the candidates in cells that can hold k people; a class without such a cell breaks the rule."""
+    last, found = len(overlap.chain) - 1, []
+    index = ReleaseIndex(overlap.chain, overlap.chain.releases[last])
+    reached = np.zeros(len(overlap.chain.releases[last]), np.int64)
+    for time in range(last + 1):
+        cells = overlap.cells(time)
+        left = cells.candidates
+        np.maximum.at(reached, index.classes(cells.table), left)
+        large = left >= k
+        first = _most_per(cells.classes[:, 0], left, len(overlap.chain.releases[time]))
+        few = int(((first > 0) & (first < k)).sum()) if time == 0 else int(left.any() and not large.any())
+        least = _fewest_of(left[large]) if not few else int(first[first > 0].min())
+        found.append(
+            TargetCandidates(time, least, {time: np.where(first > 0, first, -1)}, False, len(left), few, 0)
+        )
+    lacking = (reached > 0) & (reached < k)
+    newest = found[-1]
+    few, per_class = newest.few + int(lacking.sum()), {last: np.where(reached > 0, reached, -1)}
+    least = int(reached[lacking].min()) if lacking.any() else newest.least
+    found[-1] = replace(newest, few=few, least=least, per_class=per_class)
+    return [replace(t, open=0 if t.few else t.count) for t in found]
+
+
+def _most_per(owner: Codes, candidates: Counts, count: int) -> Counts:
+    most = np.zeros(count, np.int64)
+    np.maximum.at(most, owner, candidates)
+    return most
 
 
 def _exact(solved: TargetBounds, scope: Scope, k: int | None) -> TargetCandidates:

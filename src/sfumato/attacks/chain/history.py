@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from sfumato.attacks.attack import Attack, strike_all, worst_first
 from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
@@ -16,11 +18,16 @@ from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadData, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED
+from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
+from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine.source import Source
+from sfumato.judge.chain.files_alone import FilesQuestion, files_verdict
 from sfumato.judge.chain.ruling import chain_verdict
+from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
+from sfumato.policy.several_tables import against_register, asks_of_several, together_sentence
 
 NOT_COMPARED = "the table cannot be held against the earlier releases"
 
@@ -54,10 +61,10 @@ def audit_beside(
                 raise BadData("the second judge finds other counts in the table than the first reader")
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
-        verdicts = _decided(audit.verdicts, releases, policy)
+        verdicts = _decided(audit.verdicts, releases, policy, table)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
-    findings, failed = _strike(joint, releases, policy, only)
+    findings, failed = _strike(joint, releases, policy, only, table)
     return replace(
         audit,
         verdicts=verdicts,
@@ -74,10 +81,10 @@ def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
 
 
 def _strike(
-    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None
+    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None, table: Microdata
 ) -> tuple[list[Finding], tuple[str, ...]]:
     limits = policy.promises.limits
-    chosen = [a for a in adversaries(releases, policy) if only in (None, a.name)]
+    chosen = [a for a in adversaries(releases, policy, table) if only in (None, a.name)]
     matched = [a for a in chosen if isinstance(a, CorrespondenceAttack) and len(releases) > 1]
     others: list[Attack] = [a for a in chosen if not isinstance(a, CorrespondenceAttack)]
     asked = limits.asked_k or UNASKED
@@ -87,11 +94,44 @@ def _strike(
     return [*joint_findings, *findings], failed
 
 
-def _decided(verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy) -> tuple[Verdict, ...]:
-    """Returns the verdicts, those on promises about earlier releases decided by the second judge."""
+def _decided(
+    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts, those on promises about several tables decided by the second judge."""
     about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
+    if against_register(policy) and len(releases) > 1:
+        return _against_register(verdicts, releases, policy, table)
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
         chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
         for v in verdicts
     )
+
+
+def _against_register(
+    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+) -> tuple[Verdict, ...]:
+    """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
+    promises, looking_back = policy.promises, [p for p in policy.promises if p.looks_back]
+    held = promises.of_class if asks_of_several(policy) else ()
+    told = judge_data(policy)
+    values = _unchanged_texts(table, releases[-1].unchanged)
+    documents = [release.as_dict() for release in releases]
+    found = {v.promise: v for v in verdicts}
+    for promise in looking_back or (None,):
+        people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
+        asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))
+        sentence = together_sentence(policy) if promise is None else str(promise)
+        found[sentence] = files_verdict(sentence, documents, asked, values)
+    return tuple(found.values())
+
+
+def _unchanged_texts(table: Microdata, unchanged: Sequence[str]) -> dict[str, list[Label]]:
+    """Returns the different combinations of what is published unchanged, column by column."""
+    names = sorted(unchanged)
+    if not names:
+        return {}
+    codes = np.stack([table.codes(name) for name in names], axis=1)
+    each = np.unique(codes, axis=0)
+    labels = {name: table.column(name).taxonomy.leaf_labels for name in names}
+    return {name: [labels[name][c] for c in each[:, j].tolist()] for j, name in enumerate(names)}

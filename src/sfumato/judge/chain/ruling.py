@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.verdict import Verdict
+from sfumato.judge.chain.files_alone import NOT_FROM_FILES
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     RememberedRelease,
@@ -66,9 +67,12 @@ def chain_verdict(
     """Returns the verdict on a promise about earlier releases, given as its plain data, beside all of them.
 
     Its k is what is judged; a promise that has none stays undecided. The number tells how many targets stay
-    open. Raises as `judge_chain` does.
+    open. Raises as `judge_chain` does. A promise that is kept against a register is not about candidates: see
+    `files_alone`.
     """
     told = PromiseData(promise)
+    if told.get("adversary") == "register":
+        return undecided(told, NOT_FROM_FILES), 1
     k = told.get("k")
     if not isinstance(k, int):
         return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1

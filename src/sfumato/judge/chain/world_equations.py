@@ -160,7 +160,7 @@ def _met(cells: CellTable, table: ReleaseTable, offset: int) -> CellTable:
     Two meet if, column by column, one holds the other. So each is known by the larger of the two: what holds
     it on the other side, or itself.
     """
-    one, other = _joins(cells, table)
+    one, other = joins(cells, table)
     some = np.flatnonzero(table.count)
     width = int(max(cells.value.max(initial=0), table.value.max(initial=0))) + 1
     asked = one[cells.owner] * width + cells.value
@@ -185,7 +185,7 @@ def _met(cells: CellTable, table: ReleaseTable, offset: int) -> CellTable:
     )
 
 
-def _joins(cells: CellTable | ReleaseTable, table: ReleaseTable) -> tuple[Numbers, Numbers]:
+def joins(cells: CellTable | ReleaseTable, table: ReleaseTable) -> tuple[Numbers, Numbers]:
     """Returns a number for every cell and every class, equal where they meet."""
     mine, theirs, sizes = [], [], []
     for j in range(cells.low.shape[1]):
@@ -203,7 +203,7 @@ def blocks(first: ReleaseTable, second: ReleaseTable) -> tuple[Numbers, Numbers,
 
     Entries of one block have the same value, and all their classes meet.
     """
-    one, other = _joins(first, second)
+    one, other = joins(first, second)
     width = int(max(first.value.max(initial=0), second.value.max(initial=0))) + 1
     every = np.concatenate(
         [one[first.owner] * width + first.value, other[second.owner] * width + second.value]

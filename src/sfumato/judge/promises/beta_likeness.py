@@ -24,8 +24,8 @@ def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     spread, classes = tally.spreads[promise.of], len(tally.people)
     beta, enhanced = Fraction(promise.beta), promise.kind == "enhanced"
     size = _sums(spread.owner, spread.count, classes)[spread.owner]
-    held = _sums(spread.value, spread.count, int(spread.value.max(initial=-1)) + 1)[spread.value]
-    everyone = int(spread.count.sum())
+    whole = tally.whole(promise.of)
+    held, everyone = whole[spread.value], int(whole.sum())
     growth = (spread.count / size) / (held / max(everyone, 1)) - 1
     bound = np.full(len(growth), float(beta))
     if enhanced:

@@ -17,7 +17,7 @@ from sfumato.judge.tables.tally import Tally, ValueCounts
 @second_judge("confidence-bounding")
 def confidence_bounding(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether in no class one value has more than this share."""
-    most, everybody = _most_and_all(tally.spreads[promise.of], len(tally.people))
+    most, everybody = _commonest(tally.spreads[promise.of], len(tally.people)), tally.people
     limit = Fraction(promise.confidence)
     worst, measured = greatest(most, everybody)
     return verdict(promise, tally, over(most, everybody, limit), measured=measured, limit=limit, worst=worst)
@@ -26,7 +26,7 @@ def confidence_bounding(tally: Tally, promise: PromiseData) -> Verdict:
 @second_judge("alpha-k-anonymity")
 def alpha_k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether every class has k people, and no value of it more than the share alpha."""
-    most, everybody = _most_and_all(tally.spreads[promise.of], len(tally.people))
+    most, everybody = _commonest(tally.spreads[promise.of], len(tally.people)), tally.people
     limit = Fraction(promise.alpha)
     small = tally.people < promise.k
     broken = over(most, everybody, limit) | small
@@ -37,9 +37,8 @@ def alpha_k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
     return verdict(promise, tally, broken, measured=measured, limit=limit, worst=worst, reason=reason)
 
 
-def _most_and_all(spread: ValueCounts, classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the count of the commonest value of every class, and of all its values."""
-    most, everybody = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+def _commonest(spread: ValueCounts, classes: int) -> NDArray[np.int64]:
+    """Returns how many people have the commonest value of every class; some may have others besides."""
+    most = np.zeros(classes, np.int64)
     np.maximum.at(most, spread.owner, spread.count)
-    np.add.at(everybody, spread.owner, spread.count)
-    return most, everybody
+    return most

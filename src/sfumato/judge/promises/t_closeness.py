@@ -19,7 +19,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.judge.exact_numbers import greatest, over
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.judge.tables.tally import Tally
 from sfumato.judge.taxonomies.value_tree import ValueTree
 
 Numbers = NDArray[Any]
@@ -46,7 +46,7 @@ class Heap:
 def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class is further than t from the published table, or from the reference."""
     spread = tally.spreads[promise.of]
-    heap = _heap(spread, promise, len(tally.people))
+    heap = _heap(tally, promise)
     if promise.distance == "equal":
         above, scale = _surplus(heap), 1
     elif promise.distance == "ordered":
@@ -61,12 +61,13 @@ def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     return verdict(promise, tally, broken, measured=measured, limit=Fraction(promise.t), worst=worst)
 
 
-def _heap(spread: ValueCounts, promise: PromiseData, classes: int) -> Heap:
-    sizes = np.zeros(classes, dtype=np.int64)
+def _heap(tally: Tally, promise: PromiseData) -> Heap:
+    spread = tally.spreads[promise.of]
+    sizes = np.zeros(len(tally.people), dtype=np.int64)
     np.add.at(sizes, spread.owner, spread.count)
     target, outside = np.zeros(len(spread.tree.values), dtype=np.int64), 0
     if promise.reference is None:
-        np.add.at(target, spread.value, spread.count)
+        target = tally.whole(promise.of)
     else:
         for label, count in promise.reference:
             place = spread.tree.place(label)

@@ -53,8 +53,11 @@ class ClassTexts:
 class Tally:
     """A published table, counted: people and rows of every class, and the values of every judged column.
 
-    Classes are in the order of their texts. `shown` is filled where a promise looks at these. `policy` is
-    what the judge was handed.
+    Classes are in the order of their texts. Where the policy has people judged by all their rows, and the
+    table tells whose they are, a class here is a position: the people whose rows are in the same classes,
+    equally often in each. `shown` is filled where a promise looks at texts. `policy` is what the judge was
+    handed. `overall` counts the leaves of the whole table, where these classes are not it. `too_fine` says
+    how many texts of a key column are finer than its levels.
     """
 
     people: Counts
@@ -62,6 +65,15 @@ class Tally:
     spreads: Mapping[str, ValueCounts]
     shown: Mapping[str, ClassTexts] = field(default_factory=dict)
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
+    overall: Mapping[str, Counts] = field(default_factory=dict)
+    too_fine: Mapping[str, int] = field(default_factory=dict)
+
+    def whole(self, column: str) -> Counts:
+        """Returns how often every leaf of a judged column occurs in the whole table."""
+        spread = self.spreads[column]
+        counts = np.zeros(len(spread.tree.values), dtype=np.int64)
+        np.add.at(counts, spread.value, spread.count)
+        return self.overall.get(column, counts)
 
 
 @dataclass(frozen=True)
@@ -136,6 +148,8 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
     _number_classes(db, [place[name] for name in asked.keys])
+    if who and asked.policy.by_profile:
+        _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
     people, rows = _arrays(
         db,
@@ -149,7 +163,10 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         for name in asked.judged
     }
     shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
-    return Tally(people, rows, spreads, shown, asked.policy)
+    too_fine = {
+        name: asked.policy.columns[name].too_fine(_texts(db, place[name], kinds[name])) for name in asked.keys
+    }
+    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine)
 
 
 def _group(
@@ -163,7 +180,7 @@ def _group(
     for name in wanted:
         is_set = name in sets and name in asked.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
-        cell = _set_cell(table, name, sets[name]) if is_set else table.cell(name)
+        cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
     by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
@@ -171,7 +188,7 @@ def _group(
     return place, kinds
 
 
-def _set_cell(table: Relation, name: str, form: SetColumn) -> str:
+def set_cell(table: Relation, name: str, form: SetColumn) -> str:
     """Returns a term set as one text, in SQL."""
     mark = f"chr({ord(TERM_END)})"
     if form.parts:
@@ -194,7 +211,7 @@ def _quoted(text: str) -> str:
 def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
     """Rows with the same text, or the same lack of it, in every key column are one class."""
     if not keys:
-        db.execute("CREATE TEMP VIEW numbered AS SELECT *, 0 AS class FROM held")
+        db.execute("CREATE TEMP TABLE numbered AS SELECT *, 0 AS class FROM held")
         return
     listed = ", ".join(keys)
     order = ", ".join(f"{key} NULLS LAST" for key in keys)
@@ -205,6 +222,33 @@ def _number_classes(db: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> None:
     )
     db.execute(
         f"CREATE TEMP TABLE numbered AS SELECT held.*, classes.class FROM held JOIN classes ON {same}"  # noqa: S608
+    )
+
+
+def _number_positions(db: duckdb.DuckDBPyConnection, who: str) -> None:
+    """Puts in place of every class the position of the row's person: their classes, and how often each."""
+    db.execute(
+        f"""
+        CREATE TEMP TABLE profiles AS
+        SELECT {who} AS person, list(class ORDER BY class) AS held, list(often ORDER BY class) AS times
+        FROM (SELECT {who}, class, sum(n)::BIGINT AS often FROM numbered GROUP BY {who}, class)
+        GROUP BY {who}
+        """  # noqa: S608  # names are made here
+    )
+    db.execute(
+        "CREATE TEMP TABLE positions AS "
+        "SELECT held, times, row_number() OVER (ORDER BY held, times) - 1 AS place "
+        "FROM (SELECT DISTINCT held, times FROM profiles)"
+    )
+    db.execute("ALTER TABLE numbered RENAME TO numbered_by_class")
+    db.execute(
+        f"""
+        CREATE TEMP TABLE numbered AS
+        SELECT rows.* REPLACE (positions.place AS class)
+        FROM numbered_by_class AS rows
+        JOIN profiles ON rows.{who} = profiles.person
+        JOIN positions ON profiles.held = positions.held AND profiles.times = positions.times
+        """  # noqa: S608  # names are made here
     )
 
 
@@ -228,6 +272,11 @@ def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:
     numbers: dict[object, int] = {}
     code = [numbers.setdefault(cell, len(numbers)) for cell in cells]
     return ClassTexts(tuple(text_of(cell, kind) for cell in numbers), np.array(code, dtype=np.int64))
+
+
+def _texts(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> list[Text]:
+    """Returns the different texts of a key column."""
+    return [text_of(cell, kind) for (cell,) in db.execute(f"SELECT DISTINCT {column} FROM held").fetchall()]  # noqa: S608
 
 
 def _with_several(db: duckdb.DuckDBPyConnection, column: str, who: str | None) -> int:

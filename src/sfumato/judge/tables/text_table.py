@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,22 @@ class TextTable:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, db: duckdb.DuckDBPyConnection, table: Relation, names: Sequence[str]) -> TextTable:
-        """Returns these columns of a table; rows are grouped once, then cells are put into words."""
-        cells = [f"{table.cell(name)} AS t{i}" for i, name in enumerate(names)]
+    def of(
+        cls,
+        db: duckdb.DuckDBPyConnection,
+        table: Relation,
+        names: Sequence[str],
+        *,
+        made: Mapping[str, str] | None = None,
+    ) -> TextTable:
+        """Returns these columns of a table; rows are grouped once, then cells are put into words.
+
+        `made` gives, in SQL, columns of text that are made from others.
+        """
+        given = made or {}
+        cells = [
+            f"{given[name] if name in given else table.cell(name)} AS t{i}" for i, name in enumerate(names)
+        ]
         grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
         by = "GROUP BY ALL" if names else "HAVING count(*) > 0"
         db.execute(f"CREATE OR REPLACE TEMP TABLE shown AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
@@ -37,7 +50,8 @@ class TextTable:
             values = [cell for (cell,) in db.execute(f"SELECT DISTINCT t{i} FROM shown").fetchall()]  # noqa: S608
             db.execute(f"CREATE OR REPLACE TEMP TABLE d{i} AS SELECT t{i} AS v, 0 AS code FROM shown LIMIT 0")  # noqa: S608
             db.execute(f"INSERT INTO d{i} SELECT unnest($1), unnest($2)", [values, list(range(len(values)))])
-            texts.append(tuple(text_of(cell, table.kind(name)) for cell in values))
+            kind = "VARCHAR" if name in given else table.kind(name)
+            texts.append(tuple(text_of(cell, kind) for cell in values))
         joins = " ".join(f"JOIN d{i} ON shown.t{i} IS NOT DISTINCT FROM d{i}.v" for i in range(len(names)))
         listed = ", ".join([*(f"d{i}.code AS k{i}" for i in range(len(names))), "n"])
         found = list(db.execute(f"SELECT {listed} FROM shown {joins}").fetchnumpy().values())  # noqa: S608

@@ -19,7 +19,8 @@ def build_prefix(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree
     """
     values = sorted({text for text in texts if text is not None})
     levels = [
-        [_stars(text, len(text) - kept, "right") for text in values] for kept in _counts(spec["prefix"])
+        [_stars(text, len(text) - kept, "right") for text in values]
+        for kept in character_counts(spec["prefix"])
     ]
     return _tree(values, levels, texts)
 
@@ -32,7 +33,7 @@ def build_mask(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     """
     values = sorted({text for text in texts if text is not None})
     longest = max(map(len, values), default=0)
-    steps = _counts(spec.get("steps", ()))
+    steps = character_counts(spec.get("steps", ()))
     if not steps and longest > LONGEST:
         raise BadTaxonomy(f"a value is longer than {LONGEST} characters")
     levels = [
@@ -48,7 +49,8 @@ def _stars(text: str, masked: int, end: str) -> str:
     return text[:kept] + stars if end == "right" else stars + text[len(text) - kept :]
 
 
-def _counts(listed: object) -> list[int]:
+def character_counts(listed: object) -> list[int]:
+    """Returns the numbers of characters that a policy lists."""
     given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
     return [int(str(count)) for count in given]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from sfumato.core.errors import BadTaxonomy
 from sfumato.judge.taxonomies.value_tree import ANY, Text, ValueTree
@@ -14,6 +14,11 @@ _MOMENT = re.compile(
     r"(?:[ T][0-9]{2}:[0-9]{2}"  # hours and minutes
     r"(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"  # seconds and parts of one
     r"[ \t\n\r\f\v]?(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?)?"  # the zone
+)
+
+
+_UNIT = re.compile(
+    r"(?P<year>[0-9]{4})(?:-(?:W(?P<week>[0-9]{2})|Q(?P<quarter>[1-4])|(?P<last>[0-9]{4})|(?P<month>[0-9]{2})))?"
 )
 
 
@@ -52,6 +57,41 @@ def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     levels: list[list[Text]] = [[text for _, text in known]]
     levels += [[UNITS[str(unit)](day) for day, _ in known] for unit in units]
     return ValueTree.of_levels([*levels, [ANY] * len(known)], ordered=True, missing=None in texts)
+
+
+def is_moment(text: str) -> bool:
+    """Tells whether a text names a day, or a moment of one."""
+    return _day(text) is not None
+
+
+def span(label: str) -> tuple[date | None, date | None]:
+    """Returns the first and the last day of a calendar unit, a day or a moment; `None` where it is none.
+
+    >>> [str(day) for day in span("2024-02")], [str(day) for day in span("1950-1959")]
+    (['2024-02-01', '2024-02-29'], ['1950-01-01', '1959-12-31'])
+    """
+    if (day := _day(label)) is not None:
+        return day, day
+    found = _UNIT.fullmatch(label)
+    if found is None:
+        return None, None
+    year, one = int(found["year"]), timedelta(days=1)
+    try:
+        if found["week"]:
+            first = date.fromisocalendar(year, int(found["week"]), 1)
+            return first, first + 6 * one
+        if found["last"]:
+            return date(year, 1, 1), date(int(found["last"]), 12, 31)
+        month, months = 1, 12
+        if found["quarter"]:
+            month, months = 3 * int(found["quarter"]) - 2, 3
+        elif found["month"]:
+            month, months = int(found["month"]), 1
+        after = month + months - 1
+        first = date(year, month, 1)
+        return first, date(year, 12, 31) if after == 12 else date(year, after + 1, 1) - one
+    except ValueError:
+        return None, None
 
 
 def _day(text: str) -> date | None:

@@ -27,6 +27,7 @@ from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
 from sfumato.policy.taxonomies.arx import as_line
+from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
 from sfumato.policy.yaml import read
 from sfumato.show.card import several
@@ -189,6 +190,20 @@ def _unknown_values(
         yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
 
 
+def _no_range_ends(
+    name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
+) -> Iterator[Diagnosis]:
+    """Yields an error where the search publishes ranges, and this column has none to publish."""
+    del rows
+    if not rule.role.is_key or not policy.publishes_ranges or not column.complete:
+        return
+    try:
+        check_range_ends(rule.taxonomy, column.values, search=policy.protect.search)
+    except BadTaxonomy as wrong:
+        where = f"column {short(name)}"
+        yield Diagnosis("no-range-ends", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
+
+
 def _never_seen(
     name: str, rule: ColumnRule, column: ColumnEvidence, policy: Policy, rows: int
 ) -> Iterator[Diagnosis]:
@@ -268,4 +283,11 @@ def _root_only(tree: Taxonomy) -> list[str]:
     return [str(tree.labels[0] or ANY)]
 
 
-CHECKS = (_empty_cells, _unknown_values, _never_seen, _look_alikes, _like_an_identifier)
+CHECKS = (
+    _empty_cells,
+    _unknown_values,
+    _no_range_ends,
+    _never_seen,
+    _look_alikes,
+    _like_an_identifier,
+)

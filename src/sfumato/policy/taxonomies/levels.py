@@ -54,7 +54,8 @@ def tree_of_levels(
     label that repeats itself upwards is one node, unless others join on the way: then the value keeps a leaf
     of its own below the group of the same name. The same label in two unrelated places is refused, for nobody
     could tell what it means once published. `missing` adds a leaf for empty cells directly below the root;
-    `aliases` names the leaf of raw values that are not leaves themselves.
+    `aliases` names the leaf of raw values that are not leaves themselves. Ranges of an `ordered` tree run
+    between nodes of the first level above the leaves, where there is one below the root.
 
     >>> t = tree_of_levels([Level.of(["Flu", "TB", "White"]), Level.of(["Viral", "Bacterial", "White"])])
     >>> t.labels, t.height
@@ -82,6 +83,7 @@ def tree_of_levels(
         levels=np.array(node_of_leaf[::-1])[:, by_node],
         ordered=ordered,
         aliases={name: node_of[leaf] for name, leaf in (aliases or {}).items()},
+        range_level=1 if ordered and len(upwards) > 1 else 0,
     )
     if ordered and tree.leaf_labels != tuple(leaves):
         raise BadTaxonomy(

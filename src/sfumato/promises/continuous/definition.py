@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.chain import Chain
 from sfumato.core.classes import Classes
-from sfumato.core.errors import HeldBack, RefusedByHistory
+from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
@@ -17,12 +19,26 @@ from sfumato.core.policy_view import ColumnView, PolicyView
 from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.watch import Watch
-from sfumato.promises.parameters import Declared, Flag, Name, Optional, Parameter, Whole
+from sfumato.promises.parameters import Choice, Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import register
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
     from sfumato.chains.history import History
+    from sfumato.promises.continuous.register_watch import RegisterRule
+
+
+class AdversaryChoice(Choice):
+    """Who holds all releases."""
+
+    def read(self, value: object) -> Adversary:
+        return Adversary(super().read(value))
+
+    def write(self, value: Adversary) -> str:
+        return value.value
+
+    def plain(self, value: Adversary) -> str:
+        return value.value
 
 
 @register("continuous")
@@ -37,8 +53,13 @@ class Continuous(Declared, TablePromise):
 
     `since` names the column that tells batches apart, or `person` the one that tells people apart; it is not
     published. Without either every row is old: the same people, recoded for another purpose. `hold` turns too
-    small a batch into one that waits. `survivors` asks the policy's class promises of the candidates that
-    remain, too; these prune nothing.
+    small a batch into one that waits. `survivors` asks the policy's class promises of those who remain, too.
+
+    `adversary` says who holds all releases. A `target` knows the key values of one person, nobody else's:
+    then everybody keeps k candidates wherever somebody can be, and `survivors` may ask for numbers of values
+    alone. A `register` knows everybody's key values: then everybody shares a *position* (when they came, and
+    their class in every release since) with k people, every position keeps what `survivors` asks, and so does
+    what random worlds make of every two releases.
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
@@ -54,6 +75,7 @@ class Continuous(Declared, TablePromise):
     person: str | None = None
     hold: bool = False
     survivors: bool = False
+    adversary: Adversary = Adversary.TARGET
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
@@ -72,6 +94,7 @@ class Continuous(Declared, TablePromise):
         Optional(Name("person")),
         Flag("hold"),
         Flag("survivors"),
+        AdversaryChoice("adversary", tuple(Adversary)),
     )
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
@@ -86,6 +109,10 @@ class Continuous(Declared, TablePromise):
     @property
     def batch_column(self) -> str | None:
         return self.since or self.person
+
+    @property
+    def asks_others(self) -> bool:
+        return self.survivors
 
     @property
     def least_people(self) -> int:
@@ -119,11 +146,14 @@ class Continuous(Declared, TablePromise):
         return said
 
     def watch(self, table: Microdata) -> Watch:
+        from sfumato.promises.continuous.register_watch import RegisterWatch  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
         history = self._history(table)
         self._exists(history)
+        if self.adversary is Adversary.REGISTER:
+            return RegisterWatch(self._rule(history))
         watch = Continuity(history, self.k, self._survive if self.survivors else None)
         left = watch.left_before
         if left < self.k:
@@ -140,7 +170,7 @@ class Continuous(Declared, TablePromise):
         """From scratch: the release as it would be, beside every earlier one.
 
         `measured` is the fewest candidates of anybody; with three releases or more that is the refined bound,
-        and `holds` is decided exactly all the same.
+        and `holds` is decided exactly all the same. Against a register it is the smallest position.
         """
         from sfumato.chains.candidates import decide  # noqa: PLC0415  # compiled kernels
         from sfumato.chains.history import release_under  # noqa: PLC0415  # compiled kernels
@@ -148,6 +178,8 @@ class Continuous(Declared, TablePromise):
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
         history = self._history(table)
+        if self.adversary is Adversary.REGISTER:
+            return self._verdict_by_positions(history, cuts)
         release = release_under(history, cuts)
         trees = tuple(c.taxonomy for c in table.keys)
         overlap = Overlap(Chain(trees, (*history.releases, release), history.values))
@@ -169,6 +201,31 @@ class Continuous(Declared, TablePromise):
                 reason = "what remains for somebody is too large a question"
         return Verdict(str(self), holds, least, self.k, evidence=self.evidence, reason=reason)
 
+    def _verdict_by_positions(self, history: History, cuts: Cuts) -> Verdict:
+        """From scratch: every position, and every two releases, the new one among them."""
+        from sfumato.chains.history import release_under  # noqa: PLC0415  # compiled kernels
+        from sfumato.chains.positions import positions_of  # noqa: PLC0415  # compiled kernels
+
+        rule = self._rule(history)
+        reason = f"the smallest position beside {several(len(history.releases), 'earlier release')}"
+        holds = rule.positions_kept(rule.people_at(positions_of(history, cuts)))
+        if holds:
+            tables = (*history.releases, release_under(history, cuts))
+            holds = all(rule.expectations_kept(*pair) for pair in combinations(tables, 2))
+            reason += "" if holds else "; two releases together make a value too likely"
+        return Verdict(str(self), holds, rule.smallest(cuts), self.k, evidence=self.evidence, reason=reason)
+
+    def _rule(self, history: History) -> RegisterRule:
+        from sfumato.promises.continuous.register_watch import RegisterRule  # noqa: PLC0415  # compiled kernels
+
+        asked = self.beside if self.survivors else ()
+        if unfit := [p.name for p in asked if not p.cone or p.relative]:
+            raise WrongCall(
+                f"{unfit[0]} is not judged beside earlier releases",
+                remedy="Leave survivors out, or give the promise a fixed reference.",
+            )
+        return RegisterRule(history, self.k, asked)
+
     def _survive(self, classes: Classes) -> bool:
         """Whether what survives of every class keeps the other promises."""
         return bool(Promises(self.beside).holds_on(classes).all())
@@ -176,6 +233,12 @@ class Continuous(Declared, TablePromise):
     def _history(self, table: Microdata) -> History:
         from sfumato.chains.history import History  # noqa: PLC0415  # compiled kernels
 
+        beliefs = Promises(self.beside).about_beliefs if self.survivors else ()
+        if beliefs and self.adversary is Adversary.TARGET:
+            raise WrongCall(
+                f"{beliefs[0].name} beside earlier releases is judged against a register alone",
+                remedy="Say adversary: register, or leave survivors out.",
+            )
         return History.of(table, self.earlier, self.batch_column, person=self.person is not None)
 
     def _exists(self, history: History) -> None:
@@ -196,4 +259,5 @@ class Continuous(Declared, TablePromise):
             )
 
     def __str__(self) -> str:
-        return f"continuous, k = {self.k}"
+        against = ", against a register" if self.adversary is Adversary.REGISTER else ""
+        return f"continuous, k = {self.k}{against}"

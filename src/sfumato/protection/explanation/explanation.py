@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.json_object import JsonObject
+from sfumato.core.positions import judged_groups
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import Label
 from sfumato.core.watch import Answer
 from sfumato.protection.column_shape import ColumnShape, shape_of
-from sfumato.protection.explanation.parts import Parts, children_of_nodes, halves_of_classes
+from sfumato.protection.explanation.parts import Parts, children_of_nodes, halves_of_classes, judged_parts
 from sfumato.protection.loss import measure
-from sfumato.protection.suppression import keep
+from sfumato.protection.suppression import recoded
 from sfumato.show.card import Card, Printable, figure, several
 from sfumato.show.document import json_ready
 
@@ -168,9 +169,9 @@ def _explain_level(
         return ColumnExplanation(shape, (), 0, {})
     finer_levels = {**levels, shape.column: level - 1}
     cuts = {c.name: Cut.level(c.taxonomy, finer_levels[c.name]) for c in table.keys}
-    class_of, _ = classes_under(table, cuts)
-    classes = Classes.of(table, class_of, sensitive=promises.sensitive)
-    finer = Recoding.of_cuts(table, cuts, keep=keep(classes, promises))
+    groups = judged_groups(table, classes_under(table, cuts)[0])
+    classes = Classes.of(table, groups, sensitive=promises.sensitive)
+    finer = recoded(table, cuts, promises)
     truths = [promise.holds_on(classes) for promise in promises.of_class]
     first = next((str(p) for p, t in zip(promises.of_class, truths, strict=True) if not t.all()), "")
     broken = ~np.logical_and.reduce(truths) if truths else np.zeros(len(classes), bool)
@@ -190,25 +191,27 @@ def _explain_column(
 ) -> ColumnExplanation:
     """Judges every part, and adds up what each step would break."""
     table, count = recoding.table, len(parts.labels)
-    classes = Classes.of(table, parts.part_of, sensitive=promises.sensitive)
-    broken = np.zeros(len(classes), dtype=bool)
-    first = np.full(count, -1)
-    for i, promise in enumerate(promises.of_class):
-        wrong = ~promise.holds_on(classes)
-        hit = np.zeros(count, dtype=bool)
-        hit[parts.step_of[wrong]] = True
-        first[hit & (first < 0)] = i
-        broken |= wrong
-    where = parts.step_of[broken]
-    people = sums_per_id(where, classes.people[broken], count)
-    cost = sums_per_id(where, classes.rows[broken], count)
+    touched = parts.part_of >= 0
+    rows = sums_per_id(parts.part_of[touched], table.counts[touched], len(parts.step_of))
+    first, people, cost, broken = np.full(count, -1), *(np.zeros(count, np.int64) for _ in range(3))
+    for classes, step_of in judged_parts(recoding, parts, promises.sensitive):
+        wrong = np.zeros(len(classes), dtype=bool)
+        for i, promise in enumerate(promises.of_class):
+            broken_here = ~promise.holds_on(classes)
+            hit = np.zeros(count, dtype=bool)
+            hit[step_of[broken_here]] = True
+            first[hit & ((first < 0) | (first > i))] = i
+            wrong |= broken_here
+        people += sums_per_id(step_of[wrong], classes.people[wrong], count)
+        cost += sums_per_id(step_of[wrong], classes.rows[wrong], count)
+        broken += sums_per_id(step_of[wrong], np.ones(int(wrong.sum()), np.int64), count)
     unit = (table.rows + table.dropped) * max(1, parts.domain - 1) * len(table.keys)
-    gain = sums_per_id(parts.step_of, classes.rows * parts.narrower, count) / unit
+    gain = sums_per_id(parts.step_of, rows * parts.narrower, count) / unit
     names = [str(p) for p in promises.of_class]
     steps = tuple(
         NextStep(
             parts.labels[s], names[first[s]] if first[s] >= 0 else "", int(people[s]),
-            int((where == s).sum()), int(cost[s]), float(gain[s]),
+            int(broken[s]), int(cost[s]), float(gain[s]),
             node=parts.nodes[s] if parts.nodes else -1,
         )
         for s in np.lexsort((-gain, cost))[: None if promises.of_table else MOST_STEPS_SHOWN].tolist()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.classes import Classes
+from sfumato.core.positions import multisets, positions
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label, Nodes, Taxonomy
 from sfumato.protection.column_shape import published_nodes
@@ -63,11 +65,17 @@ def children_of_nodes(recoding: Recoding, j: int) -> Parts:
 
 
 def halves_of_classes(recoding: Recoding, j: int) -> Parts:
-    """Returns the parts of steps that split a class: at its median in an ordered column, else by branches."""
+    """Returns the parts of steps that split a class: at its median in an ordered column, else by branches.
+
+    A range is split between nodes of the column's range level.
+    """
     column, table = recoding.table.keys[j], recoding.table
     taxonomy = column.taxonomy
     kept = recoding.class_of != SUPPRESSED
     owner, codes = recoding.class_of[kept], table.codes(column.name)[kept]
+    beyond = codes + 1
+    if taxonomy.ordered:
+        codes, beyond = (ends[codes] for ends in taxonomy.range_cells())
     lowest, highest = _extremes(owner, codes, recoding.count, len(taxonomy.leaves))
     if taxonomy.ordered:
         middle = _medians(owner, codes, table.counts[kept], recoding.count)
@@ -83,8 +91,9 @@ def halves_of_classes(recoding: Recoding, j: int) -> Parts:
     inside = number[owner] >= 0
     part_of, example = _number(recoding, touched, side[inside], len(taxonomy.labels) + 1)
     whose, low, high = owner[inside][example], recoding.low[:, j], recoding.high[:, j]
-    first, last = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
-    narrower = ((high - low)[whose] - (last - first + 1)).astype(np.int64)
+    first, _ = _extremes(part_of[touched], codes[inside], len(example), len(taxonomy.leaves))
+    _, end = _extremes(part_of[touched], beyond[inside], len(example), len(taxonomy.leaves))
+    narrower = ((high - low)[whose] - (end - first)).astype(np.int64)
     labels = _IntervalLabels(taxonomy, low[splits], high[splits])
     return Parts(part_of, number[whose], narrower, labels, leaves_of(taxonomy))
 
@@ -102,6 +111,32 @@ def one_step_below_cover(
         child = np.where(deep, taxonomy.parent[child], child)
     found: Ints = child.astype(np.int64)
     return found
+
+
+def judged_parts(
+    recoding: Recoding, parts: Parts, sensitive: Sequence[str]
+) -> Iterator[tuple[Classes, Ints]]:
+    """Yields what promises judge of all steps, and the step of each class.
+
+    Where positions of people are judged, step by step: somebody's rows may be touched by several.
+    """
+    table, person = recoding.table, recoding.table.person
+    if not table.profiles or person is None:
+        yield Classes.of(table, parts.part_of, sensitive=sensitive), parts.step_of
+        return
+    before = positions(table, recoding.class_of)
+    whole = Classes.of(table, before, sensitive=sensitive)
+    overall = {name: h.overall for name, h in whole.histograms.items()}
+    of_person = np.full(int(person.max(initial=-1)) + 1, -1, np.int64)
+    of_person[person] = before
+    for step in range(len(parts.labels)):
+        inside = np.append(parts.step_of == step, False)[parts.part_of]
+        who, pattern = multisets(person[inside], parts.part_of[inside], table.counts[inside])
+        pairs = of_person[who] * (int(pattern.max(initial=0)) + 1) + pattern
+        group = np.full(len(of_person), SUPPRESSED, np.int64)
+        group[who] = np.unique(pairs, return_inverse=True)[1].ravel()
+        classes = Classes.of(table, group[person], sensitive=sensitive, overall=overall)
+        yield classes, np.full(len(classes), step, np.int64)
 
 
 def _number(

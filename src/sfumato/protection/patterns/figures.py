@@ -74,14 +74,15 @@ class PatternFigures:
         return self.counts[:, walking.COVERED :]
 
     def record(self, at: int, rollup: RollUp, grouped: NodeClasses, classes: Classes, kept: Truth) -> None:
-        """Records a pattern that was judged by itself."""
-        rows, left = classes.rows, classes.rows[kept]
+        """Records a pattern that was judged by itself; `kept` of its classes or positions are published."""
+        rows, left = grouped.rows, rollup.rows_of(grouped, kept)
+        left = left[left > 0]
         least = [int(some.min()) if len(some) else 0 for some in (classes.people, classes.people[kept])]
         suppressed = rollup.tally(grouped, ~kept)
         leaves = [c.taxonomy.leaf_count.astype(np.int64) for c in rollup.table.keys]
         self.counts[at] = [
             least[0],
-            len(classes),
+            len(rows),
             rows @ rows,
             len(left),
             least[1],

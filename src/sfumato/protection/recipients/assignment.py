@@ -97,11 +97,17 @@ class AvailableVersions:
         return self.metric not in LEVEL_MEASURES and self.patterns.aim.loss != "height"
 
     def first_fit(
-        self, owner: str, accept: Callable[[Cuts], bool], *, within: Fraction | None = None
+        self,
+        owner: str,
+        accept: Callable[[Cuts], bool],
+        *,
+        within: Fraction | None = None,
+        beside_earlier: bool = False,
     ) -> PlannedVersion | None:
         """Returns the best version for somebody beside all that is held; `None` if there is none.
 
-        `accept` has the last word. What the owner holds already is tried first, subtree versions last.
+        `accept` has the last word; with `beside_earlier` it judges coalitions, too, since what is held was
+        made from earlier tables. What the owner holds already is tried first, subtree versions last.
         """
         allowed = self._best_first(
             np.flatnonzero(self.patterns.allowed) if within is None else self._alike(within)
@@ -109,9 +115,11 @@ class AvailableVersions:
         if not len(allowed):
             return None
         limit = inf if within is None else self._limit(within)
-        others, family = [h.cuts for h in self.held if h.recipient != owner], self.families.family_of_held()
+        others, family = [h for h in self.held if h.recipient != owner], self.families.family_of_held()
         for cuts, index in self._candidates(owner, allowed):
-            if not (family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)):
+            if not family.fits(self.shown.detail(cuts), owner):
+                continue
+            if not (beside_earlier or self.families.is_safe(cuts, others)):
                 continue
             quality = self._quality(cuts) if index is None else self.patterns.value(self.metric, index)
             if quality is not None and quality <= limit and accept(cuts):
@@ -164,7 +172,8 @@ class AvailableVersions:
             quality = self._quality(cuts)
             if quality is None or quality > limit:
                 continue
-            if self.families.is_safe(cuts, [*(h.cuts for h in self.held), *(v.cuts for v in chosen)]):
+            beside = [*self.held, *(EarlierVersion("", v.cuts) for v in chosen)]
+            if self.families.is_safe(cuts, beside):
                 members.add(detail)
                 chosen.append(PlannedVersion(cuts, quality))
         return chosen

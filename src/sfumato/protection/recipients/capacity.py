@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfumato.core.adversary import Adversary
 from sfumato.core.json_object import JsonObject
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.recipients.assignment import AvailableVersions
@@ -17,9 +18,11 @@ TOLERANCES = (Fraction(0), *(Fraction(p, 100) for p in (1, 2, 5, 10, 20, 50)))
 
 COALITION_NOTES = {
     Coalition.NONE: "what recipients learn who put their versions together is not judged",
-    Coalition.PAIRS: "every promise is kept also where two put their versions together",
-    Coalition.ANY: "every promise is kept whoever puts versions together",
+    Coalition.PAIRS: "every promise is kept also where two put their versions together, who have {knows}",
+    Coalition.ANY: "every promise is kept whoever puts versions together and has {knows}",
 }
+
+NOBODY = "nobody who puts versions together"
 
 MOST_SUBTREE_VERSIONS = 100
 """Subtree versions are looked for until there are so many versions."""
@@ -30,7 +33,8 @@ class Capacity:
     """How many recipients can be served within tolerances, by patterns and with subtree cuts.
 
     `exact` says that no larger family of patterns exists; else so many were found. `held` are the recipients
-    served before; they are not among those counted.
+    served before; they are not among those counted. `costs` says how many patterns serve at the policy's
+    tolerance against whom: nobody, one target, a register; `None` where the promises cannot be kept so.
     """
 
     rule: RecipientRule
@@ -39,6 +43,7 @@ class Capacity:
     with_subtrees: int
     exact: bool
     held: int = 0
+    costs: tuple[tuple[str, int | None], ...] = ()
 
     @property
     def recipients(self) -> int:
@@ -71,6 +76,8 @@ class Capacity:
             "tolerance": json_ready(self.rule.tolerance),
             "frame_proof": self.rule.frame_proof,
             "coalition": self.rule.coalition.value,
+            "adversary": self.rule.adversary.value,
+            "costs": [{"against": who, "recipients": n} for who, n in self.costs],
             "patterns": [{"tolerance": json_ready(t), "recipients": n} for t, n in self.steps],
             "exact": self.exact,
             "held": self.held,
@@ -80,9 +87,10 @@ class Capacity:
         """Returns the capacity in a few lines."""
         lines = [(f"within {_percent(t)} of the best", several(n, "recipient")) for t, n in self.steps]
         framers = "nobody builds" if self.rule.frame_proof == 1 else f"no {self.rule.frame_proof} build"
+        lines += [(f"against {who}", _served(n)) for who, n in self.costs]
         notes = (
             f"alike in {self.metric}; {framers} the version of another",
-            COALITION_NOTES[self.rule.coalition],
+            COALITION_NOTES[self.rule.coalition].format(knows=self.rule.adversary.knows),
             "no family of patterns is larger" if self.exact else "larger families may exist",
         )
         return Card(self.sentence, lines, notes)
@@ -100,7 +108,31 @@ def capacity_of(
     if wanted > now:
         more = len(versions.choose(wanted))
     held = len({h.recipient for h in versions.held})
-    return Capacity(rule, versions.metric, steps, max(now, more), versions.families.exact, held)
+    exact, costs = versions.families.exact, _costs(versions, now)
+    return Capacity(rule, versions.metric, steps, max(now, more), exact, held, costs)
+
+
+def _costs(versions: AvailableVersions, now: int) -> tuple[tuple[str, int | None], ...]:
+    """Returns how many recipients patterns serve against nobody, one target and a register."""
+    rule = versions.rule
+    if rule.coalition is Coalition.NONE:
+        return ()
+    served: list[tuple[str, int | None]] = [
+        (NOBODY, _most_under(versions, replace(rule, coalition=Coalition.NONE)))
+    ]
+    for adversary in (Adversary.TARGET, Adversary.REGISTER):
+        if adversary is rule.adversary:
+            served.append((adversary.value, now))
+        elif adversary is Adversary.TARGET and versions.patterns.promises.about_beliefs:
+            served.append((adversary.value, None))
+        else:
+            served.append((adversary.value, _most_under(versions, replace(rule, adversary=adversary))))
+    return tuple(served)
+
+
+def _most_under(versions: AvailableVersions, rule: RecipientRule) -> int:
+    other = AvailableVersions(versions.patterns, rule, versions.metric, held=versions.held)
+    return other.most()
 
 
 def least_tolerance_for(
@@ -114,6 +146,10 @@ def least_tolerance_for(
         if len(more.choose(count)) >= count:
             return tolerance
     return None
+
+
+def _served(count: int | None) -> str:
+    return "not for these promises" if count is None else several(count, "recipient")
 
 
 def _percent(share: Fraction) -> str:

@@ -1,8 +1,9 @@
 """Families of patterns: distinct, none framed by few others, and safe when they are put together.
 
-Without a coalition, and for any coalition, single frame-proofness is solved exactly: a largest antichain,
-above one allowed base where colluders must not get below it. Everything else is greedy, improved by counted
-steps, and proves what it found, not that nothing is larger.
+Without a coalition single frame-proofness is solved exactly, by a largest antichain. Where colluders must not
+get below an allowed base, antichains above one are where a search begins; what it takes is judged as a whole
+(`pooling`). Everything else is greedy, improved by counted steps, and proves what it found, not that nothing
+is larger.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.pooling import Pool
-from sfumato.core.promise import Cuts
+from sfumato.core.adversary import Adversary
+from sfumato.core.promise import Cuts, Promises
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.patterns.antichain import largest_antichain
 from sfumato.protection.patterns.patterns import Patterns
@@ -26,8 +28,11 @@ Indices = NDArray[np.int64]
 MOST_BASES_TRIED = 64
 """So many bases are tried where any coalition must be safe."""
 
-MOST_COALITIONS_TRIED = {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6}
-"""So many coalitions whose meet is not allowed by itself are judged in search of further members."""
+MOST_COALITIONS_TRIED = {
+    Adversary.REGISTER: {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 400},
+    Adversary.TARGET: {Coalition.NONE: 0, Coalition.PAIRS: 400, Coalition.ANY: 6},
+}
+"""So many patterns, or against one target so many coalitions, are judged in search of further members."""
 
 SHORT_WINDOW = 10
 """Windows of at most so many patterns are each searched."""
@@ -41,10 +46,11 @@ MOST_STEPS = 2_000
 
 @dataclass(frozen=True)
 class EarlierVersion:
-    """A version that somebody got earlier, on today's trees."""
+    """A version that somebody got earlier, on today's trees; `k` is the smaller k of an override, if any."""
 
     recipient: str
     cuts: Cuts
+    k: int | None = None
 
 
 class Families:
@@ -55,6 +61,7 @@ class Families:
         self.shown = ShownDetail(patterns.table)
         self._best_so_far: dict[bytes, Indices] = {}
         self._cuts_of: dict[int, Cuts] = {}
+        self._pools: dict[int | None, Pool] = {}
 
     @property
     def exact(self) -> bool:
@@ -84,8 +91,10 @@ class Families:
         """Returns a family of the window, found without regard to shorter ones."""
         if self.rule.coalition is Coalition.NONE:
             return self._frame_proof(window)
-        family = self._above_a_base(window)
-        return self._extended(family, window[~np.isin(window, family)])
+        if self.rule.adversary is Adversary.TARGET:
+            return self._extended(window[:0], window)
+        base = self._above_a_base(window)
+        return self._extended(window[:0], np.append(base, window[~np.isin(window, base)]))
 
     def distinct(self, indices: Indices) -> Indices:
         """Returns these patterns, none that shows the same as another or as one that is held."""
@@ -95,11 +104,22 @@ class Families:
             distinct = distinct[~(self._finer(held, distinct) & self._coarser(held, distinct))]
         return distinct
 
-    def is_safe(self, cuts: Cuts, others: Sequence[Cuts]) -> bool:
-        """Whether colluders learn no more than is promised, with this one among them."""
-        if self.rule.coalition is Coalition.PAIRS:
-            return all(self._pool.keeps([cuts, other]) for other in others)
-        return self.rule.coalition is Coalition.NONE or self._pool.keeps_all([cuts, *others])
+    def is_safe(self, cuts: Cuts, others: Sequence[EarlierVersion]) -> bool:
+        """Whether colluders learn no more than is promised, with this one among them.
+
+        Whoever colludes with somebody who was granted a smaller k is promised that k.
+        """
+        if self.rule.coalition is Coalition.NONE or not others:
+            return True
+        granted = sorted({v.k for v in others if v.k is not None})
+        for k in (*granted, None):
+            group = [v.cuts for v in others if v.k is None or (k is not None and v.k >= k)]
+            pool = self._pool_of(k)
+            together = [cuts, *group]
+            kept = pool.keeps_pairs if self.rule.coalition is Coalition.PAIRS else pool.keeps_all
+            if not kept(together):
+                return False
+        return True
 
     def _frame_proof(self, window: Indices) -> Indices:
         """Returns a family of the window beside what is held."""
@@ -187,11 +207,8 @@ class Families:
 
     def _extended(self, start: Indices, more: Indices) -> Indices:
         """Returns the family, and whatever of these fits beside it, in their order."""
-        family, tries, chosen = (
-            self.family_of_held(),
-            MOST_COALITIONS_TRIED[self.rule.coalition],
-            start.tolist(),
-        )
+        family, chosen = self.family_of_held(), start.tolist()
+        tries = MOST_COALITIONS_TRIED[self.rule.adversary][self.rule.coalition]
         for index in chosen:
             family.add(self._compared_by(index))
             mine, theirs = self.ranks[index], self.ranks[more]
@@ -200,58 +217,27 @@ class Families:
             detail = self._compared_by(index)
             if not family.fits(detail):
                 continue
-            doubtful = self._doubtful(index, chosen)
-            tries -= len(doubtful)
-            if doubtful and (tries < 0 or not all(self._pool.keeps_all(some) for some in doubtful)):
-                continue
+            if self.rule.coalition is not Coalition.NONE and (chosen or self.held):
+                tries -= 1
+                beside = [*self.held, *(EarlierVersion("", self._cuts(i)) for i in chosen)]
+                if tries < 0 or not self.is_safe(self._cuts(index), beside):
+                    continue
             family.add(detail)
             chosen.append(index)
         return np.array(chosen, np.int64)
-
-    def _doubtful(self, index: int, chosen: Sequence[int]) -> list[list[Cuts]]:
-        """Returns coalitions of a pattern and these, or what is held, whose meet may not be allowed."""
-        if self.rule.coalition is Coalition.NONE:
-            return []
-        patterns, cuts = self._held_patterns
-        one, others = self._cuts(index), [*patterns, *chosen]
-        if self.rule.coalition is Coalition.PAIRS:
-            unsafe = [self._cuts(i) for i in self._unsafe_meets(index, others)]
-            return [[one, other] for other in (*cuts, *unsafe)]
-        meet = self.patterns.grid[:, [index, *others]].min(axis=1)
-        if not cuts and self.patterns.allowed[np.ravel_multi_index(tuple(meet), self.patterns.shape)]:
-            return []
-        return [[one, *cuts, *(self._cuts(i) for i in others)]]
 
     def _cuts(self, index: int) -> Cuts:
         if index not in self._cuts_of:
             self._cuts_of[index] = self.patterns.cuts(index)
         return self._cuts_of[index]
 
-    def _unsafe_meets(self, index: int, others: Sequence[int]) -> list[int]:
-        """Returns those whose meet with a pattern is not allowed by itself."""
-        if not others:
-            return []
-        grid = self.patterns.grid.astype(np.int64)
-        meets = np.minimum(grid[:, others], grid[:, [index]])
-        safe = self.patterns.allowed[np.ravel_multi_index(tuple(meets), self.patterns.shape)]
-        return [other for other, fine in zip(others, safe.tolist(), strict=True) if not fine]
-
-    @cached_property
-    def _held_patterns(self) -> tuple[list[int], list[Cuts]]:
-        """What is held, as patterns where it is one, else as it is."""
-        patterns, cuts = list[int](), list[Cuts]()
-        every = np.arange(self.patterns.count)
-        for held, detail in zip(self.held, self._held_details, strict=True):
-            same = every[self._finer(detail, every) & self._coarser(detail, every)]
-            if len(same):
-                patterns.append(int(same[0]))
-            else:
-                cuts.append(held.cuts)
-        return patterns, cuts
-
-    @cached_property
-    def _pool(self) -> Pool:
-        return Pool(self.patterns.table, self.patterns.promises)
+    def _pool_of(self, k: int | None) -> Pool:
+        """Returns the pool in which everybody is promised no more people than this."""
+        if k not in self._pools:
+            promises = self.patterns.promises
+            smaller = (p.with_least_people(k) if k and p.least_people > k else p for p in promises)
+            self._pools[k] = Pool(self.patterns.table, Promises(tuple(smaller)), self.rule.adversary)
+        return self._pools[k]
 
     # -- comparing ----------------------------------------------------------------------------------------
 

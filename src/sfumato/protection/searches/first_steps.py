@@ -7,6 +7,7 @@ from collections import deque
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Microdata
+from sfumato.core.positions import judged_groups
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
 from sfumato.core.watch import Answer
@@ -63,7 +64,8 @@ def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> li
 def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:
     cuts = {c.name: cut for c, cut in zip(table.keys, state, strict=True)}
     recoding = Recoding.of_cuts(table, cuts)
-    classes = Classes.of(table, recoding.class_of, sensitive=promises.sensitive)
+    groups = judged_groups(table, recoding.class_of)
+    classes = Classes.of(table, groups, sensitive=promises.sensitive)
     if not judge.lasting.holds_on(classes).all():
         return Answer.NEVER
     worst = Answer.YES if keep(classes, promises).all() else Answer.LATER

@@ -89,7 +89,7 @@ class NodeJudge:
     """Judges nodes. `budget` rows may be suppressed.
 
     A promise is *lasting* if breaking it means breaking it at every finer node: a hereditary one, and a
-    monotone one where nothing may be suppressed and rows are people.
+    monotone one where nothing may be suppressed and rows are people, or where people's positions are judged.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class NodeJudge:
     ) -> None:
         self.table, self.promises, self.budget = table, promises, budget
         self.rollup = rollup or RollUp(table, promises.sensitive)
-        summed = budget == 0 and not table.has_person
+        summed = budget == 0 and (table.profiles or not table.has_person)
         self.lasting = Promises(
             tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
         )
@@ -119,8 +119,14 @@ class NodeJudge:
             if self.lasting.sensitive and _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
                 return None
             kept = keep(classes, self.promises, most=self.budget)
+        left = self.rollup.rows_of(grouped, kept)
         return JudgedNode(
-            levels, classes.rows, kept, _rows(classes, ~kept), lambda: self.rollup.tally(grouped, ~kept)
+            levels,
+            grouped.rows,
+            left[left > 0],
+            _rows(classes, ~kept),
+            lambda: self.rollup.tally(grouped, ~kept),
+            kept,
         )
 
     def ask(self, levels: Levels) -> Answer:

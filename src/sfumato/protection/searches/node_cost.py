@@ -33,15 +33,18 @@ SuppressedCounts = Sequence[Counts]
 class JudgedNode:
     """A node of the lattice that a search has judged.
 
-    `sizes` are the rows of its classes, `kept` says which are published, `suppressed` counts the rows of the
-    others; `suppressed_counts()` counts these once more, for every key column, per node of its taxonomy.
+    `sizes` are the rows of its classes, `published` those of the classes that are published, without rows
+    that are suppressed; `suppressed` counts these, and `suppressed_counts()` once more, for every key column,
+    per node of its taxonomy. `kept` says which of the groups that promises are judged on are published:
+    classes, or people's positions.
     """
 
     levels: tuple[int, ...]
     sizes: Counts
-    kept: NDArray[np.bool_]
+    published: Counts
     suppressed: int
     suppressed_counts: Callable[[], SuppressedCounts]
+    kept: NDArray[np.bool_]
 
 
 class NodeCost:
@@ -55,6 +58,7 @@ class NodeCost:
 
     def __init__(self, table: Microdata, weights: Reals) -> None:
         self.keys, self.dropped = table.keys, table.dropped
+        self.whole_classes = not table.profiles
         self.n = table.rows + table.dropped
         self.weights: list[float] = weights.tolist()
         self.total_weight = float(weights.sum())
@@ -183,9 +187,10 @@ class Height(NodeCost):
 class SizeCost(MeanLoss):
     """A loss of class sizes. No column bounds it; nodes are ordered by mean loss.
 
-    Merging classes raises it where nothing is suppressed, and suppression never brings it below that. So
-    a node bounds all more general ones; they reach the bound only with the very same classes, and then
-    the levels decide for the node.
+    Merging classes raises it where nothing is suppressed, and suppression of whole classes never brings it
+    below that. So a node bounds all more general ones; they reach the bound only with the very same classes,
+    and then the levels decide for the node. Where people are suppressed out of classes (`whole_classes` is
+    false) there is no such bound.
     """
 
     def least_cost(self, total: Reals) -> Reals:
@@ -199,10 +204,12 @@ class Discernibility(SizeCost):
     """`discernibility`."""
 
     def score(self, node: JudgedNode) -> float:
-        published = node.sizes[node.kept]
-        return float(int(published @ published) + (node.suppressed + self.dropped) * self.n)
+        squares = int(node.published @ node.published)
+        return float(squares + (node.suppressed + self.dropped) * self.n)
 
     def lower_bound(self, node: JudgedNode) -> float:
+        if not self.whole_classes:
+            return -np.inf
         return float(int(node.sizes @ node.sizes) + self.dropped * self.n)
 
 
@@ -220,10 +227,12 @@ class ClassSize(SizeCost):
     """`class-size`."""
 
     def score(self, node: JudgedNode) -> float:
-        classes = int(node.kept.sum()) + (node.suppressed + self.dropped > 0)
+        classes = len(node.published) + (node.suppressed + self.dropped > 0)
         return self.n / classes if classes else 0.0
 
     def lower_bound(self, node: JudgedNode) -> float:
+        if not self.whole_classes:
+            return -np.inf
         classes = len(node.sizes) + (self.dropped > 0)
         return self.n / classes if classes else 0.0
 

@@ -63,10 +63,12 @@ class Optimum:
 def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best global recoding; `optimal` in the outcome says whether that is proved.
 
-    Nothing is suppressed beyond rows with empty key cells. Where a person has several rows, promises that
-    are not hereditary have no conflicts to branch on, and what top-down finds is returned.
+    Nothing is suppressed beyond rows with empty key cells. Where a person has several rows and is counted in
+    classes, promises that are not hereditary have no conflicts to branch on, and what top-down finds is
+    returned.
     """
-    lasting = all(p.hereditary or (p.monotone and not table.has_person) for p in promises)
+    summed = table.profiles or not table.has_person
+    lasting = all(p.hereditary or (p.monotone and summed) for p in promises)
     if aim.loss != "loss":
         raise WrongCall("the exact search keeps the measure loss small, and no other")
     budget_of(table, promises, aim)

@@ -30,31 +30,29 @@ class Specialization:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
-    """A proposed step: the parts of the classes that hold its node, one per class and child.
+class GroupSplit:
+    """Groups that are replaced by their parts: part i is of group `parent[i]` and has `rows[i]` rows.
 
-    A class that holds the node is replaced as a whole, so the parts of `parent[i]` add up to that class.
-    `part[p]` is the part of the p-th row below the node. No `part` at all: every class stays whole and
-    only its node changes.
+    A group that is touched is replaced as a whole, so its parts add up to it; `count` groups were there
+    before. `whole` says that every group stays whole.
     """
 
-    step: Specialization
-    children: Nodes
     parent: Codes
-    branch: Codes
     rows: Counts
-    first: int
-    part: Codes | None
     count: int
+
+    @property
+    def whole(self) -> bool:
+        return len(self.parent) == 0
 
     @cached_property
     def touched(self) -> NDArray[np.intp]:
-        """The classes that hold the node."""
+        """The groups that are replaced."""
         return self._firsts[0]
 
     @cached_property
     def ids(self) -> Codes:
-        """The number of every part as a class: one part keeps its parent's number, the others are new."""
+        """The number of every part as a group: one part keeps its parent's number, the others are new."""
         keeps = np.zeros(len(self.parent), dtype=bool)
         keeps[self._firsts[1]] = True
         fresh = self.count + np.cumsum(~keeps) - 1
@@ -62,8 +60,27 @@ class Split:
 
     @cached_property
     def _firsts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        classes, first = np.unique(self.parent, return_index=True)
-        return classes.astype(np.intp), first
+        groups, first = np.unique(self.parent, return_index=True)
+        return groups.astype(np.intp), first
+
+
+@dataclass(frozen=True, eq=False)
+class Split(GroupSplit):
+    """A proposed step: the parts of the classes that hold its node, one per class and child.
+
+    `part[p]` is the part of the p-th row below the node. No `part` at all: every class stays whole and
+    only its node changes.
+    """
+
+    step: Specialization
+    children: Nodes
+    branch: Codes
+    first: int
+    part: Codes | None
+
+    @property
+    def whole(self) -> bool:
+        return self.part is None
 
 
 class Refinement:
@@ -108,7 +125,7 @@ class Refinement:
         if len(filled) <= 1:
             holds = np.flatnonzero(self.nodes[step.column] == step.node).astype(np.int32)
             branch = np.full(len(holds), filled[0] if len(filled) else 0, np.int32)
-            return Split(step, children, holds, branch, self.rows[holds], 0, None, self.count)
+            return Split(holds, self.rows[holds], self.count, step, children, branch, 0, None)
         part = self._part[: bounds[-1] - bounds[0]]
         parts = splits.split(
             order, bounds, self.class_of, self._weight, self._slot, self._stamp, part, *self._found
@@ -116,7 +133,12 @@ class Refinement:
         self._stamp += len(children)
         parent, branch, rows = self._found
         parent, branch, rows = parent[:parts].copy(), branch[:parts].copy(), rows[:parts].copy()
-        return Split(step, children, parent, branch, rows, int(bounds[0]), part, self.count)
+        return Split(parent, rows, self.count, step, children, branch, int(bounds[0]), part)
+
+    def rows_below_step(self, split: Split) -> Codes:
+        """Returns the distinct rows below the node of a split, in the order of its `part`."""
+        order, _, _ = self._ordered[split.step.column]
+        return order[split.first : split.first + (0 if split.part is None else len(split.part))]
 
     def parts(self, split: Split, sensitive: Sequence[str], overall: dict[str, Counts]) -> Classes:
         """Returns the parts of a split as classes to be judged."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.microdata import Column, Counts, Microdata
 from sfumato.core.packing import Packing
+from sfumato.core.positions import positions
 from sfumato.kernels.rows.groups import cross_tabulate, regroup, tally_fields
 
 Ints = NDArray[np.int64]
@@ -69,12 +70,16 @@ class EntryFields:
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter."""
+    """The classes of a node: their keys and rows; `entries` and `owner` where sensitive values matter.
+
+    `positions` are those of the rows' people, where promises are judged on them.
+    """
 
     keys: Ints
     rows: Counts
     owner: NDArray[np.int32] | None = None
     entries: tuple[Ints, Counts] | None = None
+    positions: NDArray[np.int32] | None = None
 
 
 class RollUp:
@@ -112,7 +117,8 @@ class RollUp:
             lift = [fields.offset[j][i] for j, i in enumerate(levels)]
             zero = [0] * len(fields.sensitive)
             owner, keys, rows = self._regroup(*base, fields.where(range(len(lift + zero))), lift + zero)
-            return NodeClasses(keys, rows, owner)
+            where = positions(self.table, owner) if self.table.profiles else None
+            return NodeClasses(keys, rows, owner, positions=where)
         entries = self._rolled(levels)
         if not fields.sensitive:
             return NodeClasses(*entries)
@@ -120,8 +126,10 @@ class RollUp:
         return NodeClasses(keys, rows, owner, entries)
 
     def classes(self, grouped: NodeClasses, *, sensitive: bool) -> Classes:
-        """Returns the classes as promises judge them; without `sensitive` only sizes."""
+        """Returns classes, or people's positions, as promises judge them; without `sensitive` only sizes."""
         names = [c.name for c in self.fields.sensitive] if sensitive else []
+        if grouped.positions is not None:
+            return Classes.of(self.table, grouped.positions, sensitive=names)
         if self.table.has_person and grouped.owner is not None:
             return Classes.of(self.table, grouped.owner, sensitive=names)
         histograms = {}
@@ -136,12 +144,20 @@ class RollUp:
         return Classes(grouped.rows, grouped.rows, histograms)
 
     def tally(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> list[Counts]:
-        """Counts the rows of some classes, for every key column, per node of its taxonomy."""
+        """Counts the rows of some classes or positions, for every key column, per node of its taxonomy."""
         bounds = np.cumsum([0] + [len(c.taxonomy.labels) for c in self.fields.keys])
-        sums = tally_fields(
-            grouped.keys[chosen], grouped.rows[chosen], *self._key_fields, bounds[:-1], int(bounds[-1])
-        )
+        rows = self.rows_of(grouped, chosen)
+        some = rows > 0
+        sums = tally_fields(grouped.keys[some], rows[some], *self._key_fields, bounds[:-1], int(bounds[-1]))
         return np.split(sums, bounds[1:-1]) if len(bounds) > 1 else []
+
+    def rows_of(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> Counts:
+        """Counts, for every class, the rows that are in some of the classes or positions."""
+        if grouped.positions is None or grouped.owner is None:
+            return np.where(chosen, grouped.rows, 0)
+        rows, inside = np.zeros(len(grouped.rows), np.int64), chosen[grouped.positions]
+        np.add.at(rows, grouped.owner[inside], self.table.counts[inside])
+        return rows
 
     def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
         place = [0] * len(levels)

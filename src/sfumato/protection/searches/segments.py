@@ -76,14 +76,17 @@ class SplitProposal:
 
 
 class MovingRows:
-    """The rows of a table in the order of segments, with what the compiled loops need beside them."""
+    """The rows of a table in the order of segments, with what the compiled loops need beside them.
+
+    Rows are told apart as far as ranges may tell them apart (`_at_range_starts`).
+    """
 
     def __init__(self, table: Microdata, weights: Mapping[str, Fraction]) -> None:
         self.table = table
         keys = table.keys
         places = [p for p, c in zip(table.packing.places, table.columns, strict=False) if c.role.is_key]
         self._layout = _layout(keys, places, weights)
-        key = table.words & _key_bits(places, len(table.words))
+        key = _at_range_starts(keys, places, table.words & _key_bits(places, len(table.words)))
         row = np.arange(table.distinct, dtype=np.int64)
         if not _ascending(key):
             row = np.lexsort(key[::-1])
@@ -156,11 +159,15 @@ class MovingRows:
     def published(self, segments: Segments) -> tuple[Codes, Codes]:
         """Returns the leaf ranks `low .. high-1` that each segment publishes in every key column.
 
-        Ordered columns publish the range that occurs, unordered ones the lowest node above it. A range that
-        holds the missing cell and more is no range of values: it is published as the root.
+        Ordered columns publish the nodes of the range level from the first that occurs to the last, unordered
+        ones the lowest node above what occurs. A range that holds the missing cell and more is no range of
+        values: it is published as the root.
         """
         low, high = segments.low.copy(), segments.high.copy()
         medians.widen_to_covers(self._layout, low, high)
+        for j, column in enumerate(self.table.keys):
+            if column.taxonomy.ordered:
+                high[:, j] = column.taxonomy.range_cells()[1][high[:, j]] - 1
         high += 1
         for j, column in enumerate(self.table.keys):
             missing = column.taxonomy.rank(None)
@@ -208,6 +215,22 @@ def _key_bits(places: Sequence[tuple[int, int, int]], words: int) -> Counts:
     for word, shift, bits in places:
         field[word] |= ((1 << bits) - 1) << shift
     return field
+
+
+def _at_range_starts(keys: Sequence[Column], places: Sequence[tuple[int, int, int]], words: Counts) -> Counts:
+    """Returns packed rows in which a leaf of an ordered column is the first of its node of the range level.
+
+    What is finer than a published range can say then decides nothing: neither where a segment is split, nor
+    which column is the widest.
+    """
+    moved = words.copy()
+    for column, (word, shift, bits) in zip(keys, places, strict=True):
+        tree, mask = column.taxonomy, (1 << bits) - 1
+        if tree.ordered and tree.range_level:
+            start = tree.range_cells()[0].astype(np.int64)
+            codes = (moved[word] >> shift) & mask
+            moved[word] ^= (codes ^ start[codes]) << shift
+    return moved
 
 
 def _longs(values: Sequence[int] | NDArray[np.integer]) -> Counts:

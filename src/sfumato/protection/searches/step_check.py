@@ -11,9 +11,11 @@ from sfumato.core.classes import Classes, Histogram
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Cuts, Promises, TablePromise
+from sfumato.core.recoding import Recoding
 from sfumato.core.watch import Answer, Deliberate, Watch
 from sfumato.protection.searches import refusal
-from sfumato.protection.searches.refinement import Refinement, Split
+from sfumato.protection.searches.judged_groups import groups_of
+from sfumato.protection.searches.refinement import GroupSplit, Refinement, Split
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.suppression import keep
 
@@ -22,10 +24,11 @@ class StepJudge:
     """Judges the steps of a top-down search, and remembers the accepted ones.
 
     `budget` rows may stay unpublished. A promise is *lasting* if breaking it now means breaking it after any
-    further step: a monotone promise where nothing is suppressed and rows are people (the parts of a class
-    cannot all keep what their union breaks), a hereditary promise always. Where a person may have several
-    rows, a person in two parts counts in both, so a union is no longer the sum of its parts and `monotone`
-    alone proves nothing.
+    further step: a monotone promise where nothing is suppressed and the parts of a group add up to it (they
+    cannot all keep what their union breaks), a hereditary promise always. Groups are classes, or the
+    positions of people who have several rows (`judged_groups`). Where such people are counted in classes, a
+    person in two parts counts in both, so a union is no longer the sum of its parts and `monotone` alone
+    proves nothing.
 
     Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
@@ -40,12 +43,14 @@ class StepJudge:
         self.classes = classes
         self.budget = budget_of(table, promises, aim)
         self.promises = promises
-        summed = self.budget == 0 and not table.has_person
+        summed = self.budget == 0 and (table.profiles or not table.has_person)
         self.lasting = Promises(
             tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
         )
         self._whole = len(self.lasting.members) < len(promises.of_class)
-        everything = classes.everything(promises.sensitive)
+        self.groups = groups_of(classes)
+        self._split: GroupSplit | None = None
+        everything = self.groups.everything(promises.sensitive)
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         self._all = everything
         self._proposed = everything
@@ -59,15 +64,16 @@ class StepJudge:
 
     def ask(self, split: Split) -> Answer:
         """Whether a step keeps every promise; if not, whether it ever can."""
-        if split.part is None:
-            self._breaking, self._proposed = self._broken[split.parent], self._all
+        change = self._split = self.groups.split(split)
+        if change.whole:
+            self._breaking, self._proposed = self._broken[change.parent], self._all
         else:
-            parts = self.classes.parts(split, self._needed, self._overall)
+            parts = self.groups.parts(self._needed, self._overall)
             self._breaking = ~self.lasting.holds_on(parts)
-            if self._rows_broken(split) > self.budget:
+            if self._rows_broken(change) > self.budget:
                 return Answer.NEVER
             if self._whole:
-                self._proposed = replaced(self._all, split, parts)
+                self._proposed = replaced(self._all, change, parts)
                 kept = keep(self._proposed, self.promises)
                 if int(self._proposed.rows[~kept].sum()) > self.budget:
                     return Answer.LATER
@@ -75,11 +81,14 @@ class StepJudge:
 
     def accept(self, split: Split) -> None:
         """Notes that the search makes this step, the last one asked about."""
-        broken = np.zeros(int(split.ids.max(initial=self.classes.count - 1)) + 1, dtype=bool)
+        change = self._split
+        assert change is not None  # noqa: S101  # a step is asked about before it is made
+        broken = np.zeros(int(change.ids.max(initial=self.groups.count - 1)) + 1, dtype=bool)
         broken[: len(self._broken)] = self._broken
-        broken[split.ids] = self._breaking
-        self._lost = self._rows_broken(split)
+        broken[change.ids] = self._breaking
+        self._lost = self._rows_broken(change)
         self._broken, self._all = broken, self._proposed
+        self.groups.accept()
         if self.watches:
             self._cuts = self.classes.cuts_after(split.step, self._cuts)
             for watch in self.watches:
@@ -97,15 +106,19 @@ class StepJudge:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Which classes are published."""
+        """Which groups are published."""
         return keep(self._all, self.promises) if self._whole else ~self._broken
+
+    def recoding(self) -> Recoding:
+        """Returns the classes as they are, as a recoding, without the rows that are suppressed."""
+        return self.groups.recoding(self.kept)
 
     @property
     def _needed(self) -> tuple[str, ...]:
         return self.promises.sensitive if self._whole else self.lasting.sensitive
 
-    def _rows_broken(self, split: Split) -> int:
-        """Counts the rows that would be in classes that break a lasting promise."""
+    def _rows_broken(self, split: GroupSplit) -> int:
+        """Counts the rows that would be in groups that break a lasting promise."""
         gone = int(split.rows[self._broken[split.parent]].sum()) if self._lost else 0
         return self._lost - gone + int(split.rows[self._breaking].sum())
 
@@ -128,7 +141,9 @@ class StepJudge:
         """
         lost = int(everything.rows[~keep(everything, self.promises)].sum())
         if lost > self.budget:
-            raise refusal.at_the_root(everything, self.promises, final=not self._whole)
+            raise refusal.at_the_root(
+                everything, self.promises, final=not self._whole, profiles=self.classes.table.profiles
+            )
         for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
             answer, reason = watch.ask(self._cuts)
             if answer is Answer.NEVER:
@@ -152,8 +167,8 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
     return min(allowed - table.dropped, max(0, table.rows - 1))
 
 
-def replaced(classes: Classes, split: Split, parts: Classes) -> Classes:
-    """Returns the classes with those that a split touches replaced by its parts, by class number."""
+def replaced(classes: Classes, split: GroupSplit, parts: Classes) -> Classes:
+    """Returns the groups with those that a split touches replaced by its parts, by number."""
     chosen = np.arange(int(split.ids.max(initial=len(classes) - 1)) + 1)
     chosen[split.ids] = len(classes) + np.arange(len(parts))
     return _concatenated(classes, parts).pick(chosen)

@@ -109,6 +109,6 @@ def _descend(
         progress("top-down", checked)
     if not judge.watches:
         classes.open_empty_nodes()
-    recoding = classes.recoding(judge.kept)
+    recoding = judge.recoding()
     outcome = Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
     return outcome, path, judge

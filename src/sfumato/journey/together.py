@@ -1,0 +1,102 @@
+"""Tables put together by whoever has a register: what the second judge is asked of them, and its ruling."""
+# ruff: noqa: PLC0415  # what judges several tables is loaded where there are some
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promise
+from sfumato.engine.arrow_rows import arrow_rows, file_of
+from sfumato.engine.source import Source
+from sfumato.policy.judge_data import judge_data
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition
+from sfumato.policy.set_columns import forms_of
+
+if TYPE_CHECKING:
+    from sfumato.judge.chain.together import TablesTogether, TogetherRuling
+
+Document = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """A table that somebody holds: what is remembered of it, and the smaller k of an override, if any."""
+
+    document: Document
+    k: int | None = None
+
+
+def judge_together(
+    source: Source, policy: Policy, tables: Sequence[KnownTable], *, progress: Progress = silent
+) -> TogetherRuling:
+    """Returns what the second judge says of tables that one person may hold, oldest first.
+
+    It reads the source with its own reader. Raises where the source does not give the published counts again,
+    and `RefusedByHistory` where a promise is broken or cannot be decided.
+    """
+    from sfumato.judge.chain.source_positions import PositionRequest
+    from sfumato.judge.chain.together import SourceRows, judge_source_file
+
+    since = next((p.batch_column for p in policy.promises if p.looks_back), None)
+    request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
+    asked, ruling = asked_of(policy, tables), None
+    progress("positions", 0)
+    if (path := file_of(source)) is not None:
+        try:
+            ruling = judge_source_file(path, source.columns, request, asked, memory=source.memory)
+        except BadData:  # the engine has read it, so its rows can be judged
+            ruling = None
+    if ruling is None:
+        with SourceRows(request, memory=source.memory) as rows:
+            for batch, counts in arrow_rows(source, rows.wanted, sets=forms_of(policy), progress=progress):
+                rows.add(batch, counts)
+            ruling = rows.rule(asked)
+    for verdict in ruling.verdicts:
+        if verdict.holds is not True:
+            raise RefusedByHistory(
+                f"put together with what others hold, the release does not keep {verdict.promise}"
+                f" ({verdict.word}: {verdict.reason})",
+                remedy="Publish less detail, or ask for less.",
+            )
+    return ruling
+
+
+def asked_of(policy: Policy, tables: Sequence[KnownTable]) -> TablesTogether:
+    """Returns what is asked of which tables.
+
+    Of values: of the positions of all tables. Of people: of those of every two where only pairs collude, and
+    of all otherwise; with a smaller k where somebody was granted that.
+    """
+    from sfumato.judge.chain.together import TablesTogether
+
+    promises = policy.promises
+    looking_back = [p for p in promises if p.looks_back]
+    others = promises.of_class if not looking_back or any(p.asks_others for p in looking_back) else ()
+    sizes = [p for p in (*others, *looking_back) if p.by_size]
+    values = tuple(p.judge_data() for p in others if not p.by_size)
+    every = tuple(range(len(tables)))
+    groups = [(every, values)] if values else []
+    rule = policy.recipients
+    in_pairs = rule is not None and rule.coalition is Coalition.PAIRS and not looking_back
+    granted = sorted({table.k for table in tables if table.k is not None})
+    for k in (*granted, None):
+        held = tuple(i for i in every if tables[i].k is None or (k is not None and (tables[i].k or 0) >= k))
+        together = list(combinations(held, 2)) if in_pairs else [held]
+        groups += [(some, tuple(_people(p, k) for p in sizes)) for some in together if some and sizes]
+    pairs = tuple(combinations(every, 2))
+    likely = tuple(p.judge_data() for p in others if p in promises.about_beliefs)
+    return TablesTogether(tuple(groups), pairs, likely)
+
+
+def _people(promise: Promise, k: int | None) -> dict[str, object]:
+    """Returns a promise of people, or of fewer of them, as the judge of k-anonymity is told it."""
+    smaller = promise.with_least_people(k) if k is not None and promise.least_people > k else promise
+    least = smaller.least_people
+    data = {**smaller.judge_data(), "promise": "k-anonymity", "kind": None, "earlier": 0}
+    return {**data, "parameters": {"k": least}}

@@ -1,0 +1,206 @@
+"""Published labels: whether a text of a key column is finer than the levels that the policy publishes.
+
+A label says which values a cell may hold. It is finer than the policy where it is a node below the finest
+level, or a range whose ends are not ends of nodes of the level that ranges run between: the first that the
+policy names above the values, where it names one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Protocol
+
+from sfumato.judge.taxonomies import dates
+from sfumato.judge.taxonomies.codes import character_counts
+from sfumato.judge.taxonomies.column_trees import Spec, value_tree
+from sfumato.judge.taxonomies.intervals import Scale
+from sfumato.judge.taxonomies.numbers import number
+from sfumato.judge.taxonomies.value_tree import ANY, ValueTree
+
+DASH = "–"
+"""Stands between the two ends of a range."""
+
+_HALF_OPEN = re.compile(r"\[(\S+), (\S+)\)")
+_FROM_TO = re.compile(r"(-?[0-9]+)(?:-| to )(-?[0-9]+)")
+
+
+class LabelReader(Protocol):
+    """Reads the labels of one column."""
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        """Tells whether a text is finer than level `start`, or, with `ranges`, than a range may be."""
+        ...
+
+
+def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:
+    """Returns the reader for the labels of a taxonomy, as a policy writes it."""
+    if "date" in spec:
+        listed = spec["date"]
+        units = list(listed) if isinstance(listed, (list, tuple)) else [listed]
+        return DateLabels([str(unit) for unit in units])
+    if "intervals" in spec:
+        return IntervalLabels(Scale.of(spec))
+    if "prefix" in spec or "mask" in spec:
+        return MaskedLabels(spec)
+    if spec.get("flat") is True:
+        return ValueOrNothing()
+    return ListedLabels(value_tree(spec, [], content=content))
+
+
+@dataclass(frozen=True)
+class ValueOrNothing:
+    """Labels of a column that shows its values or `*`."""
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        del ranges
+        return start > 0 and text != ANY
+
+
+@dataclass(frozen=True)
+class MaskedLabels:
+    """Labels of codes with masked characters; a code of its own may hold stars, too."""
+
+    spec: Spec
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        del ranges
+        if start == 0 or text == ANY:
+            return False
+        if "prefix" in self.spec:
+            kept = [*character_counts(self.spec["prefix"]), 0][start - 1]
+            return len(text.rstrip(ANY)) > kept
+        steps = character_counts(self.spec.get("steps", ())) or range(1, len(text))
+        masked: int = [*steps, len(text)][min(start - 1, len(steps))]
+        left = self.spec["mask"] == "left"
+        stars: int = len(text) - len(text.lstrip(ANY) if left else text.rstrip(ANY))
+        return stars < min(masked, len(text))
+
+
+@dataclass(frozen=True)
+class IntervalLabels:
+    """Labels of numbers: a number, an interval, or a range of intervals."""
+
+    scale: Scale
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        level = max(start, 1) if ranges or DASH in text else start
+        ends = text.split(DASH)
+        numbers = any(number(end) is not None for end in ends)
+        if text == ANY or (level == 0 and numbers):
+            return False
+        if self.scale.decimal and numbers:
+            return True
+        first, last = self._ends(ends[0]), self._ends(ends[-1])
+        if first is None or last is None:
+            return False
+        width = self.scale.widths[max(level, 1) - 1] if level <= len(self.scale.widths) else None
+        return not all(end is None or self._is_end(end, width) for end in (first[0], last[1]))
+
+    def _is_end(self, end: Fraction, width: Fraction | None) -> bool:
+        """Tells whether an interval of this width may begin or end here."""
+        if end in (self.scale.low, self.scale.high):
+            return True
+        return width is not None and ((end - self.scale.origin) / width).denominator == 1
+
+    def _ends(self, text: str) -> tuple[Fraction | None, Fraction | None] | None:
+        """Returns the first number of an interval and the first beyond it, `None` where that is open.
+
+        Nothing where the text is no interval; a whole number is one that ends before the next.
+        """
+        inclusive = _FROM_TO.fullmatch(text)
+        half_open = _HALF_OPEN.fullmatch(text) or inclusive
+        pair: tuple[str, str] = (text[:-1], "") if text.endswith("+") else (text, text)
+        if half_open:
+            pair = (half_open[1], half_open[2])
+        elif text.startswith("<"):
+            pair = ("", text[1:])
+        first, last = (number(end) if end else None for end in pair)
+        if any(end and size is None for end, size in zip(pair, (first, last), strict=True)):
+            return None
+        closed = last is not None and (inclusive or pair == (text, text))
+        return first, last + 1 if closed and last is not None else last
+
+
+@dataclass(frozen=True)
+class DateLabels:
+    """Labels of dates: a date or time, a calendar unit, or a range of units."""
+
+    units: list[str]
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        if text == ANY:
+            return False
+        level = max(start, 1) if ranges or DASH in text else start
+        if level == 0:
+            return False
+        exact = any(dates.is_moment(end) for end in text.split(DASH))
+        if level > len(self.units) or (exact and "day" not in self.units[level - 1 :]):
+            return True
+        first, last = self._days(text)
+        if first is None or last is None:
+            return exact
+        unit, one = dates.UNITS[self.units[level - 1]], timedelta(days=1)
+        begins = first == date.min or unit(first) != unit(first - one)
+        return not (begins and (last == date.max or unit(last) != unit(last + one)))
+
+    def _days(self, text: str) -> tuple[date | None, date | None]:
+        """Returns the first and the last day of a label, `None` where it names none."""
+        one, _, other = text.partition(DASH)
+        return dates.span(one)[0], dates.span(other or one)[1]
+
+
+@dataclass(frozen=True)
+class ListedLabels:
+    """Labels of a taxonomy that lists its values."""
+
+    tree: ValueTree
+    _level: dict[str | None, int] = field(init=False)
+    _ends: tuple[Mapping[str, int], Mapping[str, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        named = {label: i for i, level in enumerate(self.tree.labels) for label in level}
+        object.__setattr__(self, "_level", named)
+        begins, ends = {}, {}
+        if self.tree.ordered:
+            for place, label in enumerate(self.tree.labels[self._range_level]):
+                begin, end = _ends_of_label(str(label))
+                begins.update(dict.fromkeys((str(label), begin), place))
+                ends.update(dict.fromkeys((str(label), end), place))
+        object.__setattr__(self, "_ends", (begins, ends))
+
+    @property
+    def _range_level(self) -> int:
+        return 1 if self.tree.ordered and self.tree.height > 1 else 0
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        level = self._level.get(text)
+        if level is not None:
+            return level < (max(start, self._range_level) if ranges else start)
+        if not self.tree.ordered or start > self._range_level:
+            return any(self.tree.place(end) is not None for ends in _halves(text) for end in ends)
+        begins, ends = self._ends
+        named = [(begins[a], ends[b]) for a, b in _halves(text) if a in begins and b in ends]
+        return not named and any(
+            self.tree.place(a) is not None or self.tree.place(b) is not None for a, b in _halves(text)
+        )
+
+
+def _ends_of_label(label: str) -> tuple[str, str]:
+    """Returns how a range begins that begins with this label, and how one ends that ends with it."""
+    if half_open := _HALF_OPEN.fullmatch(label):
+        return f"[{half_open[1]}", f"{half_open[2]})"
+    whole = _FROM_TO.fullmatch(label)
+    return (whole[1], whole[2]) if whole else (label, label)
+
+
+def _halves(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the pairs of ends that a text may join."""
+    for joint in (DASH, " to ", ", "):
+        at = text.find(joint)
+        while at >= 0:
+            yield text[:at], text[at + len(joint) :]
+            at = text.find(joint, at + 1)

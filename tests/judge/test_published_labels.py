@@ -1,0 +1,130 @@
+"""Which texts the judge takes for finer than the policy's levels, beside what the search can publish."""
+
+from datetime import date, timedelta
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.judge.taxonomies.published_labels import label_reader
+from sfumato.policy.taxonomies import rule_from
+
+WHOLE = {"intervals": [5, 10], "from": 0, "to": 60}
+DAYS = st.integers(0, 20000).map(lambda n: (date(1950, 1, 1) + timedelta(days=n)).isoformat())
+NUMBERS = st.integers(-900, 900).map(lambda n: str(n / 10))
+AGES = st.integers(0, 59).map(str)
+CODES = st.text("0123456789", min_size=3, max_size=3)
+ROWS = [
+    ["1", "1-2", "1-4", "*"],
+    ["2", "1-2", "1-4", "*"],
+    ["3", "3-4", "1-4", "*"],
+    ["4", "3-4", "1-4", "*"],
+]
+ROWS += [["5", "5-7", "5-7", "*"], ["6", "5-7", "5-7", "*"]]
+
+SPECS = [
+    ({"date": ["year", "decade"]}, DAYS),
+    ({"date": ["day", "month", "quarter", "year"]}, DAYS),
+    ({"date": ["week"]}, DAYS),
+    ({"intervals": [2, 10, 40], "decimal": True}, NUMBERS),
+    ({"intervals": ["0.5", 5], "decimal": True, "top": 33, "bottom": -12}, NUMBERS),
+    (WHOLE, AGES),
+    ({**WHOLE, "top": 52, "bottom": 18}, AGES),
+    ({"intervals": [1, 4], "from": -7, "to": 60}, AGES),
+    ({"rows": ROWS, "ordered": True}, st.sampled_from("123456")),
+    (
+        {"tree": {"low": ["a", "b"], "high": {"more": ["c"], "most": ["d", "e"]}}, "ordered": True},
+        st.sampled_from("abcde"),
+    ),
+    ({"flat": ["lo", "mid", "hi"], "ordered": True}, st.sampled_from(["lo", "mid", "hi"])),
+    ({"flat": True}, CODES),
+    ({"prefix": [2, 1]}, CODES),
+    ({"mask": "left"}, CODES),
+    ({"mask": "right", "steps": [2]}, CODES),
+]
+
+
+@given(st.data())
+@pytest.mark.parametrize(
+    ("spec", "values"), SPECS, ids=lambda x: str(next(iter(x))) if isinstance(x, dict) else ""
+)
+def test_what_the_search_publishes_is_not_finer(spec, values, data):
+    tree = rule_from(spec).build(data.draw(st.lists(values, min_size=1, max_size=6, unique=True)))
+    reader = label_reader(spec)
+    for start in range(tree.height + 1):
+        above = tree.from_level(start)
+        assert not any(reader.is_finer(label, start, False) for label in above.labels)
+        if above.ordered:
+            lows, highs = ({int(end) for end in ends} for ends in above.range_cells())
+            for low, high in ((a, b) for a in lows for b in highs if a < b):
+                assert not reader.is_finer(above.describe(low, high), start, True)
+
+
+@given(st.data())
+@pytest.mark.parametrize(
+    ("spec", "values"), SPECS, ids=lambda x: str(next(iter(x))) if isinstance(x, dict) else ""
+)
+def test_what_lies_below_a_level_is_finer(spec, values, data):
+    tree = rule_from(spec).build(data.draw(st.lists(values, min_size=2, max_size=6, unique=True)))
+    reader = label_reader(spec)
+    for start in range(1, tree.height + 1):
+        shown = {tree.labels[v] for v in tree.levels[start:].ravel()}
+        for leaf in set(tree.leaf_labels) - shown:
+            assert reader.is_finer(leaf, start, False) or _coarse_anyway(leaf)
+    if tree.ordered and tree.range_level:
+        ends = {tree.labels[v] for v in tree.levels[1:].ravel()}
+        raw = [leaf for leaf in tree.leaf_labels if leaf not in ends]
+        assert all(reader.is_finer(leaf, 0, True) or _coarse_anyway(leaf) for leaf in raw)
+        for one, other in combinations(raw, 2):
+            starts, stops = tree.range_cells()
+            first, last = tree.rank(one), tree.rank(other)
+            begins = starts[first] == first or one == "18"
+            ends = stops[last] == last + 1 or other == "51"
+            if "from" not in spec or not (begins and ends):
+                named = "rows" in spec and _boundary(one, other)
+                assert named or reader.is_finer(f"{one}–{other}", 0, True)
+
+
+def _coarse_anyway(leaf):
+    """Top and bottom codes, and codes whose own characters are stars, say no more than a level does."""
+    return leaf.startswith("<") or leaf.endswith("+")
+
+
+def _boundary(one, other):
+    """Whether a range of values of ROWS is one of groups as well."""
+    return one in "135" and other in "247"
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "finer"),
+    [
+        ({"date": ["year", "decade"]}, "1953-02-11", True),
+        ({"date": ["year", "decade"]}, "1953-02-11T08:00Z", True),
+        ({"date": ["year", "decade"]}, "1953-02", True),
+        ({"date": ["year", "decade"]}, "1953-02-11–1957-08-03", True),
+        ({"date": ["year", "decade"]}, "1953–1957", False),
+        ({"date": ["decade"]}, "1950–1979", False),
+        ({"date": ["decade"]}, "1953–1979", True),
+        ({"date": ["day", "year"]}, "1953-02-11", False),
+        ({"date": ["day", "year"]}, "1953-02-11–1953-02-14", False),
+        ({"intervals": [20000], "decimal": True}, "20000", True),
+        ({"intervals": [20000], "decimal": True}, "20000–1234567", True),
+        ({"intervals": [20000], "decimal": True}, "[20000, 1240000)", False),
+        ({"intervals": [20000], "decimal": True}, "[20000, 1234567)", True),
+        (WHOLE, "23–44", True),
+        (WHOLE, "20–44", False),
+        (WHOLE, "20-24", False),
+        (WHOLE, "nothing of it", False),
+    ],
+)
+def test_examples(spec, text, finer):
+    assert label_reader(spec).is_finer(text, 0, True) is finer
+
+
+def test_every_builder_of_a_policy_has_a_reader():
+    for spec, _ in SPECS:
+        assert not label_reader(spec).is_finer("*", 1, True)
+    with pytest.raises((BadPolicy, BadTaxonomy)):
+        label_reader({"nothing": 1})
