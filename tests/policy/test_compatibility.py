@@ -97,6 +97,7 @@ WORKS = {
     "lattice": set(LOSSES),
     "mondrian": {"loss", "discernibility"},
     "optimum": {"loss"},
+    "local": {"loss"},
 }
 
 

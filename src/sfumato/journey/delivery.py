@@ -20,7 +20,14 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
-from sfumato.journey.chain_check import chain_check, imprint_to_keep, recipient_check
+from sfumato.journey.chain_check import (
+    ALONE,
+    chain_check,
+    check_alone,
+    imprint_to_keep,
+    recipient_check,
+    stands_beside_others,
+)
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import imprint_document, imprint_documents, imprints_of
 from sfumato.journey.judgement import judged
@@ -83,6 +90,7 @@ class Delivery:
 
     def prepare(self, history: Sequence[Record]) -> list[PreparedRelease]:
         """Returns every version, planned; the ledger learns node numbers, digests and counts, no value."""
+        check_alone(self.policy, history)
         if not self._needs_versions(history):
             return [self._search_once(history)]
         from sfumato.journey.recipient_versions import RecipientVersions, with_recipients
@@ -189,6 +197,7 @@ class Delivery:
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,
+                **({} if stands_beside_others(policy) else {ALONE: policy.protect.search}),
             },
             memory=memory_bytes(imprint_to_keep(plan)),
             versions={"sfumato": version("sfumato")},

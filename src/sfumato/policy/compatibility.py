@@ -164,10 +164,14 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
                 "Leave suppress out.",
             )
         elif not whole and not promise.monotone and not ability.any_promise:
+            reason = (
+                "a step that breaks it may be followed by one that mends it"
+                if ability.whole_columns
+                else "somebody whose key fits several classes sees their union, which may break it"
+            )
             yield Problem(
                 place,
-                f"{search} cannot keep it: it is not monotone, so a step that breaks it may be followed by"
-                " one that mends it.",
+                f"{search} cannot keep it: it is not monotone, so {reason}.",
                 _searches_that(lambda a: a.any_promise),
             )
 

@@ -31,7 +31,8 @@ class Ability:
     `losses` are those it can keep small; `suppresses`: it makes use of a suppression limit; `relaxes`: it
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
-    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between.
+    `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
+    `beside_others`: its table may stand beside other tables of the same chain, as far as promises judge them.
     `why_not` says why other losses do not work.
     """
 
@@ -43,6 +44,7 @@ class Ability:
     whole_columns: bool = True
     why_not: str = ""
     ranges: bool = False
+    beside_others: bool = True
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -71,6 +73,9 @@ BUILT_IN: Mapping[str, Ability] = {
     "local": Ability(
         losses=("loss",),
         suppresses=False,
+        any_promise=False,
+        whole_columns=False,
+        beside_others=False,
         why_not="local recoding adds up what each row loses, which only loss can tell",
     ),
 }
