@@ -28,6 +28,12 @@ CHAINED_TARGETS = 3
 """Target classes that a chain of two moves is tried with."""
 
 
+REFILLS = 8
+"""Neighbours of each member that may complete a class."""
+CLOSEST = 4
+"""Neighbours whose classes, when they change, make a group worth another look."""
+
+
 class MoveLimits(NamedTuple):
     """`least` rows per class; `dear`: the price from which a new class is tried; `most` steps, counted."""
 
@@ -185,7 +191,7 @@ def _refill(
     best, least = NOBODY, FAR
     member = classes.first[home]
     while member != NOBODY:
-        for i in range(near.shape[1]):
+        for i in range(min(REFILLS, near.shape[1])):
             other = near[member, i]
             if other == NOBODY:
                 break
@@ -347,7 +353,7 @@ def improve(
     again = np.zeros(len(order), np.bool_)
     for group in range(len(order)):
         again[group] = changed[classes.class_of[group]]
-        for i in range(near.shape[1]):
+        for i in range(min(CLOSEST, near.shape[1])):
             if near[group, i] == NOBODY:
                 break
             again[group] = again[group] or changed[classes.class_of[near[group, i]]]
