@@ -50,7 +50,7 @@ def test_the_published_bytes_are_judged_and_attacked(sfumato, tmp_path):
     assert promised and not any(finding.breach for finding in promised)
 
 
-def test_one_row_taken_out_of_a_class_is_noticed(tmp_path):
+def test_one_row_taken_out_of_a_class_is_noticed():
     """The judge counts classes by what they publish, whatever the recoding was."""
     safe = sf.protect(PEOPLE, policy()).apply(PEOPLE)
     sizes = safe.group_by(["zip", "job"]).len().sort("len", "zip", "job")
@@ -67,7 +67,7 @@ def test_it_is_better_than_recoding_whole_columns():
     assert losses["local"] < losses["optimum"] <= losses["lattice"] + 1e-12
 
 
-def test_the_same_rows_give_the_same_bytes(tmp_path):
+def test_the_same_rows_give_the_same_bytes():
     one = sf.protect(PEOPLE, policy()).apply(PEOPLE)
     other = PEOPLE.sample(fraction=1, shuffle=True, seed=3)
     assert one.write_csv() == sf.protect(other, policy()).apply(other).write_csv()

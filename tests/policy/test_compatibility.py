@@ -98,6 +98,7 @@ WORKS = {
     "mondrian": {"loss", "discernibility"},
     "optimum": {"loss"},
     "local": {"loss"},
+    "best": set(LOSSES),
 }
 
 

@@ -35,6 +35,9 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Say what each search gave (search: best).")
+    ] = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -81,6 +84,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
         document({**content, "explanation": plan.explain().as_dict()} if explain else content)
         return
     say(str(plan))
+    if compare:
+        say(str(plan.comparison()) if plan.compared else "only `search: best` tries several searches")
     if explain:
         say(str(plan.explain()))
         if show_values:

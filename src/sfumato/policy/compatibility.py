@@ -302,6 +302,20 @@ def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
         yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
 
 
+def _terms_of_local_classes(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields a search that publishes nodes class by class where terms are removed and classes merged."""
+    ability = searches.BUILT_IN.get(policy.protect.search)
+    if ability is None or ability.beside_others or policy.protect.terms.method == "keep":
+        return
+    if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
+        yield Problem(
+            ("protect", "search"),
+            f"{policy.protect.search} cannot be followed by the removal of terms: classes that are merged for"
+            " it might publish what is no node of a taxonomy.",
+            "Use search: top-down or lattice, or set protect.terms.method to keep.",
+        )
+
+
 def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
     """Yields columns whose terms would be removed for more than one knowledge."""
     if policy.protect.terms.method == "keep":
@@ -434,6 +448,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _person,
     _knows,
     _set_columns,
+    _terms_of_local_classes,
     _one_knowledge,
     _recipients,
     _coalition,

@@ -78,6 +78,7 @@ BUILT_IN: Mapping[str, Ability] = {
         beside_others=False,
         why_not="local recoding adds up what each row loses, which only loss can tell",
     ),
+    "best": Ability(losses=tuple(LOSSES), whole_table=True, whole_columns=False, beside_others=False),
 }
 
 

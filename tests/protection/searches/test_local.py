@@ -42,7 +42,7 @@ def publishes_nodes(recoding):
     return True
 
 
-@given(tables(rows=8, keys=2, leaves=3), class_promises())
+@given(tables(rows=6, keys=2, leaves=3), class_promises())
 def test_no_result_is_better_than_the_best_partition_and_none_breaks_a_promise(table, promises):
     best = best_partition(table, promises) if table.rows else 0.0
     try:
@@ -60,12 +60,12 @@ def test_no_result_is_better_than_the_best_partition_and_none_breaks_a_promise(t
 
 def test_most_small_tables_are_recoded_as_well_as_any_partition_can():
     ratios = []
-    for seed in range(40):
-        table = crowded(seed, rows=9, keys=2)
+    for seed in range(30):
+        table = crowded(seed, rows=7, keys=2)
         promises = Promises((KAnonymity(3),))
         best, found = best_partition(table, promises), recode(table, promises).loss
         ratios.append(found / best if best else 1.0 + found)
-    assert sum(ratio < 1 + 1e-9 for ratio in ratios) >= 30
+    assert sum(ratio < 1 + 1e-9 for ratio in ratios) >= 22
     assert max(ratios) < 1.5
 
 

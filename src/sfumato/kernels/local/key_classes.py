@@ -57,7 +57,7 @@ def lowest_cover(forest: Forest, node: int, other: int) -> int:
     return node
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     """What a row loses in the lowest box over two boxes; once that exceeds the bound, something above it."""
     cost = 0
@@ -68,7 +68,7 @@ def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     return cost
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: int) -> int:
     """How much the total rises when a group joins this class; once that reaches the bound, the bound."""
     size, weight = classes.size[target], classes.weight[group]
@@ -98,7 +98,7 @@ def relief(classes: KeyClasses, forest: Forest, group: int) -> int:
     return int(size * classes.cost[owner] - left * cost)
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _node_without(classes: KeyClasses, forest: Forest, group: int, owner: int, j: int) -> int:
     """The lowest node in column j over the members of a class except one."""
     whole = classes.box[owner, j]

@@ -30,6 +30,12 @@ class GroupJudge:
                 f"{promises.of_table[0].name} needs one recoding for all classes, and this one is local",
                 remedy="Search top-down.",
             )
+        if table.profiles:
+            raise WrongCall(
+                "people with several rows are judged by what all their rows show, which needs one recoding"
+                " for all classes, and this one is local",
+                remedy="Search top-down or by lattice.",
+            )
         if table.dropped > aim.allowed(table):
             raise refusal.too_many_missing(table, aim.allowed(table))
         self.least = max([1, *(p.least_people for p in promises)])

@@ -15,6 +15,7 @@ HOMES = {
     "mondrian": "sfumato.protection.searches.mondrian:mondrian",
     "optimum": "sfumato.protection.searches.optimum:search",
     "local": "sfumato.protection.searches.local:local",
+    "best": "sfumato.protection.searches.best:best",
 }
 
 
