@@ -49,15 +49,15 @@ def main() -> list[dict[str, object]]:
     return [*speed(), *charges()]
 
 
-def ladder(size: int, fan: int) -> Taxonomy:
-    """A tree of that many values."""
+def ladder(size: int, fan: int, name: str) -> Taxonomy:
+    """A tree of that many values, none of which is in a tree of another name."""
     widths = [size]
     while widths[-1] > 1:
         widths.append(-(-widths[-1] // fan))
     labels, parent, above = ["*"], [-1], [0]
     for depth, width in enumerate(widths[-2::-1], 1):
         begin = len(labels)
-        labels += [f"{depth}:{i}" for i in range(width)]
+        labels += [f"{name}:{depth}:{i}" for i in range(width)]
         parent += [above[i * len(above) // width] for i in range(width)]
         above = list(range(begin, begin + width))
     return Taxonomy.grow(labels, parent)
@@ -69,7 +69,7 @@ def people(rows: int) -> Microdata:
     kind = rng.random(rows)
     columns, codes = [], []
     for j, (size, fan) in enumerate(SIZES):
-        columns.append(Column(f"c{j}", Role.QUASI, ladder(size, fan)))
+        columns.append(Column(f"c{j}", Role.QUASI, ladder(size, fan, f"c{j}")))
         place = kind * (size - 1) + rng.normal(0, size / 8, rows)
         codes.append(np.clip(np.rint(place), 0, size - 1).astype(np.int32))
     return Microdata.of_codes(columns, codes)

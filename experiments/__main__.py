@@ -14,6 +14,7 @@ NEEDS = {
     "fingerprint": "adult",
     "quasi_sensitive": "symptoms",
     "continuous": "adult_uci",
+    "minimality": "adult",
 }
 """Experiment -> the folder of the data it reads."""
 

@@ -92,8 +92,10 @@ def test_labels_that_the_taxonomy_cannot_publish_are_reported():
         }
     )
     rows = [{"job": job, "age": "7"} for job in ("Health", "Nurse", "*", None, "Nurses")]
-    [objection] = audit(frame(rows, ("job", "age")), rule).objections
-    assert (objection.columns, objection.holds) == (("job",), True)
+    found = audit(frame(rows, ("job", "age")), rule)
+    [objection] = found.objections
+    assert (objection.columns, objection.holds) == (("job",), None)
+    assert [v.holds for v in found.verdicts] == [None]
     assert objection.sentence == "1 of 5 texts are no value of the policy's taxonomy"
 
 
@@ -139,7 +141,7 @@ def test_several_values_of_one_person_break_what_is_promised_of_them():
 def test_tables_of_nothing_and_of_one_row(rows):
     found = audit(frame(rows).astype(object), policy(MADE))
     assert found.rows == len(rows)
-    assert found.holds is (not rows)
+    assert found.holds is (None if not rows else False)
     assert bool(found.breaches) == bool(rows)
 
 
@@ -165,7 +167,12 @@ def test_an_undecided_verdict_measured_nothing():
 
 def test_an_audit_prints_its_card_and_has_a_short_repr():
     found = audit(frame(TABLE), policy(MADE))
-    assert str(found).startswith("every promise holds\n  k-anonymity, k = 2")
+    title, promised, attacked, fails, first, *_ = str(found).splitlines()
+    assert title == "what is promised holds; no attack beyond it succeeds"
+    assert promised == "  promised          7 promises: 7 hold"
+    assert attacked == "  attacked          5 attacks: none succeeds"
+    assert fails == "  fails this audit  nothing"
+    assert first.startswith("  k-anonymity, k = 2")
     assert repr(found) == "Audit(5 rows, holds=True, 0 of 5 attacks succeeded)"
 
 

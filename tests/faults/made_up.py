@@ -17,7 +17,7 @@ CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""
 
 
-def prepared(memory=b"", rows=200):
+def prepared(memory=b"", rows=200, **more):
     def write(path):
         path.write_text("zip,disease\n" + "021**,flu\n" * rows, encoding="utf-8")
 
@@ -26,7 +26,8 @@ def prepared(memory=b"", rows=200):
         assert path.read_text(encoding="utf-8").count("flu") == rows
         return (Verdict("k-anonymity, k = 5", True, 5, 5),)
 
-    return PreparedRelease("p" * 64, write, judge, memory=memory, figures={"rows": rows, "k": 5, "loss": 0.5})
+    figures = {"rows": rows, "k": 5, "loss": 0.5}
+    return PreparedRelease("p" * 64, write, judge, memory=memory, figures=figures, **more)
 
 
 def issue(ledger, release, *, into, chain="main", **options):
@@ -35,8 +36,8 @@ def issue(ledger, release, *, into, chain="main", **options):
     return receipt
 
 
-def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=no_hook):
-    return issue(ledger, prepared(memory), into=into, chain=chain, checks=checks, aside=aside, at=at)
+def release(ledger, into, *, chain="main", memory=b"", checks=(), aside=None, at=no_hook, **more):
+    return issue(ledger, prepared(memory, **more), into=into, chain=chain, checks=checks, aside=aside, at=at)
 
 
 NAMES = ("Ärzte", "registry", "the council")
@@ -75,7 +76,7 @@ def check_visible(folder):
             assert {place.name for place in path.iterdir()} == set(NAMES), "all versions, or none"
     for path in released(folder):
         found = examine(path / "certificate.json")
-        assert found.holds, (path.name, found.faults)
+        assert found.holds is None, (path.name, found.faults)  # by its own word; nothing is wrong
         assert {file.name for file in path.iterdir()} == {"data.csv", "manifest.json", "certificate.json"}
 
 

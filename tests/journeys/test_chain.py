@@ -94,7 +94,7 @@ def test_a_policy_that_does_not_look_back_is_refused(go, tmp_path):
     with pytest.raises(RefusedByHistory, match="no promise of the policy is about them"):
         go(PEOPLE, ALONE, "two")
     with pytest.raises(RefusedByHistory, match="left no imprint"):
-        go(PEOPLE, POLICY, "two")
+        go(PEOPLE, {**POLICY, "promises": ALONE["promises"] + POLICY["promises"]}, "two")
     assert not (tmp_path / "two").exists()
     assert go(PEOPLE, ALONE, "two", chain="other people").record.sequence == 1
 

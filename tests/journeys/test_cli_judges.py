@@ -20,7 +20,8 @@ def safe(sfumato, clinic):
 def test_a_safe_file_passes(sfumato, safe):
     said = sfumato("audit", safe / "safe.csv", "-p", safe / "policy.yaml")
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("every promise holds\n")
+    assert said.out.startswith("what is promised holds; ")
+    assert "  promised          2 promises: 2 hold\n" in said.out
     document = sfumato("audit", safe / "safe.csv", "-p", safe / "policy.yaml", "--json").document
     assert document["holds"] is True
     assert {"verdicts", "findings"} <= set(document)
@@ -31,7 +32,7 @@ def test_the_raw_file_does_not(sfumato, safe):
     said = sfumato("audit", safe / "data.csv", "-p", safe / "policy.yaml")
     assert said.code == 1
     first, second, *_ = said.out.splitlines()
-    assert "broken" in first
+    assert "BROKEN" in first
     assert "BROKEN" in second
     document = sfumato("audit", safe / "data.csv", "-p", safe / "policy.yaml", "--json").document
     assert document["holds"] is False

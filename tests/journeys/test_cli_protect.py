@@ -246,7 +246,7 @@ def test_warnings_of_the_doctor_come_first_on_stderr(sfumato, clinic, monkeypatc
         said = sfumato(verb, *call, *more)
         assert said.code == 0 and said.document
         first, second = said.err.splitlines()[:2]
-        assert first.startswith("warning: column disease: 1 value in spellings that look alike")
+        assert first.startswith("warning: column disease: 2 texts are spellings of 1 value")
         assert second.startswith("warning: column note: 60 different values in 60 cells")
         assert "remark" not in said.err
 

@@ -63,7 +63,9 @@ def test_versions_from_the_command_line(sfumato, home):
     assert (home / "out" / "lab" / "data.csv").read_bytes() != (
         home / "out" / "registry" / "data.csv"
     ).read_bytes()
-    assert sfumato("certificate", "verify", "out/lab/certificate.json").code == 0
+    proof = ("certificate", "verify", "out/lab/certificate.json")
+    assert sfumato(*proof, "--key", "ledger.db.key.pub").code == 0
+    assert sfumato(*proof).code == 1, "whose certificate it is, is not known"
     assert sfumato(*RELEASE, "--to", "lab", "--into", "again").code == 5
     assert sfumato(*RELEASE, "--to", "third", "--into", "third").code == 0
     shown = sfumato("history").out

@@ -39,12 +39,12 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
         "attack": ("attack", "linkage", safe, "-p", policy),
     }
     ledger = ("--ledger", f"sqlite:///{tmp_path}/ledger.db")
-    out = tmp_path / "out"
+    out, ledger_key = tmp_path / "out", ("--key", tmp_path / "ledger.db.key.pub")
     calls |= {
         "release": ("release", data, "-p", policy, "--into", out, *ledger),
         "history": ("history", *ledger),
         "ledger verify, recover, backup, restore, rotate": ("ledger", "verify", *ledger),
-        "certificate verify": ("certificate", "verify", out / "certificate.json"),
+        "certificate verify": ("certificate", "verify", out / "certificate.json", *ledger_key),
     }
     for section, call in calls.items():
         document = sfumato(*call, "--json").document

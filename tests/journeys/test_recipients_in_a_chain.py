@@ -23,7 +23,8 @@ EVERY = {format(number, "03b"): 1 for number in range(8)}
 """All combinations of three bits."""
 
 
-def policy(**rule):
+def policy(*, adversary="target", **rule):
+    beside = {"k": 3, "since": "since", "adversary": adversary}
     return sf.Policy.from_dict(
         {
             "columns": {
@@ -35,8 +36,8 @@ def policy(**rule):
                 "disease": {"role": "sensitive"},
                 "ward": {"role": "insensitive"},
             },
-            "promises": [{"k-anonymity": {"k": 3}}, {"continuous": {"k": 3, "since": "since"}}],
-            "recipients": {"tolerance": "100%", **rule},
+            "promises": [{"k-anonymity": {"k": 3}}, {"continuous": beside}],
+            "recipients": {"tolerance": "100%", "adversary": adversary, **rule},
         }
     )
 
@@ -54,15 +55,20 @@ def go(tmp_path):
     return call
 
 
-@pytest.mark.parametrize("coalition", ["none", "pairs"])
-def test_everybody_is_held_against_what_they_have(go, tmp_path, coalition):
-    rules = policy(coalition=coalition)
+@pytest.mark.parametrize(
+    ("coalition", "adversary"), [("none", "target"), ("pairs", "target"), ("pairs", "register")]
+)
+def test_everybody_is_held_against_what_they_have(go, tmp_path, coalition, adversary):
+    rules = policy(coalition=coalition, adversary=adversary)
     go(batches(1), rules, "one", NAMES)
     event = go(batches(1, 2), rules, "two", [*NAMES, "ministry"])
     assert [r.record.sequence for r in event.receipts] == [3, 4, 5]
     figures = {r.record.recipient: r.record.figures for r in event.receipts}
-    assert all(figures[name]["FA"] >= 3 for name in NAMES), "beside their own first version"
-    assert "FA" not in figures["ministry"], "who had nothing before"
+    if adversary == "target":
+        assert all(figures[name]["FA"] >= 3 for name in NAMES), "beside their own first version"
+        assert "FA" not in figures["ministry"], "who had nothing before"
+    else:
+        assert all(figures[name]["position"] >= 1 and "FA" not in figures[name] for name in figures)
     with sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True) as ledger:
         assert ledger.verify().holds
         records = ledger.history("main")
@@ -79,7 +85,7 @@ def test_any_coalition_is_held_against_everything(go, tmp_path):
     Everybody keeps k people of their own batch who are like them in all of the tables: enough, since no
     world can tell those apart.
     """
-    rules = policy(coalition="any")
+    rules = policy(coalition="any", adversary="register")
     go(batches(1), rules, "one", NAMES)
     event = go(batches(1, 2), rules, "two", [*NAMES, "ministry"])
     assert [r.record.sequence for r in event.receipts] == [3, 4, 5]
@@ -131,7 +137,7 @@ def test_what_only_three_together_learn_from_earlier_releases_is_for_any_coaliti
     apart = bits.policy(3, coalition="none", tolerance="100%" if crowd else 0, **asked)
     first = go(old, apart, "one", list(names))
     assert sorted(bits.hidden(r) for r in first.receipts) == [1] * 3 + [2] * (len(names) - 3)
-    later = bits.policy(3, coalition=coalition, tolerance="1000%", **asked)
+    later = bits.policy(3, coalition=coalition, adversary="target", tolerance="1000%", **asked)
     if coalition == "any":
         with pytest.raises(RefusedByHistory, match="beside what they and others hold"):
             go(pl.concat([old, new]), later, "two", names[0])

@@ -73,7 +73,7 @@ def test_help_shows_the_function():
         "Help on function protect in module sfumato.journey.protect:\n\nprotect(data: 'AnyTable',"
     )
     assert "Find out what each column has to become" in page
-    assert "correspondence(releases:" in page
+    assert "correspondence(*releases:" in page
 
 
 BELOW = {"core", "engine", "journey", "kernels", "show", "system"}

@@ -77,10 +77,14 @@ def test_a_release_that_was_changed_is_not_read(place, capsys):
     assert "the manifest is missing" in capsys.readouterr().out
 
 
-def test_a_file_that_the_manifest_does_not_name_is_no_part(place):
+def test_a_file_that_the_manifest_does_not_name_is_no_part(place, capsys):
     released(place)
+    proof = ["certificate", "verify", f"{place}/certificate.json", "--key", "ledger.db.key.pub"]
+    assert run(proof) == 0
     Store(Address.of(place)).put("more.csv", b"not,published\n")
     assert sf.audit(place, "policy.yaml").holds
+    assert run(proof) == 1
+    assert "more.csv was not published with it" in capsys.readouterr().out
 
 
 def test_what_does_not_go_to_a_store_says_so(place):

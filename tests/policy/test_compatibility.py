@@ -10,7 +10,7 @@ import pytest
 from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.promise import ClassPromise, Promises, TablePromise
-from sfumato.policy.compatibility import objections, roles
+from sfumato.policy.compatibility.objections import objections, roles
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.searches import BUILT_IN, LOSSES
 from sfumato.policy.taxonomies import Flat

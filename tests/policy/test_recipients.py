@@ -73,3 +73,62 @@ def test_what_cannot_be_is_refused_with_its_place(rule, protect, named):
 def test_the_doctor_says_what_recipients_can_do_together():
     assert [a.name for a in examine(policy())] == ["coalition"]
     assert examine(policy(coalition="pairs")) == []
+
+
+SENSITIVE = {**WORDS["columns"], "ill": {"role": "sensitive"}, "batch": {"role": "identifier"}}
+HALF = {"confidence-bounding": {"of": "ill", "confidence": "1/2"}}
+TWO = {"l-diversity": {"kind": "distinct", "of": "ill", "l": 2}}
+CLOSE = {"t-closeness": {"of": "ill", "t": "1/2"}}
+
+
+def beside(**words):
+    return {"continuous": {"k": 2, "since": "batch", **words}}
+
+
+@pytest.mark.parametrize(
+    ("promises", "rule", "named", "remedy"),
+    [
+        (
+            [HALF],
+            {"coalition": "pairs", "adversary": "target"},
+            "recipients.adversary",
+            "adversary: register",
+        ),
+        ([beside()], {"coalition": "pairs"}, "continuous.adversary", "adversary: register"),
+        (
+            [HALF, beside(adversary="register")],
+            {"coalition": "any"},
+            "continuous.survivors",
+            "survivors: true",
+        ),
+        ([HALF, beside(survivors=True)], None, "continuous.survivors", "adversary: register"),
+        ([CLOSE, beside(survivors=True, adversary="register")], None, "continuous.survivors", "reference"),
+        ([TWO], {"coalition": "pairs", "adversary": "everybody"}, "recipients.adversary", ""),
+    ],
+)
+def test_what_several_tables_cannot_be_judged_by_is_refused_with_what_can(promises, rule, named, remedy):
+    words = {"columns": SENSITIVE, "promises": promises, **({} if rule is None else {"recipients": rule})}
+    with pytest.raises(BadPolicy) as refused:
+        Policy.from_dict(words)
+    found = [p for p in refused.value.problems if named in str(p["key"])]
+    assert found and remedy in str(found)
+
+
+@pytest.mark.parametrize(
+    ("promises", "rule"),
+    [
+        ([HALF], {"coalition": "any"}),
+        ([TWO], {"coalition": "pairs", "adversary": "target"}),
+        ([TWO, beside(survivors=True)], None),
+        ([HALF, beside()], None),
+        ([HALF, beside(survivors=True, adversary="register")], {"coalition": "pairs"}),
+        ([beside()], {"coalition": "pairs", "adversary": "target"}),
+        ([CLOSE], {"coalition": "pairs"}),
+    ],
+)
+def test_adversaries_that_fit_what_is_promised_are_read_and_written(promises, rule):
+    words = {"columns": SENSITIVE, "promises": promises, **({} if rule is None else {"recipients": rule})}
+    found = Policy.from_dict(words)
+    assert Policy.from_dict(found.to_dict()) == found
+    if rule is not None and "adversary" in rule:
+        assert found.to_dict()["recipients"]["adversary"] == "target"

@@ -23,7 +23,7 @@ def kept_ledger(tmp_path_factory):
     release(ledger, folder / "one", memory=b"1")
     release(ledger, folder / "two", chain="other", memory=b"2")
     ledger.rotate()
-    release(ledger, folder / "three", memory=b"3")
+    release(ledger, folder / "three", memory=b"3", people=bytes(range(32)))
     return folder
 
 

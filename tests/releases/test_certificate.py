@@ -33,7 +33,37 @@ def test_it_holds_for_what_was_published(published):
     assert found.holds
     assert found.pinned
     assert found.as_dict()["verdicts"][0]["promise"] == "k-anonymity, k = 5"
-    assert not examine(folder / "certificate.json", key="0" * 64).holds
+    assert examine(folder / "certificate.json", key="0" * 64).holds is False
+
+
+def test_without_the_publishers_key_it_neither_holds_nor_fails(published):
+    """Anybody could have made the folder, the certificate and a key for it."""
+    folder, _ = published
+    found = examine(folder / "certificate.json")
+    assert found.holds is None and found.as_dict()["holds"] is None and not found.faults
+    assert "is NOT known" in str(found.card())
+
+
+@pytest.mark.parametrize(
+    "change", [str.upper, lambda text: f" {text}", lambda text: text[:2] + " " + text[2:]]
+)
+def test_another_spelling_of_the_signature_is_a_change(published, change):
+    """Hexadecimal digits in capitals, or with blanks, are the same bytes, and not what was written."""
+    folder, key = published
+    place = folder / "certificate.json"
+    whole = json.loads(place.read_text(encoding="utf-8"))
+    place.write_text(json.dumps({**whole, "signature": change(whole["signature"])}), encoding="utf-8")
+    assert examine(place, key=key).faults == ("the certificate is not signed by the key it names",)
+
+
+@pytest.mark.parametrize("name", ["data2.csv", ".notes", "more"])
+def test_a_strange_file_beside_it_is_named(published, name):
+    folder, key = published
+    if name == "more":
+        (folder / name).mkdir()
+    else:
+        (folder / name).write_text("zip\n02138\n", encoding="utf-8")
+    assert examine(folder / "certificate.json", key=key).faults == (f"{name} was not published with it",)
 
 
 def leaves(content, path=()):
@@ -60,7 +90,7 @@ def test_every_word_of_it_counts(published):
         if copy == whole:
             continue
         place.write_text(json.dumps(copy), encoding="utf-8")
-        assert not examine(place).holds, path
+        assert examine(place).holds is False, path
         changed += 1
     assert changed > 15
 

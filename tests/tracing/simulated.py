@@ -17,7 +17,7 @@ SIZES = ((60, 3), (16, 2), (8, 2), (9, 3), (4, 2), (2, 2), (27, 3))
 """Values, and how many become one at each level."""
 
 
-def ladder(size, fan):
+def ladder(size, fan, name=""):
     """A tree whose every label is at one level only: levels can be read from the values."""
     layers = [size]
     while layers[-1] > 1:
@@ -25,7 +25,7 @@ def ladder(size, fan):
     labels, parent, above = ["*"], [-1], [0]
     for depth, width in enumerate(layers[-2::-1], 1):
         begin = len(labels)
-        labels += [f"{depth}:{i}" for i in range(width)]
+        labels += [f"{name}:{depth}:{i}" for i in range(width)]
         parent += [above[i * len(above) // width] for i in range(width)]
         above = list(range(begin, begin + width))
     return Taxonomy.grow(labels, parent)
@@ -38,7 +38,7 @@ def people(rows=3000, seed=1):
     kind = rng.random(rows)
     columns, codes = [], []
     for j, (size, fan) in enumerate(SIZES):
-        columns.append(Column(f"c{j}", Role.QUASI, ladder(size, fan)))
+        columns.append(Column(f"c{j}", Role.QUASI, ladder(size, fan, f"c{j}")))
         spread = kind * (size - 1) + rng.normal(0, size / 8, rows)
         codes.append(np.clip(np.rint(spread), 0, size - 1).astype(np.int32))
     return Microdata.of_codes(columns, codes)

@@ -145,8 +145,8 @@ def as_nodes(table, cuts):
     ]
 
 
-def issued(table, versions, **options):
-    ledger = ToyLedger()
+def issued(table, versions, *, named=False, **options):
+    ledger = ToyLedger(named=named)
     for who, cuts in versions:
         ledger.give(who, table, cuts, **options)
     return ledger
@@ -157,7 +157,7 @@ def issued(table, versions, **options):
 def test_explanations_are_those_of_the_definition(world, most, together):
     columns, table, versions, _, leak = world
     leak.append({name: tree.leaf_labels[0] for name, tree in columns.items()})
-    result = issued(table, versions, event="e" if together else "").trace(leak, c_max=most)
+    result = issued(table, versions, named=True, event="e" if together else "").trace(leak, c_max=most)
     plainly = [
         (who, {n: c.nodes.tolist() for n, c in cuts.items()}, as_nodes(table, cuts)) for who, cuts in versions
     ]

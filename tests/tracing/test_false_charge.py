@@ -62,7 +62,8 @@ class Village:
             texts.append(tuple(different))
             which.append(np.array([different.index(text) for text in said], np.int32))
         rows, counts = np.unique(np.stack(which, axis=1), axis=0, return_counts=True)
-        leak = Leak(names, names, tuple(texts), tuple(rows.T), counts, self.issued.columns)
+        known = frozenset(names)
+        leak = Leak(names, names, tuple(texts), tuple(rows.T), counts, self.issued.columns, fixed=known)
         return trace_leak(leak, self.issued, memory=self.ledger.memories.__getitem__, c_max=c_max)
 
     def made_up(self, rng, *, most):

@@ -20,8 +20,8 @@ GRID = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("u", "v", "u"), ("v", "v", 
 
 
 def grid(*patterns, **options):
-    """Recipients P0, P1, …; in each column the value itself (0) or nothing (1)."""
-    ledger = ToyLedger()
+    """Recipients P0, P1, …; in each column the value itself (0) or nothing (1). All have the same tree."""
+    ledger = ToyLedger(named=True)
     for i, levels in enumerate(patterns):
         ledger.give(f"P{i}", GRID, at_levels(GRID, levels), **options)
     return ledger
@@ -53,7 +53,7 @@ LEVELS = st.tuples(*[st.integers(0, 2)] * 3)
 @settings(max_examples=80, deadline=None)
 @given(st.lists(LEVELS, min_size=3, max_size=5, unique=True), st.integers(1, 3))
 def test_a_recipient_is_certain_of_a_whole_version_iff_no_others_together_can_build_it(patterns, c_max):
-    ledger = ToyLedger()
+    ledger = ToyLedger(named=True)
     for i, levels in enumerate(patterns):
         ledger.give(f"P{i}", CUBE, at_levels(CUBE, levels), event="e")
     result = ledger.trace(shown(CUBE, at_levels(CUBE, patterns[0])), c_max=c_max)
@@ -115,11 +115,11 @@ def test_what_somebody_received_over_time_counts_together():
 
 def test_a_version_of_other_people_is_no_source():
     other = table_of({"a": FLAT, "b": FLAT, "c": FLAT}, [("v", "u", "u")])
-    ledger = ToyLedger().give("then", GRID, at_levels(GRID, (0, 0, 1)))
+    ledger = ToyLedger(named=True).give("then", GRID, at_levels(GRID, (0, 0, 1)))
     ledger.give("now", other, at_levels(other, (0, 0, 1)))
     result = ledger.trace([{"a": "u", "b": "v"}, {"a": "u", "b": "u"}])
     assert found(result) == {frozenset({"then"})}
-    unknown = ToyLedger().give("then", GRID, at_levels(GRID, (0, 0, 1)), content=False)
+    unknown = ToyLedger(named=True).give("then", GRID, at_levels(GRID, (0, 0, 1)), content=False)
     unknown.give("now", other, at_levels(other, (0, 0, 1)), content=False)
     assert found(unknown.trace({"a": "u", "b": "v"})) == {frozenset({"then"}), frozenset({"now"})}
 

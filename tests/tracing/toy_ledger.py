@@ -43,16 +43,32 @@ def recoding_of(table, cuts):
 
 @dataclass
 class ToyLedger:
-    """What a ledger would know after these releases."""
+    """What a ledger would know after these releases.
 
+    `named` says that whoever traces a leak knows that its columns are what they are called.
+    """
+
+    named: bool = False
     records: list[Record] = field(default_factory=list)
     memories: dict[str, Imprint | None] = field(default_factory=dict)
 
-    def give(self, recipient, table, cuts, *, chain="main", content=True, trees=True, event="", suppressed=0):
+    def give(
+        self,
+        recipient,
+        table,
+        cuts,
+        *,
+        chain="main",
+        content=True,
+        trees=True,
+        event="",
+        suppressed=0,
+        unchanged=(),
+    ):
         """Enter a version of `table`, which lacks so many `suppressed` rows of the one that was released."""
         recoding = recoding_of(table, cuts)
         release = uuid.uuid4().hex
-        self.memories[release] = Imprint.of(recoding, []) if content else None
+        self.memories[release] = Imprint.of(recoding, unchanged) if content else None
         self.records.append(
             Record(
                 release,
@@ -72,6 +88,9 @@ class ToyLedger:
     def trace(self, leak, **options):
         rows = [leak] if isinstance(leak, dict) else leak
         source = open_records(rows) if isinstance(rows, list) else rows
+        if self.named:
+            ours = {name for record in self.records for name in record.taxonomies}
+            options = {"columns": {name: name for name in source.columns if name in ours}, **options}
         return trace(source, self.records, memory=self.memories.__getitem__, **options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -13,6 +13,14 @@ from sfumato.core.limits import AttackLimits
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Finding
 
+SEVERAL_RELEASES = (
+    "two or more releases of the same people: a ledger to hold the table against, or the releases themselves,"
+    " oldest first"
+)
+"""What adversaries need who hold several releases."""
+NOTHING_FOR_IT = "something that it can strike, which this table and this policy do not have"
+"""What an attack needs that does not say so itself."""
+
 
 @runtime_checkable
 class Attack(Protocol):
@@ -20,7 +28,8 @@ class Attack(Protocol):
 
     `knows` says what is known beforehand, `seeks` what is sought, `succeeds` what counts as success, each in
     a plain sentence part. `threatens` names the promises that this attack breaks, or shows to be too weak.
-    Knowledge beyond the published table (a population, a register) is a field of the attack.
+    Knowledge beyond the published table (a population, a register) is a field of the attack. One that may
+    have nothing to strike also says what it `needs`.
     """
 
     name: ClassVar[str]
@@ -32,6 +41,13 @@ class Attack(Protocol):
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         """What the adversary achieves, from the published table alone; `breach` where it is not tolerated."""
         ...
+
+
+@runtime_checkable
+class NeedsMore(Protocol):
+    """An attack that has nothing to strike at times, and says what it `needs` then, in a sentence part."""
+
+    needs: ClassVar[str]
 
 
 def strike_all(
@@ -60,6 +76,21 @@ def strike_all(
         except Exception as wrong:  # whatever the code of another package raises
             failed.append(f"{attack.name}: {_told(wrong)}")
     return worst_first(findings), tuple(failed)
+
+
+def attacks_without_target(
+    attacks: Iterable[Attack], findings: Collection[Finding], failed: Collection[str]
+) -> dict[str, str]:
+    """Maps the attacks that found nothing at all, and did not fail, to the reason: what each needs.
+
+    An attack that was withstood has a finding that says so.
+    """
+    struck = {finding.attack for finding in findings} | {why.partition(":")[0] for why in failed}
+    return {
+        attack.name: f"it needs {attack.needs if isinstance(attack, NeedsMore) else NOTHING_FOR_IT}"
+        for attack in attacks
+        if attack.name not in struck
+    }
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -13,8 +13,10 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.engine.arrow_rows import HandingReader, arrow_rows, file_of
 from sfumato.engine.rows import RowSource
-from sfumato.engine.source import Source
+from sfumato.engine.source import PARQUET, Source
 from sfumato.judge.chain.shown_counts import ShownRows, file_shows
+from sfumato.judge.file_bytes.csv_forms import csv_surplus
+from sfumato.judge.file_bytes.parquet_surplus import Surplus, parquet_surplus
 from sfumato.judge.published_table import JudgedRows, judge_file
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
@@ -64,6 +66,19 @@ def _from_rows(source: Source, policy: Policy, told: JsonMapping, progress: Prog
         ):
             rows.add(batch, counts)
         return rows.verdicts()
+
+
+def surplus_of(source: Source) -> tuple[Surplus, ...]:
+    """Returns what the bytes of a source tell beyond its rows; nothing where it is no file."""
+    path = file_of(source)
+    if path is None:
+        return ()
+    try:
+        if source.kind == PARQUET:
+            return parquet_surplus(path)
+        return csv_surplus(path, source.columns, memory=source.memory)
+    except BadData:
+        return (Surplus("the bytes of the file could not be followed", certain=False),)
 
 
 Shows = Callable[[Imprint], bool]

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sfumato.attacks.published_labels import KnownLabels
 from sfumato.attacks.published_table import PublishedTable
 from sfumato.core.errors import BadTaxonomy
-from sfumato.core.microdata import Missing
+from sfumato.core.microdata import Missing, Role
+from sfumato.core.spelling import Folding, Spelling
 from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.judge.file_bytes.parquet_surplus import Surplus
+from sfumato.policy.column_evidence import TableEvidence, nearly_unique
 from sfumato.policy.policy import Policy
+
+DOUBT, BYTES = "doubt", "bytes"
+FEW = 5
+"""From so many cells on, a column without a repeated value is named."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +25,17 @@ class Objection:
     """Something the policy does not allow, in a sentence without cell values.
 
     `holds` is what it does to the audit: `False` breaks it, `None` leaves it open, `True` is a remark.
+    `concerns` is `DOUBT` where it leaves no promise about classes standing: what is counted may be something
+    else than what is published. It is `BYTES` where it is about the file and not about its rows.
     """
 
     sentence: str
     columns: tuple[str, ...]
     holds: bool | None
+    concerns: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: {', '.join(self.columns)}" if self.columns else self.sentence
 
 
 def column_objections(names: Sequence[str], policy: Policy) -> Iterator[Objection]:
@@ -40,18 +54,50 @@ def column_objections(names: Sequence[str], policy: Policy) -> Iterator[Objectio
 def label_objections(published: PublishedTable, policy: Policy) -> Iterator[Objection]:
     """Texts in key columns that no recoding under this policy could have published.
 
-    Decidable from the policy alone only where its taxonomy is written down there, value by value.
+    Which people such a text covers nobody knows, so that no promise about classes is decided. A text that
+    lists raw values is finer than the policy allows.
     """
     for column in published.table.keys:
         labels = column.taxonomy.leaf_labels if published.rows else ()
         if None in labels and policy.missing is not Missing.OWN_VALUE:
             sentence = f"empty cells are published, and the policy says missing: {policy.missing}"
             yield Objection(sentence, (column.name,), None)
-        tree = written_down(policy, column.name)
-        foreign = 0 if tree is None else sum(not _could_publish(tree, label) for label in labels)
-        if foreign:
-            sentence = f"{foreign} of {len(labels)} texts are no value of the policy's taxonomy"
-            yield Objection(sentence, (column.name,), True)
+        rule = policy.columns[column.name]
+        known = KnownLabels(rule.taxonomy, labels, start=rule.start)
+        if listing := set(known.lists):
+            sentence = f"{len(listing)} of {len(labels)} texts list raw values"
+            yield Objection(sentence, (column.name,), False if listing & set(known.unknown) else None, DOUBT)
+        if foreign := set(known.unknown) - listing:
+            sentence = f"{len(foreign)} of {len(labels)} texts are no value of the policy's taxonomy"
+            yield Objection(sentence, (column.name,), None, DOUBT)
+
+
+def surplus_objections(surplus: Sequence[Surplus]) -> Iterator[Objection]:
+    """What the bytes of a file tell beyond its rows."""
+    for some in surplus:
+        yield Objection(some.sentence, some.columns, False if some.certain else None, BYTES)
+
+
+def unique_columns(survey: TableEvidence, policy: Policy) -> Iterator[Objection]:
+    """Columns that are published as harmless, and tell nearly everybody apart."""
+    for name, column in survey.columns.items():
+        present = survey.rows - column.missing
+        unique = nearly_unique(column, survey.rows) or (present >= FEW and column.distinct == present)
+        if policy.columns[name].role is Role.INSENSITIVE and unique:
+            sentence = (
+                "a column that is published as insensitive tells nearly everybody apart"
+                f" ({column.distinct:,} values in {present:,} cells)"
+            )
+            yield Objection(sentence, (name,), True)
+
+
+def foldings(published: PublishedTable, policy: Policy) -> Iterator[Objection]:
+    """What was counted as one value, or as none, though it stands in the table as different texts."""
+    for column in published.table.sensitive:
+        folded = policy.columns[column.name].spelling is Spelling.FOLDED
+        folding = Folding.of(column.taxonomy.leaf_labels if published.rows else ())
+        if folded and folding:
+            yield Objection(f"{folding}; promises count them so", (column.name,), True)
 
 
 def written_down(policy: Policy, name: str, values: Sequence[Label] = ()) -> Taxonomy | None:
@@ -64,8 +110,3 @@ def written_down(policy: Policy, name: str, values: Sequence[Label] = ()) -> Tax
     except BadTaxonomy:
         return None
     return tree if len(tree.labels) > 1 and not tree.aliases else None
-
-
-def _could_publish(tree: Taxonomy, label: Label) -> bool:
-    """A missing cell, a node, or a range between nodes of an ordered tree."""
-    return label is None or label in tree.labels or tree.is_range(label)

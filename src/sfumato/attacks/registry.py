@@ -15,7 +15,7 @@ from sfumato.system import plugins
 GROUP = "sfumato.attacks"
 """The entry-point group through which other packages add attacks: name = "module:Class"."""
 
-PACKAGES = ("sfumato.attacks.table", "sfumato.attacks.chain")
+PACKAGES = ("sfumato.attacks.table", "sfumato.attacks.chain", "sfumato.attacks.worlds")
 """Where the built-in attacks are; each registers itself when its module is imported."""
 
 A = TypeVar("A", bound=Callable[[], Attack])

@@ -21,7 +21,7 @@ from itertools import combinations
 from sfumato.chains.history import History, release_under
 from sfumato.chains.overlap import Overlap
 from sfumato.chains.positions import overall_counts, positions_kept
-from sfumato.chains.random_worlds import JudgedColumn, expectations_kept, expected_cells
+from sfumato.chains.random_worlds import BelievedColumn, expectations_kept, expected_cells
 from sfumato.chains.survivors import surviving_histograms
 from sfumato.chains.worlds import StepBudget, Worlds
 from sfumato.core.adversary import Adversary
@@ -94,8 +94,7 @@ class Pool:
             return all(self.keeps(pair) for pair in pairs)
         if not all(self.meet_keeps(pair, sizes_alone=True) for pair in pairs):
             return False
-        whole = not self.promises.about_values or len(versions) < 2 or self._values_kept(versions)
-        return whole and self._expectations_kept(versions)
+        return (len(versions) < 2 or self._values_kept(versions)) and self._expectations_kept(versions)
 
     def meet_keeps(self, versions: Sequence[Cuts], *, sizes_alone: bool = False) -> bool:
         """Whether every position of these versions that somebody is in keeps every promise: rule M."""
@@ -104,8 +103,11 @@ class Pool:
 
     def _values_kept(self, versions: Sequence[Cuts]) -> bool:
         """The same of what is promised of values alone."""
+        values = Promises(tuple(p for p in self.promises.of_class if not p.by_size))
+        if not values.members:
+            return True
         class_of, _ = classes_under(self.table, meet_of(versions))
-        return positions_kept(self.table, class_of, Promises(self.promises.about_values))
+        return positions_kept(self.table, class_of, values)
 
     def _meet_keeps(self, versions: Sequence[Cuts], promises: Promises, *, sizes_alone: bool) -> bool:
         cuts = meet_of(versions)
@@ -136,11 +138,11 @@ class Pool:
         return self._together[key]
 
     @cached_property
-    def _columns(self) -> list[JudgedColumn]:
+    def _columns(self) -> list[BelievedColumn]:
         names = tuple(dict.fromkeys(n for p in self.promises.about_beliefs for n in p.sensitive))
         overall = overall_counts(self.table, names)
         return [
-            JudgedColumn(n, self.table.column(n).taxonomy, self.history.code_of_value(n), overall[n])
+            BelievedColumn(n, self.table.column(n).taxonomy, self.history.code_of_value(n), overall[n])
             for n in names
         ]
 

@@ -56,7 +56,7 @@ class ExpectedCells:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedColumn:
+class BelievedColumn:
     """A column of promises: its tree, the leaf of every matching value, and the counts of the whole table."""
 
     name: str
@@ -108,7 +108,7 @@ def expected_cells(trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable
 
 
 def expectations_kept(
-    cells: ExpectedCells, promises: Sequence[ClassPromise], columns: Sequence[JudgedColumn]
+    cells: ExpectedCells, promises: Sequence[ClassPromise], columns: Sequence[BelievedColumn]
 ) -> bool:
     """Tells whether the expected histogram of every cell keeps these promises, exactly: rule P.
 
@@ -121,7 +121,7 @@ def expectations_kept(
 class _Expected:
     """The expected histograms of one column."""
 
-    def __init__(self, cells: ExpectedCells, column: JudgedColumn) -> None:
+    def __init__(self, cells: ExpectedCells, column: BelievedColumn) -> None:
         self.cells, self.column = cells, column
         code = column.code_of_value[cells.values]
         leaves = max(1, len(column.taxonomy.leaves))

@@ -3,50 +3,88 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import Against, AsJson, Chain, Data, PolicyFile, ReferenceFile, ShowValues
+from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
+from sfumato.core.errors import WrongCall
+
+Register = Annotated[
+    Path | None,
+    typer.Option(
+        "--register",
+        metavar="FILE",
+        help="The key columns of everybody in the table, as they were before; for minimality.",
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", metavar="N", help="How often the search is run at most (20000)."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Fixes what is drawn at random.")]
 
 
 def attack(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
     ],
-    data: Data,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="A CSV or Parquet file; several releases, oldest first, for who holds them all.",
+        ),
+    ],
     policy: PolicyFile,
     against: Against = None,
     chain: Chain = "main",
     reference: ReferenceFile = None,
     engine: Engine = None,
+    register: Register = None,
+    steps: Steps = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
     show_values: ShowValues = False,
 ) -> None:
     """Try to break a published file as one adversary would.
 
-    Exits 1 if the adversary achieves more than the policy allows, 70 if the attack broke down.
+    Exits 1 if the adversary achieves more than the policy allows, 2 if there is nothing to strike,
+    70 if the attack broke down. Two adversaries know how the search decides: downcoding, and
+    minimality with --register.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
+
+    Example:  sfumato attack correspondence q1.csv q2.csv --policy policy.yaml
     """
     from sfumato.attacks.findings_card import attack_card
     from sfumato.journey.attack import attack as attack_
 
     with progress_bar() as progress:
-        audit = attack_(
-            name,
-            table_read_by(engine, data),
-            policy,
-            reference=reference,
-            against=against,
-            chain=chain,
-            progress=progress,
-        )
+        tables = [table_read_by(engine, one) for one in data]
+        if len(tables) > 1 and (name == "downcoding" or register is not None):
+            raise WrongCall(f"{name} looks at one table", remedy="Give one file.")
+        if name == "downcoding":
+            audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
+        elif name == "minimality" and register is not None:
+            audit = attack_.minimality(tables[0], policy, register, steps=steps, seed=seed, progress=progress)
+        else:
+            audit = attack_(
+                name,
+                tables,
+                policy,
+                reference=reference,
+                against=against,
+                chain=chain,
+                progress=progress,
+            )
     if as_json:
         whole = audit.as_dict()
-        document({name: whole[name] for name in ("findings", "failed", "beside")})
+        told = {key: whole[key] for key in ("findings", "failed", "beside")}
+        document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(str(attack_card(audit.findings)))
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):

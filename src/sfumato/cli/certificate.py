@@ -29,7 +29,8 @@ def verify(
     """Check that the files beside a certificate are those that were published, and who signed it.
 
     Needs nothing but the published folder and the publisher's public key. What is in a store
-    (s3://bucket/2026-11/certificate.json) is fetched first. Exits 1 if anything was changed.
+    (s3://bucket/2026-11/certificate.json) is fetched first. Exits 1 if anything was changed, if a file is
+    beside it that was not published with it, or if no key is given: then anybody may have made it.
 
     Example:  sfumato certificate verify 2026-11/certificate.json --key ledger.db.key.pub
     """
@@ -43,4 +44,4 @@ def verify(
         document(examination.as_dict())
     else:
         say(str(examination.card()))
-    raise typer.Exit(0 if examination.holds else 1)
+    raise typer.Exit(0 if examination.holds is True else 1)

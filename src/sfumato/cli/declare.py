@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Data, Overwrite
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite
+from sfumato.cli.terminal import document, progress_bar, say, talk, warn
 
 
 def declare(
@@ -23,6 +23,7 @@ def declare(
         str | None,
         typer.Option("--preset", help="Use the promises of a known rule, such as ema or uk-tre-10."),
     ] = None,
+    header: HeaderLine = False,
     engine: Engine = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
@@ -41,7 +42,9 @@ def declare(
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
-        policy = declare_(table_read_by(engine, data), preset=preset, progress=progress)
+        policy = declare_(
+            table_read_by(engine, data), preset=preset, header=header, warn=warn, progress=progress
+        )
     text = policy.to_yaml()
     if out is not None:
         out.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, Data, MemoryLimit, Overwrite, SpillFolder
+from sfumato.cli.options import AsJson, Charts, Data, HeaderLine, MemoryLimit, Overwrite, SpillFolder
 from sfumato.cli.terminal import document, progress_bar, say, talk
 from sfumato.core.errors import WrongCall
 
@@ -69,6 +69,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     suggest: Suggest = None,
     preset: PresetName = None,
     charts: Charts = None,
+    header: HeaderLine = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
@@ -98,6 +99,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             record_risk=record_risk,
             without=without or (),
             sample=sample,
+            header=header,
             memory=Memory.of(memory, spill=spill),
             progress=progress,
         )

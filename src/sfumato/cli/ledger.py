@@ -35,10 +35,12 @@ def verify(
 ) -> None:
     """Read every entry and check that nothing was changed, cut off or put back.
 
-    Only reads. Exits 1 and names the first bad entry if something is wrong.
+    Only reads. Exits 1 and names the first bad entry if something is wrong, or the releases that promise
+    less than the first one of their chain and that nobody signed for.
 
     Example:  sfumato ledger verify --certificate 2026-11/certificate.json --key ledger.db.key.pub
     """
+    from sfumato.journey.floors import ledger_floors
     from sfumato.releases.download import certificate_at
     from sfumato.releases.ledger.keys import public_key
     from sfumato.releases.ledger.ledger import Ledger
@@ -47,11 +49,44 @@ def verify(
     publishers = None if key is None else public_key(key)
     certificates = [certificate_at(place) for place in certificate or []]
     verification = opened.verify(certificates=certificates, key=publishers)
+    floors = ledger_floors(opened, attack=False) if verification.holds else None
+    weaker = () if floors is None else floors.weaker
     if as_json:
-        document(verification.as_dict())
+        document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
     else:
         say(str(verification.card()))
-    raise typer.Exit(0 if verification.holds else 1)
+        for release in weaker:
+            say(str(release))
+    raise typer.Exit(0 if floors is not None and floors.holds else 1)
+
+
+@ledger.command()
+@carry_interruptions
+def floor(
+    url: LedgerUrl = DEFAULT,
+    chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
+    first_policy: Annotated[
+        Path | None,
+        typer.Option("--first-policy", metavar="FILE", help="The policy of a first release that 0.1 made."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what each chain promised first, and attack the releases that promise less.
+
+    Only reads. Also finds what version 0.1 let pass. Exits 1 if a release fell below the floor of its chain
+    and nobody who may signed for it, or if two recipients together hold more than was promised.
+
+    Example:  sfumato ledger floor --chain main
+    """
+    from sfumato.journey.floors import ledger_floors
+    from sfumato.releases.ledger.ledger import Ledger
+
+    floors = ledger_floors(Ledger(url, readonly=True), chain, first_policy=first_policy)
+    if as_json:
+        document(floors.as_dict())
+    else:
+        say(str(floors.card()))
+    raise typer.Exit(0 if floors.holds else 1)
 
 
 @ledger.command()

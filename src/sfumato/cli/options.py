@@ -18,6 +18,12 @@ ReferenceFile = Annotated[
         help="What `protect` kept of the original table; by default the file beside the data.",
     ),
 ]
+HeaderLine = Annotated[
+    bool,
+    typer.Option(
+        "--header", help="The first line of a CSV file names the columns, though it may not look so."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 ShowValues = Annotated[
     bool,

@@ -45,6 +45,22 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
         list[Path] | None,
         typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
     ] = None,
+    first_policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--first-policy",
+            metavar="FILE",
+            help="The policy of the chain's first release, where 0.1 made that.",
+        ),
+    ] = None,
+    despite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--despite",
+            metavar="CHAIN",
+            help="Release although CHAIN has the same people; nothing is promised of both together.",
+        ),
+    ] = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
     engine: Engine = None,
@@ -56,7 +72,8 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     """Publish a safe table and enter it in the ledger: both, or neither.
 
     With several recipients, FOLDER holds a folder for each; --dry-run says how many can be served.
-    Exits 4 if somebody else released in the meantime (try again), 5 if earlier releases forbid it.
+    Exits 4 if somebody else released in the meantime (try again), 5 if earlier releases forbid it: also
+    where the policy promises less than that of the chain's first release.
 
     Example:  sfumato release patients.csv -p policy.yaml --into 2026-11
     """
@@ -73,6 +90,8 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
             ledger=ledger,
             key=key,
             overrides=override or (),
+            first_policy=first_policy,
+            despite=despite or (),
             into=into,
             to=to,
             chain=chain,

@@ -39,6 +39,31 @@ class Histogram:
         """The class of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
+    def by_meaning(self, *, missing: bool) -> Histogram:
+        """The histogram of meanings: spellings of one value are counted together, under the first leaf.
+
+        Missing cells, in whatever words, are one more entry if they are wanted, and left out otherwise; a
+        class may then have no entry.
+        """
+        tree = self.taxonomy
+        if tree.all_apart:
+            return self
+        meant = tree.meanings
+        if missing and (meant < 0).any():
+            meant = np.where(meant < 0, np.int32(np.argmax(meant < 0)), meant)
+            if np.array_equal(meant, np.arange(len(meant))):
+                return self
+        known = meant[self.values] >= 0
+        cell = self.owner[known] * len(meant) + meant[self.values[known]]
+        cells, place = np.unique(cell, return_inverse=True)
+        counts = np.zeros(len(cells), dtype=self.counts.dtype)
+        np.add.at(counts, place, self.counts[known])
+        owner, values = np.divmod(cells, len(meant))
+        start = np.searchsorted(owner, np.arange(len(self.start))).astype(np.int64)
+        overall = np.zeros_like(self.overall)
+        np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
+        return Histogram(tree, start, values.astype(np.int32), counts, overall)
+
     def of_class(self, index: int) -> dict[int, int]:
         """Leaf rank -> count, of one class."""
         span = slice(int(self.start[index]), int(self.start[index + 1]))

@@ -51,11 +51,20 @@ def matching(table: Microdata, names: Sequence[str]) -> Matching:
     packing = Packing(tuple(max(1, len(table.column(name).taxonomy.leaves)) for name in ordered))
     packed = packing.pack([table.codes(name) for name in ordered])
     ids, distinct = _numbered(packed)
-    marks = np.zeros((distinct.shape[1], 2), np.uint64)
-    for j, name in enumerate(ordered):
-        of_leaf = label_marks(table.column(name).taxonomy.leaf_labels)
-        marks = _mixed(marks, of_leaf[packing.unpack(distinct, j)])
-    return Matching(ids, marks)
+    labels = [table.column(name).taxonomy.leaf_labels for name in ordered]
+    codes = [packing.unpack(distinct, j) for j in range(len(ordered))]
+    return Matching(ids, joined_marks(list(zip(labels, codes, strict=True)), distinct.shape[1]))
+
+
+def joined_marks(columns: Sequence[tuple[Sequence[Label], Codes]], rows: int) -> Marks:
+    """A mark per row for its values in some columns together, given as labels and the label of every row.
+
+    The columns are in the order of their names, as in `matching`.
+    """
+    marks = np.zeros((rows, 2), np.uint64)
+    for labels, codes in columns:
+        marks = _mixed(marks, label_marks(labels)[codes])
+    return marks
 
 
 def label_marks(labels: Sequence[Label]) -> Marks:

@@ -23,6 +23,8 @@ from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
+from sfumato.core.demand import Demand, fingerprint
+from sfumato.core.derivation import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
@@ -38,7 +40,7 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 
 
-class Promise(ABC):
+class Promise(DerivesPromises, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
     Any member may be a class variable, a field or a property in a definition.
@@ -65,7 +67,6 @@ class Promise(ABC):
     """A role of columns that means nothing in a policy without this promise."""
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
-
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
 
@@ -121,7 +122,7 @@ class Promise(ABC):
 
     @property
     def by_values(self) -> bool:
-        """Whether it asks for `least_values` and for nothing else: which values occur, not how often."""
+        """Whether it asks for `least_values` and for nothing else."""
         return False
 
     def with_least_people(self, k: int) -> Self:
@@ -219,6 +220,15 @@ class Promise(ABC):
         """Returns what an adversary may achieve at most where it is kept, as data for attacks."""
         return ()
 
+    def demands(self) -> tuple[Demand, ...]:
+        """Returns what it asks, then what follows from that; later releases of a chain are held to it.
+
+        By default nothing follows, and a promise asks no less than another only with equal parameters.
+        """
+        return (
+            Demand(self.name, self.kind, {"parameters": fingerprint(self.parameters())}, sentence=str(self)),
+        )
+
     def judge_data(self) -> dict[str, object]:
         """Returns the promise as plain data for the second judge, which shares no code with it.
 
@@ -229,8 +239,7 @@ class Promise(ABC):
         `evidence`          what it can be judged on
         `columns`           the columns whose values it is about
         `parameters`        every parameter with its exact value; where it names a file, what that file holds
-        `least_people`, `least_values`   what rows alone prove about people (see `least_values`)
-        `by_size`, `by_values`           whether it asks for nothing else
+        `least_people`, `least_values`, `by_size`, `by_values`   what it asks of people and values alone
         `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
@@ -352,11 +361,6 @@ class Promises:
     def about_beliefs(self) -> tuple[ClassPromise, ...]:
         """The class promises that say how sure somebody may be: not by sizes, nor by which values occur."""
         return tuple(p for p in self.of_class if not (p.by_size or p.by_values))
-
-    @cached_property
-    def about_values(self) -> tuple[ClassPromise, ...]:
-        """The class promises that say anything beyond sizes."""
-        return tuple(p for p in self.of_class if not p.by_size)
 
     def given(self, earlier: Sequence[Imprint]) -> Promises:
         """Returns the promises beside the imprints of earlier releases, oldest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import BadTaxonomy
 from sfumato.core.range_texts import RangeTexts
+from sfumato.core.spelling import Spelling, meanings
 
 Nodes = NDArray[np.int32]
 Label = str | None
@@ -36,7 +37,8 @@ class Taxonomy:
     the last level the root. `ordered` says that the order of the leaves means something. `aliases` gives
     the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`). A range
     of an ordered tree runs from one node of `levels[range_level]` to another: a range between leaves would
-    tell the least and the greatest value of a class, and these may be one person's each.
+    tell the least and the greatest value of a class, and these may be one person's each. `spelling` says
+    which leaves promises count as one value (see `meanings`); leaves stay apart all the same.
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -51,6 +53,7 @@ class Taxonomy:
     ordered: bool = False
     aliases: Mapping[Label, int] = field(default_factory=dict)
     range_level: int = 0
+    spelling: Spelling = Spelling.EXACT
     depth: Nodes = field(init=False)
     end: Nodes = field(init=False)
     low: Nodes = field(init=False)
@@ -149,6 +152,20 @@ class Taxonomy:
     def ranks(self) -> Mapping[Label, int]:
         """Every raw value that the tree knows, aliases included, and the rank of the leaf it is coded as."""
         return {**self.aliases, **{label: rank for rank, label in enumerate(self.leaf_labels)}}
+
+    @cached_property
+    def meanings(self) -> Nodes:
+        """For every leaf, the rank of the first leaf that means the same; -1 where it is a missing cell."""
+        return meanings(self.leaf_labels, self.spelling)
+
+    @cached_property
+    def all_apart(self) -> bool:
+        """Whether every leaf is a known value of its own."""
+        return bool(np.array_equal(self.meanings, np.arange(len(self.leaves))))
+
+    def spelled(self, spelling: Spelling) -> Taxonomy:
+        """The same tree, its leaves told apart in another way when promises count values."""
+        return self if spelling is self.spelling else replace(self, spelling=spelling)
 
     @cached_property
     def _nodes(self) -> dict[Label, int]:

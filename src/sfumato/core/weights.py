@@ -32,6 +32,19 @@ class WeightedHistogram:
     def total(self) -> Fraction:
         return sum(self.weights.values(), Fraction(0))
 
+    def by_meaning(self, *, missing: bool) -> WeightedHistogram:
+        """Returns the weights of meanings, as `Histogram.by_meaning` counts them; `overall` stays by leaf."""
+        if self.taxonomy.all_apart:
+            return self
+        meant, weights = self.taxonomy.meanings, dict[int, Fraction]()
+        unknown = int(np.argmax(meant < 0))
+        for leaf, weight in self.weights.items():
+            place = int(meant[leaf])
+            if place >= 0 or missing:
+                place = unknown if place < 0 else place
+                weights[place] = weights.get(place, Fraction(0)) + weight
+        return WeightedHistogram(self.taxonomy, weights, self.overall)
+
     def in_whole_numbers(self, factor: Fraction | None = None, number: type = object) -> Histogram:
         """Returns a multiple as the histogram of one class, in whole numbers of any size.
 

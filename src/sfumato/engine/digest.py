@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
 
 import pyarrow as pa
 
@@ -39,23 +41,48 @@ def digest(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> str:
     >>> digest(rows.to_batches(), ["zip", "age"]) == digest(rows.take([1, 0]).to_batches(), ["zip", "age"])
     True
     """
-    import duckdb  # noqa: PLC0415  # a database, loaded for digests alone
-
-    cells = [
-        f"CASE WHEN c{i} IS NULL THEN '-' ELSE strlen(c{i}) || ':' || c{i} END" for i in range(len(names))
-    ]
-    row = " || ".join(cells) or "''"
-    slices = [f"sum(('0x' || substr(h, {1 + i * DIGITS}, {DIGITS}))::BIGINT)" for i in range(SLICES)]
-    query = f"SELECT count(*), {', '.join(slices)} FROM (SELECT sha256({row}) AS h FROM texts)"  # noqa: S608
-    rows, sums = 0, [0] * SLICES
-    with duckdb.connect() as db:
+    sums = RowSums(names)
+    with sums:
         for batch in batches:
-            if len(batch):
-                db.register("texts", _texts(batch, names))
-                count, *parts = db.execute(query).fetchall()[0]
-                rows += int(count)
-                sums = [a + int(b) for a, b in zip(sums, parts, strict=True)]
-    return table_digest(names, rows, sums)
+            sums.add(batch)
+    return sums.result()
+
+
+class RowSums:
+    """A digest in the making: rows are added batch by batch, between `with` and its end."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._rows, self._sums = names, 0, [0] * SLICES
+        cells = [
+            f"CASE WHEN c{i} IS NULL THEN '-' ELSE strlen(c{i}) || ':' || c{i} END" for i in range(len(names))
+        ]
+        row = " || ".join(cells) or "''"
+        slices = [f"sum(('0x' || substr(h, {1 + i * DIGITS}, {DIGITS}))::BIGINT)" for i in range(SLICES)]
+        self._query = f"SELECT count(*), {', '.join(slices)} FROM (SELECT sha256({row}) AS h FROM texts)"  # noqa: S608
+
+    def __enter__(self) -> Self:
+        import duckdb  # noqa: PLC0415  # a database, loaded for digests alone
+
+        self._database = duckdb.connect()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds the rows of a batch."""
+        if not len(batch):
+            return
+        self._database.register("texts", _texts(batch, self._names))
+        count, *parts = self._database.execute(self._query).fetchall()[0]
+        self._rows += int(count)
+        self._sums = [a + int(b) for a, b in zip(self._sums, parts, strict=True)]
+
+    def result(self) -> str:
+        """The digest of all rows so far."""
+        return table_digest(self._names, self._rows, self._sums)
 
 
 def _texts(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Table:

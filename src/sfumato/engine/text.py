@@ -3,9 +3,9 @@
 Text stays as it is. Whole numbers are written in decimal digits, booleans as `true` and `false`. Floats take
 the shortest text that reads back as the same number, without a fraction where there is none (a column of
 whole numbers with gaps is stored as floats by some libraries); `-0.0` is `0`, NaN is a missing cell.
-Dates are ISO dates; a point in time is ISO with a `T`, no more decimals than needed, and its UTC offset where
-it has a zone; midnight without a zone is just the date. Decimals keep their scale. Within a column,
-different values always have different texts.
+Dates are ISO dates; a point in time is ISO with a `T` and no more decimals than needed; midnight without a
+zone is just the date. With a zone it is written in UTC (`+00:00`): one instant has one text. Decimals keep
+their scale. Within a column, different values always have different texts.
 """
 
 from __future__ import annotations
@@ -127,25 +127,25 @@ def _decimal(cell: Decimal) -> str:
 def _times(values: pa.Array) -> list[str | None]:
     """ISO text of points in time, nanoseconds included."""
     kind = values.type
-    whole = pc.floor_temporal(values, unit="second") if kind.unit != "s" else values
+    ticks = values.cast(pa.int64())
+    here = ticks.cast(pa.timestamp(kind.unit))  # in UTC, where there is a zone: no hour occurs twice there
+    whole = pc.floor_temporal(here, unit="second") if kind.unit != "s" else here
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[kind.unit]
-    rest = pc.subtract(values.cast(pa.int64()), whole.cast(pa.int64())).to_pylist()
+    rest = pc.subtract(ticks, whole.cast(pa.int64())).to_pylist()
     try:
-        seconds = whole.cast(pa.timestamp("s", tz=kind.tz)).to_pylist()
+        seconds = whole.cast(pa.timestamp("s")).to_pylist()
     except (ValueError, OverflowError):
         raise BadData("a point in time lies outside the years 1 to 9999") from None
     texts: list[str | None] = []
     for moment, part in zip(seconds, rest, strict=True):
-        texts.append(None if moment is None else _moment(moment, part, digits))
+        texts.append(None if moment is None else _moment(moment, part, digits, zoned=kind.tz is not None))
     return texts
 
 
-def _moment(moment: datetime, part: int, digits: int) -> str:
-    if moment.tzinfo is None and part == 0 and moment.time() == time(0):
+def _moment(moment: datetime, part: int, digits: int, *, zoned: bool) -> str:
+    if not zoned and part == 0 and moment.time() == time(0):
         return date.isoformat(moment.date())
-    text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
+    text = moment.isoformat(timespec="seconds")
     if part:
         text += "." + str(part).zfill(digits).rstrip("0")
-    if moment.tzinfo is not None:
-        text += moment.isoformat()[-6:] if moment.utcoffset() is not None else ""
-    return text
+    return text + "+00:00" if zoned else text

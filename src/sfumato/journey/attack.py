@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
+from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
@@ -33,7 +34,7 @@ class AttackVerb:
     def __call__(
         self,
         name: str,
-        data: AnyTable | Address,
+        data: AnyTable | Address | Sequence[AnyTable],
         policy: AnyPolicy,
         *,
         reference: AnyReference | None = None,
@@ -41,24 +42,92 @@ class AttackVerb:
         chain: str = "main",
         progress: Progress | None = None,
     ) -> Audit:
-        """Attack a published table as the adversary `name` would, and judge it by the policy."""
+        """Attack a published table as the adversary `name` would, and judge it by the policy.
+
+        `data` may be a list of releases of the same people, oldest first, for an adversary who holds several.
+        Raises `WrongCall`, with what is needed, where the attack has nothing to strike: that is no success.
+        """
         from sfumato.journey.audit import audit_by
 
-        return audit_by(
+        audit = audit_by(
             name, data, policy, reference=reference, against=against, chain=chain, progress=progress
         )
+        if not audit.findings and not audit.failed:
+            raise WrongCall(f"{name} has nothing to strike: {audit.not_tried[name]}")
+        return audit
 
+    def downcoding(
+        self,
+        data: AnyTable,
+        policy: AnyPolicy,
+        *,
+        steps: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack what key columns hide, as somebody would who knows how the search decides.
+
+        Where there are at most `steps` worlds (20,000), all are listed and the answer is exact; else worlds
+        of single classes are drawn, with this `seed`, and findings tell the error.
+        """
+        from sfumato.journey.world_attack import attack_keys
+
+        return attack_keys(data, policy, steps=steps, seed=seed, progress=progress)
+
+    def minimality(
+        self,
+        data: AnyTable,
+        policy: AnyPolicy,
+        register: AnyTable,
+        *,
+        steps: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack sensitive values, as somebody would who knows how the search decides, and everybody's keys.
+
+        The `register` holds the key columns of everybody in the published table, as they were before.
+        `steps` and `seed` as for `downcoding`.
+        """
+        from sfumato.journey.world_attack import attack_values
+
+        return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
+
+    @overload
     def correspondence(
         self,
         releases: Sequence[AnyTable | AnyImprint],
         policy: AnyPolicy | None = None,
+        /,
         *,
+        scope: Scope = "feasible",
+        method: Method = "exact",
+        data: Microdata | None = None,
+        since: str | None = None,
+    ) -> Correspondence: ...
+    @overload
+    def correspondence(
+        self,
+        *releases: AnyTable | AnyImprint,
+        policy: AnyPolicy | None = None,
+        scope: Scope = "feasible",
+        method: Method = "exact",
+        data: Microdata | None = None,
+        since: str | None = None,
+    ) -> Correspondence: ...
+    def correspondence(
+        self,
+        *releases: Any,  # the overloads say what
+        policy: AnyPolicy | None = None,
         scope: Scope = "feasible",
         method: Method = "exact",
         data: Microdata | None = None,
         since: str | None = None,
     ) -> Correspondence:
         """Attack cumulative releases, oldest first, with everything they say together.
+
+        Releases are given one by one, with `policy=`, or as one list that the policy may follow. Raises
+        `WrongCall` where there are fewer than two: one release has no other to correspond to.
 
         A release is a published table (a frame, or a CSV or Parquet file), which the policy's taxonomies are
         enough for, or its imprint (or the JSON file of one). Two releases are always judged exactly. More are
@@ -67,9 +136,14 @@ class AttackVerb:
         bound may be too high). The scope `realized` needs `data`, and the column `since` where there are
         several batches.
         """
+        from sfumato.attacks.attack import SEVERAL_RELEASES
         from sfumato.attacks.chain.correspondence import correspondence
         from sfumato.attacks.chain.table_chain import imprints_of
 
+        if releases and isinstance(releases[0], list | tuple):
+            releases, policy = _list_and_policy(releases, policy)
+        if len(releases) < 2:
+            raise WrongCall(f"correspondence has nothing to strike: it needs {SEVERAL_RELEASES}")
         rules = None if policy is None else load_policy(policy)
         known = imprints_of(releases, rules)
         return correspondence(known, rules, scope=scope, method=method, data=data, since=since)
@@ -126,6 +200,19 @@ class AttackVerb:
         from sfumato.attacks.table.quasi_sensitive import quasi_sensitive
 
         return quasi_sensitive(data, load_policy(policy))
+
+
+def _list_and_policy(
+    given: tuple[Any, ...], policy: AnyPolicy | None
+) -> tuple[tuple[Any, ...], AnyPolicy | None]:
+    """Returns the releases of a list, and the policy that follows it or was named; the caller is typed."""
+    releases, *after = given
+    if len(after) > 1 or (after and policy is not None):
+        raise WrongCall(
+            "a list of releases is followed by a policy and nothing else",
+            remedy="Put every release into the list, or give them one by one.",
+        )
+    return tuple(releases), after[0] if after else policy
 
 
 attack = AttackVerb()

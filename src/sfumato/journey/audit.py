@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
@@ -99,7 +99,7 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
 
 def audit_by(
     attack: str,
-    data: AnyTable | Address,
+    data: AnyTable | Address | Sequence[AnyTable],
     policy: AnyPolicy,
     *,
     reference: AnyReference | None = None,
@@ -107,10 +107,17 @@ def audit_by(
     chain: str = "main",
     progress: Progress | None = None,
 ) -> Audit:
-    """Judge a published table, and attack it as one adversary would."""
+    """Judge a published table, and attack it as one adversary would.
+
+    Several tables are releases of the same people, oldest first: the last is judged, and the adversary holds
+    all of them.
+    """
+    tables: Sequence[Any] = data if isinstance(data, list | tuple) else (data,)  # AnyTable may be anything
+    if len(tables) != 1:
+        return _audit_together(attack, tables, load_policy(policy), reference, against, progress or silent)
     return _audit(
-        data,
-        with_reference(load_policy(policy), data, reference),
+        tables[0],
+        with_reference(load_policy(policy), tables[0], reference),
         attack=attack,
         against=against,
         chain=chain,
@@ -136,6 +143,34 @@ def _audit(
         if against is None:
             return result
         return _audit_beside(result, source, policy, against, chain=chain, attack=attack, progress=progress)
+
+
+def _audit_together(
+    attack: str,
+    tables: Sequence[AnyTable],
+    policy: Policy,
+    reference: AnyReference | None,
+    against: Ledger | str | None,
+    progress: Progress,
+) -> Audit:
+    """Several releases, attacked by somebody who holds all of them; the last is judged."""
+    from sfumato.attacks.chain.history import audit_together, holds_several
+    from sfumato.attacks.registry import make
+
+    make(attack)
+    if not tables or not holds_several(attack):
+        raise WrongCall(
+            f"{attack} strikes one table, and {len(tables)} were given", remedy="Attack them one by one."
+        )
+    if against is not None:
+        raise WrongCall(
+            "releases are given, and a ledger to hold them against", remedy="Give one or the other."
+        )
+    newest = tables[-1]
+    rules = with_reference(policy, newest, reference)
+    result = audit_source(open_table(newest), rules, attacks=(attack,), progress=progress)
+    progress("beside earlier releases", 0)
+    return audit_together(result, tables, rules, only=attack)
 
 
 @contextmanager

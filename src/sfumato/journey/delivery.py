@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.errors import BadPolicy
 from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
+from sfumato.engine.fingerprint import with_fingerprint
 from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
@@ -28,6 +28,7 @@ from sfumato.journey.chain_check import (
     recipient_check,
     stands_beside_others,
 )
+from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import imprint_document, imprint_documents, imprints_of
 from sfumato.journey.judgement import judged
@@ -40,7 +41,7 @@ from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
-from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
 from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import Override
@@ -67,12 +68,15 @@ class Delivery:
         places: Mapping[str, str],
         overrides: Mapping[str, Override],
         *,
-        chain: str,
+        floor: ChainFloor,
+        despite: Sequence[str] = (),
         progress: Progress,
     ) -> None:
-        self.source, self.policy, self.overrides = source, policy, overrides
+        self.policy, self.overrides = policy, overrides
+        self.source, self._fingerprint = with_fingerprint(source, person_columns(policy))
         self.names, self._places = tuple(places), places
-        self.chain, self._progress = chain, progress
+        self.chain, self._progress = floor.chain, progress
+        self._floor, self._despite = floor, tuple(despite)
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
@@ -89,8 +93,27 @@ class Delivery:
         self._rows.close()
 
     def prepare(self, history: Sequence[Record]) -> list[PreparedRelease]:
-        """Returns every version, planned; the ledger learns node numbers, digests and counts, no value."""
+        """Returns every version, planned; the ledger learns node numbers, digests and counts, no value.
+
+        Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
+        """
         check_alone(self.policy, history)
+        held = self._floor.hold(history)
+        return [
+            replace(
+                one,
+                statement=held.statement,
+                floor=held.floor,
+                weaker=held.weaker,
+                despite=self._despite,
+                table=self._fingerprint.digest,
+                people=mark_bytes(self._fingerprint.people),
+            )
+            for one in self._plan(history)
+        ]
+
+    def _plan(self, history: Sequence[Record]) -> list[PreparedRelease]:
+        """Every version, without what the ledger is told of its policy and its people."""
         if not self._needs_versions(history):
             return [self._search_once(history)]
         from sfumato.journey.recipient_versions import RecipientVersions, with_recipients
@@ -123,16 +146,22 @@ class Delivery:
     ) -> TogetherRuling | None:
         """What the second judge says of the tables that one person may hold, this one among them."""
         tables = [
-            KnownTable(document, None if earlier.override is None else int(earlier.override["k"]))
+            KnownTable(
+                document,
+                None if earlier.override is None else int(earlier.override["k"]),
+                earlier.recipient,
+            )
             for earlier, document in zip(history, imprint_documents(history), strict=True)
         ]
+        new = 1
         if record.recipient in self._assigned and is_for_colluders(policy):
+            new = len(self._assigned)
             tables += [
-                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k)
-                for one in self._assigned.values()
+                KnownTable(one.plan.imprint.as_dict(), None if one.override is None else one.override.k, name)
+                for name, one in self._assigned.items()
             ]
         else:
-            tables.append(KnownTable(imprint_document(record)))
+            tables.append(KnownTable(imprint_document(record), holder=record.recipient))
         if len(tables) < 2:
             return None
         key = tuple(canonical(table.document) for table in tables)
@@ -141,7 +170,7 @@ class Delivery:
             references = (one.plan.reference for one in self._assigned.values())
             for reference in references:
                 plain = plain if reference is None else reference.bind(plain)
-            self._ruled = key, judge_together(self.source, plain, tables, progress=self._progress)
+            self._ruled = key, judge_together(self.source, plain, tables, new=new, progress=self._progress)
         return self._ruled[1]
 
     def _needs_versions(self, history: Sequence[Record]) -> bool:
@@ -218,31 +247,11 @@ class Delivery:
         self._write_version(recoding, path, witness_path(self.policy, path, path.parent / PRIVATE_FOLDER))
 
 
-def load_overrides(
-    given: Sequence[Override | str | Path],
-    policy: Policy,
-    names: Sequence[str],
-    ledger: Ledger | str,
-    *,
-    chain: str,
-) -> dict[str, Override]:
-    """Returns the overrides by recipient; raises unless each is genuine and by somebody who may give it."""
-    rule = policy.recipients or RecipientRule()
-    overrides: dict[str, Override] = {}
-    for one in given:
-        override = one if isinstance(one, Override) else Override.read(one)
-        override.check(
-            policy=policy.digest,
-            chain=chain,
-            names=names,
-            overriders=rule.overriders,
-            ledger_keys=() if isinstance(ledger, str) else ledger.public_keys,
-            now=datetime.now(UTC) if isinstance(ledger, str) else ledger.clock(),
-        )
-        if override.recipient in overrides:
-            raise WrongCall("a recipient has two overrides", remedy="Give the one that holds.")
-        overrides[override.recipient] = override
-    return overrides
+def person_columns(policy: Policy) -> list[str]:
+    """The columns that tell people apart, by the policy or by one of its promises."""
+    words = policy.to_dict()
+    said = [words.get("person"), *(promise.parameters().get("person") for promise in policy.promises)]
+    return [str(word["column"] if isinstance(word, Mapping) else word) for word in said if word]
 
 
 def _tree_digests(documents: Iterable[Mapping[str, Any]]) -> list[str]:  # JSON, as the ledger holds it

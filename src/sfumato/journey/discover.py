@@ -12,6 +12,7 @@ from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.scan import scan
 from sfumato.engine import AnyTable
 from sfumato.engine.source import CanSample, Source
+from sfumato.journey.header_row import check_header
 from sfumato.journey.table_argument import AnyMemory, open_table
 
 
@@ -28,6 +29,7 @@ def discover(
     record_risk: int | None = None,
     without: Sequence[str] = (),
     sample: int | None = None,
+    header: bool = False,
     memory: AnyMemory = None,
     progress: Progress | None = None,
 ) -> Discovery:
@@ -38,9 +40,11 @@ def discover(
     sets of `max_size` columns, at `max_results` sets, after `deadline` seconds. `record_risk` asks also which
     records stand out by so many columns or fewer; columns in `without` are not searched. `memory` is how much
     may be used, such as "4GB". Of a Spark table that is too long for that, a `sample` of about so many rows
-    is looked at: who hides in it hides in the table too, but who stands out in it need not.
+    is looked at: who hides in it hides in the table too, but who stands out in it need not. The first line of
+    a CSV file that may be a row is refused, unless `header` says that it names the columns.
     """
     source = open_table(data, memory)
+    check_header(source, header=header)
     return scan(
         source if sample is None else _sampled(source, sample),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),

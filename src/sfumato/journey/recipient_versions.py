@@ -125,7 +125,8 @@ class RecipientVersions:
                 self.held.append(EarlierVersion(name, version.cuts))
         for name in sorted(overrides, key=self._rank):
             policy = with_smaller_k(self.policy, overrides[name].k)
-            chosen[name] = self._one(name, policy, self._classified(policy), tolerance=None)
+            patterns, granted = self._classified(policy), overrides[name].k
+            chosen[name] = self._one(name, policy, patterns, tolerance=None, granted=granted)
         return [self._assigned(name, *chosen[name], overrides.get(name)) for name in names]
 
     # -- what was released before -----------------------------------------------------------------------
@@ -149,7 +150,8 @@ class RecipientVersions:
         """Every earlier version, made again from this table, is what is remembered of it."""
         for (record, imprint), held in zip(self._records, self.held, strict=True):
             policy = self.policy
-            if record.override is not None:
+            smallest = max((promise.least_people for promise in policy.promises), default=0)
+            if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
             now = self._imprint(policy, held.cuts)
             if not same_release(now, imprint):
@@ -204,7 +206,13 @@ class RecipientVersions:
         return chosen
 
     def _one(
-        self, name: str, policy: Policy, patterns: Patterns, *, tolerance: Fraction | None
+        self,
+        name: str,
+        policy: Policy,
+        patterns: Patterns,
+        *,
+        tolerance: Fraction | None,
+        granted: int | None = None,
     ) -> tuple[Policy, PlannedVersion, Patterns]:
         """A version for somebody who holds others, or under an override."""
         version = self._versions(patterns).first_fit(
@@ -218,7 +226,6 @@ class RecipientVersions:
                 "no version for a recipient is safe beside what they and others hold",
                 remedy="Raise recipients.tolerance, ask for less frame-proof, or start a new chain.",
             )
-        granted = None if policy is self.policy else max(p.least_people for p in policy.promises)
         self.held.append(EarlierVersion(name, version.cuts, granted))
         return policy, version, patterns
 
@@ -245,7 +252,7 @@ class RecipientVersions:
         register = self.rule.adversary is Adversary.REGISTER
         if register and (
             coalition is Coalition.ANY
-            or (coalition is Coalition.PAIRS and bool(self.policy.promises.about_values))
+            or (coalition is Coalition.PAIRS and any(not p.by_size for p in self.policy.promises.of_class))
         ):
             return [[imprint for _, imprint in every]]
         sizes = {0}

@@ -9,7 +9,9 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import PARQUET, SPARK, Source
-from sfumato.journey.delivery import Delivery, load_overrides
+from sfumato.journey.chain_floor import ChainFloor
+from sfumato.journey.delivery import Delivery
+from sfumato.journey.given_overrides import by_recipient, read_overrides
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
@@ -17,13 +19,14 @@ from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.record import HistoryCheck, Record
-from sfumato.releases.override import Override
+from sfumato.releases.ledger.ledger import Ledger, now
+from sfumato.releases.ledger.record import HistoryCheck
+from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.private_file import kept_on_success
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.releases.targets.target import check_first
+from sfumato.releases.weaker_override import AnyOverride
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
 
@@ -38,7 +41,9 @@ def release(
     chain: str = "main",
     format: str | None = None,
     checks: Sequence[HistoryCheck] = (),
-    overrides: Sequence[Override | str | Path] = (),
+    overrides: Sequence[AnyOverride | str | Path] = (),
+    first_policy: AnyPolicy | None = None,
+    despite: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
     memory: AnyMemory = None,
@@ -61,11 +66,14 @@ def release(
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
     how much may be used, such as "4GB"; `warn` receives what the policy allows and probably does not mean.
+
+    A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
+    (`sfumato override --weaker`). `first_policy` is that first one, for a chain that version 0.1 began. The
+    same table, or a person of it, in another chain for the same recipient is refused, too; `despite` names
+    chains for which it is done all the same, and nothing is promised of what both tell together.
     """
-    names = recipients_of(to)
+    names, chain = recipients_of(to), checked_name(chain, "chain")
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
-    if not chain:
-        raise WrongCall("a chain needs a name")
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
     rules, show = load_policy(policy), progress or silent
@@ -76,12 +84,17 @@ def release(
     if kind not in ("csv", "parquet"):
         raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
     source = with_warnings(source, rules, warn, progress=show)
-    opened = Ledger(ledger, key=key) if isinstance(ledger, str) and not dry_run else ledger
-    allowed = load_overrides(overrides, rules, names, opened, chain=chain)
-    with Delivery(source, rules, places, allowed, chain=chain, progress=show) as delivery:
+    opened = _opened(ledger, key, dry_run=dry_run)
+    for_some, weaker = read_overrides(overrides)
+    keys, moment = ((), now()) if opened is None else (opened.public_keys, opened.moment())
+    allowed = by_recipient(for_some, rules, names, chain=chain, ledger_keys=keys, now=moment)
+    first = None if first_policy is None else load_policy(first_policy)
+    floor = ChainFloor(rules, chain, first, weaker, keys, moment)
+    apart = _chains_apart(opened, despite)
+    with Delivery(source, rules, places, allowed, floor=floor, despite=apart, progress=show) as delivery:
         every = (delivery.check, *checks)
-        if place is None or dry_run or isinstance(opened, str):
-            receipts = rehearse(_history(opened, chain), delivery.prepare, chain=chain, checks=every)
+        if place is None or dry_run or opened is None:
+            receipts = rehearse(opened, delivery.prepare, chain=chain, checks=every)
             capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
             return receipts[0] if len(names) < 2 else Event(receipts, capacity)
         with kept_on_success(reference_path(place)) as delivery.keep:
@@ -118,8 +131,20 @@ def _check_staging(source: Source, place: Path | Address | None, aside: Path | N
         )
 
 
-def _history(ledger: Ledger | str, chain: str) -> tuple[Record, ...]:
-    """The earlier releases; of a ledger that is not there yet, none."""
+def _opened(ledger: Ledger | str, key: str | Path | None, *, dry_run: bool) -> Ledger | None:
+    """The ledger; for a rehearsal only read, and `None` where it is not there yet."""
     if isinstance(ledger, Ledger):
-        return ledger.history(chain)
-    return Ledger(ledger, readonly=True).history(chain) if LedgerDatabase(ledger).exists else ()
+        return ledger
+    if not dry_run:
+        return Ledger(ledger, key=key)
+    return Ledger(ledger, readonly=True) if LedgerDatabase(ledger).exists else None
+
+
+def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:
+    """The names of chains that this release is not held against; raises where there is no such chain."""
+    names = [same_name(name) for name in despite]
+    there = {record.chain for record in ledger.history(memory=False)} if names and ledger else set()
+    for name in names:
+        if name not in there:
+            raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")
+    return names

@@ -26,18 +26,25 @@ Document = Mapping[str, object]
 
 @dataclass(frozen=True)
 class KnownTable:
-    """A table that somebody holds: what is remembered of it, and the smaller k of an override, if any."""
+    """A table: what is remembered of it, the smaller k of an override, and who holds it, if anybody."""
 
     document: Document
     k: int | None = None
+    holder: str | None = None
 
 
 def judge_together(
-    source: Source, policy: Policy, tables: Sequence[KnownTable], *, progress: Progress = silent
+    source: Source,
+    policy: Policy,
+    tables: Sequence[KnownTable],
+    *,
+    new: int | None = None,
+    progress: Progress = silent,
 ) -> TogetherRuling:
     """Returns what the second judge says of tables that one person may hold, oldest first.
 
-    It reads the source with its own reader. Raises where the source does not give the published counts again,
+    The last of them, `new` in number (all, if nothing is said), were not judged together before. The judge
+    reads the source with its own reader. Raises where the source does not give the published counts again,
     and `RefusedByHistory` where a promise is broken or cannot be decided.
     """
     from sfumato.judge.chain.source_positions import PositionRequest
@@ -45,7 +52,7 @@ def judge_together(
 
     since = next((p.batch_column for p in policy.promises if p.looks_back), None)
     request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
-    asked, ruling = asked_of(policy, tables), None
+    asked, ruling = asked_of(policy, tables, new=new), None
     progress("positions", 0)
     if (path := file_of(source)) is not None:
         try:
@@ -67,11 +74,12 @@ def judge_together(
     return ruling
 
 
-def asked_of(policy: Policy, tables: Sequence[KnownTable]) -> TablesTogether:
+def asked_of(policy: Policy, tables: Sequence[KnownTable], *, new: int | None = None) -> TablesTogether:
     """Returns what is asked of which tables.
 
     Of values: of the positions of all tables. Of people: of those of every two where only pairs collude, and
-    of all otherwise; with a smaller k where somebody was granted that.
+    of all otherwise; with a smaller k where somebody was granted that. Of what is likely: of every two tables
+    of which one is `new`.
     """
     from sfumato.judge.chain.together import TablesTogether
 
@@ -83,15 +91,24 @@ def asked_of(policy: Policy, tables: Sequence[KnownTable]) -> TablesTogether:
     every = tuple(range(len(tables)))
     groups = [(every, values)] if values else []
     rule = policy.recipients
-    in_pairs = rule is not None and rule.coalition is Coalition.PAIRS and not looking_back
+    in_pairs = rule is not None and rule.coalition is Coalition.PAIRS
     granted = sorted({table.k for table in tables if table.k is not None})
     for k in (*granted, None):
         held = tuple(i for i in every if tables[i].k is None or (k is not None and (tables[i].k or 0) >= k))
-        together = list(combinations(held, 2)) if in_pairs else [held]
+        together = _of_two_holders(tables, held) if in_pairs else [held]
         groups += [(some, tuple(_people(p, k) for p in sizes)) for some in together if some and sizes]
-    pairs = tuple(combinations(every, 2))
+    first_new = 0 if new is None else len(tables) - new
+    pairs = tuple((i, j) for i, j in combinations(every, 2) if j >= first_new)
     likely = tuple(p.judge_data() for p in others if p in promises.about_beliefs)
     return TablesTogether(tuple(groups), pairs, likely)
+
+
+def _of_two_holders(tables: Sequence[KnownTable], held: Sequence[int]) -> list[tuple[int, ...]]:
+    """Returns what any two hold together; a table that nobody is named for is one holder's by itself."""
+    who = {i: tables[i].holder or f"table {i}" for i in held}
+    holders = list(dict.fromkeys(who.values()))
+    pairs: list[tuple[str, ...]] = [*combinations(holders, 2)] or [tuple(holders)]
+    return [tuple(i for i in held if who[i] in pair) for pair in pairs]
 
 
 def _people(promise: Promise, k: int | None) -> dict[str, object]:

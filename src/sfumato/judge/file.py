@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadData
 from sfumato.core.verdict import Verdict
+from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
 from sfumato.judge.rulings import covers_several, on_rows
 from sfumato.judge.tables.database import strictly
-from sfumato.judge.tables.parquet import parts_of
+from sfumato.judge.tables.parquet import is_parquet, parts_of
 from sfumato.judge.tables.relation import Relation, header, number
 from sfumato.judge.tables.tally import Tally, TallyRequest, count
 from sfumato.system.memory import Memory
@@ -52,6 +53,7 @@ def recheck(
         counted_from = Path(witness)
         read = check_witness(place, counted_from, names, meant.person, memory=allowed)
     asked = TallyRequest.of(meant, read)
+    _check_bytes(place)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
     _check_values(tally, meant, where=place.name)
     found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
@@ -104,6 +106,16 @@ def check_witness(
 
 def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: TallyRequest) -> Tally:
     return count(db, Relation.of_file(db, path, names), asked, where=path.name)
+
+
+def _check_bytes(path: Path) -> None:
+    """Raises where the bytes of a Parquet file tell more than its rows."""
+    if not is_parquet(path):
+        return
+    told = [surplus for surplus in parquet_surplus(path) if surplus.certain]
+    if told:
+        named = f": {', '.join(told[0].columns)}" if told[0].columns else ""
+        raise BadData(told[0].sentence + named, where=path.name, remedy="Write it again from its rows.")
 
 
 def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:

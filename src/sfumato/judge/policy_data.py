@@ -65,6 +65,7 @@ class JudgedColumn:
 
     `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
     published; with `ranges`, an ordered column shows nothing finer than the level that ranges run between.
+    `spelling` is `folded` where spellings of one value count as one.
     """
 
     role: str
@@ -72,6 +73,7 @@ class JudgedColumn:
     content: bytes | None = field(default=None, repr=False)
     separator: str = ";"
     part_of: str | None = None
+    spelling: str = "exact"
     start: int = 0
     ranges: bool = False
 
@@ -89,6 +91,7 @@ class JudgedColumn:
             options.get("set"),
             start=int(data.get("start", 0)),
             ranges=data.get("ranges") is True,
+            spelling=str(data.get("spelling") or "folded"),
         )
 
     @property
@@ -136,6 +139,11 @@ class JudgedPolicy:
     def judged(self) -> tuple[str, ...]:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
+
+    def spelling_of(self, column: str) -> str:
+        """Returns how the values of a column are told apart when they are counted."""
+        rule = self.columns.get(column)
+        return rule.spelling if rule is not None and rule.role == "sensitive" else "exact"
 
     def about(self, column: str) -> Iterator[PromiseData]:
         """Yields the promises about a column."""

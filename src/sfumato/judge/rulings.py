@@ -15,6 +15,7 @@ from sfumato.judge.tables.tally import Tally
 NEEDS_ORIGINAL = "it compares with the original table: give its reference"
 BY_ROWS = "judged on rows: there are at most as many people"
 NO_PEOPLE = "counts people, and the person column is not in this file"
+NO_ROWS = "there are no rows to judge"
 LEVELS = "no text finer than the policy's levels"
 NOT_FROM_THIS = "not decidable from this file"
 
@@ -49,10 +50,12 @@ def _obstacle(tally: Tally, promise: PromiseData) -> str:
 
 
 def rule_all(tally: Tally, *, by_rows: bool) -> tuple[Verdict, ...]:
-    """Returns a verdict for every promise; one without a second judge stays undecided.
+    """Returns a verdict for every promise; one without a second judge stays undecided, and all on no rows.
 
     Texts that are finer than the policy's levels break it as a promise would be: that verdict comes first.
     """
+    if not len(tally.people):
+        return tuple(undecided(promise, NO_ROWS) for promise in tally.policy.promises)
     return _too_fine(tally) + tuple(
         _or_undecided(tally, promise, by_rows=by_rows) for promise in tally.policy.promises
     )
@@ -115,5 +118,6 @@ def covers_several(policy: JudgedPolicy, promise: PromiseData) -> bool:
 
 def _fewest(tally: Tally, column: str) -> int:
     """Returns the fewest different values of a column in any class; more than any number if there is none."""
-    held = np.bincount(tally.spreads[column].owner, minlength=len(tally.people))
+    known = tally.spreads[column].by_meaning(missing=False)
+    held = np.bincount(known.owner, minlength=len(tally.people))
     return int(held.min(initial=np.iinfo(np.int64).max))

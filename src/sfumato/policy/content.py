@@ -11,13 +11,16 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, did_you_mean, short
 from sfumato.core.promise import Promises
-from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.core.spelling import Spelling
+from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy.recipients import RecipientRule
@@ -33,7 +36,8 @@ class ColumnRule:
 
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
-    level, so that fewer of them differ, and losses are measured from there.
+    level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
+    of a sensitive value count as one value.
     """
 
     role: Role
@@ -41,6 +45,7 @@ class ColumnRule:
     reason: str = field(default="", compare=False)
     options: ColumnOptions | None = None
     start: int = 0
+    spelling: Spelling = Spelling.FOLDED
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ class PolicyContent:
         words: dict[str, object] = {
             "sfumato": 1,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
-            "promises": [{p.name: p.parameters()} for p in self.promises],
+            "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
             "protect": _protect(self.protect),
             "missing": self.missing.value,
         }
@@ -168,10 +173,17 @@ class PolicyContent:
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "promises": [[list(pair) for pair in p.files] for p in self.promises],
+            "promises": [[list(pair) for pair in p.files] for p in self.promises if not p.derived],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def spelled(self, name: str, taxonomy: Taxonomy) -> Taxonomy:
+        """Returns a tree of this column's values that tells them apart as the policy says."""
+        rule = self.columns.get(name)
+        if rule is None or rule.role is not Role.SENSITIVE:
+            return taxonomy
+        return taxonomy.spelled(rule.spelling)
 
     @property
     def publishes_ranges(self) -> bool:
@@ -187,7 +199,8 @@ class PolicyContent:
             try:
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ends(rule.taxonomy, values, search=self.protect.search)
-                return taxonomy.build(values).from_level(rule.start)
+                tree = taxonomy.build(values).from_level(rule.start)
+                return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
                 spot = f"{where}, {wrong.where}" if wrong.where else where
@@ -198,10 +211,25 @@ class PolicyContent:
         return build
 
 
+def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:
+    """Returns the tree; raises where a cell of the data looks like what a generalized one is published as."""
+    groups = {tree.labels[v] for v in np.flatnonzero(tree.leaf_count > 1).tolist()}
+    alike = [value for value in values if value is not None and ANY in value and value in groups]
+    if alike:
+        raise BadTaxonomy(
+            f"{len(alike)} of the values that occur look like a generalized one: they are, or end in, {ANY}",
+            remedy="Replace them beforehand, by an empty cell if they mean that nothing is known.",
+            values=alike,
+        )
+    return tree
+
+
 def _column(rule: ColumnRule) -> dict[str, object]:
     spec: dict[str, object] = {} if rule.taxonomy is None else {"taxonomy": dict(rule.taxonomy.spec)}
     if rule.start:
         spec["start"] = rule.start
+    if rule.spelling is not Spelling.FOLDED:
+        spec["spelling"] = rule.spelling.value
     return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
 
 

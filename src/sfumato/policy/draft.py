@@ -8,6 +8,7 @@ from fractions import Fraction
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
+from sfumato.core.spelling import meaning
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
 from sfumato.policy.column_names import PEOPLE, words
@@ -76,7 +77,8 @@ def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -
 
 
 def _different(column: ColumnEvidence) -> int:
-    return len(texts(column)) + (column.missing > 0)
+    """Returns how many values a promise would count: spellings of one value are one, missing cells none."""
+    return len({meaning(text) for text in texts(column)} - {None})
 
 
 def _quasi_identifier(columns: dict[str, ColumnRule], survey: TableEvidence) -> dict[str, ColumnRule]:

@@ -13,8 +13,8 @@ def judge_data(policy: Policy) -> dict[str, Any]:
 
     `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
                  a column of its role), `start` (the finest level that is published), `ranges` (whether an
-                 ordered column is published in ranges only), and for a hierarchy file its `content` and
-                 `digest`
+                 ordered column is published in ranges only), `spelling` (`folded` or `exact`), and for a
+                 hierarchy file its `content` and `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
@@ -38,6 +38,7 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "role": rule.role.value,
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
+        "spelling": rule.spelling.value,
         "start": rule.start,
     }
     if isinstance(taxonomy, HierarchyFile):

@@ -14,9 +14,10 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
+from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy import recipients, schema, schema_check
-from sfumato.policy.compatibility import of_search, options_of, roles
+from sfumato.policy.compatibility.objections import of_search, options_of, roles
 from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
@@ -125,13 +126,20 @@ class _Reader:
             self._taxonomy(taxonomy, (*place, "taxonomy")),
             options=self._options(given, role, place),
             start=int(words.get("start", 0)),
+            spelling=self._spelling(words, role, place),
         )
+
+    def _spelling(self, words: Words, role: Role, place: Place) -> Spelling:
+        """Returns how the values of a column are told apart; only sensitive ones are counted that way."""
+        if "spelling" in words and role is not Role.SENSITIVE:
+            self.problems.append(Problem((*place, "spelling"), f"a column that is {role} has no such key"))
+        return Spelling(str(words.get("spelling", Spelling.FOLDED)))
 
     def _options(self, words: Words, role: Role, place: Place) -> ColumnOptions | None:
         """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", "start", *own):
+            if key not in ("role", "taxonomy", "start", "spelling", *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
+from sfumato.core.spelling import Spelling
 from sfumato.policy import searches
-from sfumato.policy.compatibility import options_of, roles
+from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule
@@ -99,6 +100,13 @@ def column() -> JsonObject:
                 "type": "integer",
                 "minimum": 0,
                 "description": "The finest level that a quasi-identifier may have; rows are counted there.",
+            },
+            "spelling": {
+                "enum": [spelling.value for spelling in Spelling],
+                "description": (
+                    "folded: spellings of a sensitive value (case, accents, points) count as one; "
+                    "exact: every text is a value of its own."
+                ),
             },
             **{key: form for role in roles() for key, form in column_keys(role).items()},
         },

@@ -32,8 +32,8 @@ class Ability:
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
     `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
-    `beside_others`: its table may stand beside other tables of the same chain, as far as promises judge them.
-    `why_not` says why other losses do not work.
+    `levels`: it moves a column a whole level at a time; `beside_others`: its table may stand beside other
+    tables of a chain, as far as promises judge them. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -44,6 +44,7 @@ class Ability:
     whole_columns: bool = True
     why_not: str = ""
     ranges: bool = False
+    levels: bool = False
     beside_others: bool = True
 
 
@@ -54,7 +55,7 @@ BUILT_IN: Mapping[str, Ability] = {
         whole_table=True,
         why_not="top-down ranks single steps, which only loss and discernibility can price",
     ),
-    "lattice": Ability(losses=tuple(LOSSES)),
+    "lattice": Ability(losses=tuple(LOSSES), levels=True),
     "mondrian": Ability(
         losses=("loss", "discernibility"),
         suppresses=False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.promises.registry import (
     column_options,
     definitions,
+    demand_in,
     known,
     make,
     owner_of,
@@ -46,6 +47,7 @@ __all__ = [
     "TCloseness",
     "column_options",
     "definitions",
+    "demand_in",
     "known",
     "make",
     "owner_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.likeness import GainLimit, gain_of
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
@@ -31,6 +33,7 @@ class _BetaLikeness(Declared, ClassPromise):
     relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("beta", strict=True))
+    orders: ClassVar[Mapping[str, Order]] = {"beta": Order.SMALLER}
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -106,6 +109,11 @@ class EnhancedBetaLikeness(_BetaLikeness):
     """
 
     kind: ClassVar[str | None] = "enhanced"
+    sentence: ClassVar[str] = "enhanced beta-likeness of {of}, beta = {beta}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """The basic kind is one of its two limits."""
+        return (BasicBetaLikeness(self.of, self.beta),)
 
 
 @register("beta-likeness", kind="basic")
@@ -128,3 +136,4 @@ class BasicBetaLikeness(_BetaLikeness):
     """
 
     kind: ClassVar[str | None] = "basic"
+    sentence: ClassVar[str] = "basic beta-likeness of {of}, beta = {beta}"

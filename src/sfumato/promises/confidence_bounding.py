@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,11 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import CERTAINTY, RECOGNITION, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass, WeightedHistogram
+from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
@@ -24,8 +27,8 @@ from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 class ConfidenceBounding(Declared, ClassPromise):
     """In no class can a sensitive value be guessed with more than the given confidence.
 
-    The confidence is the share of the people who have the most frequent value, whatever else they have; a
-    missing cell is a value of its own.
+    The confidence is the share of the people who have the most frequent value, all its spellings together,
+    whatever else they have; missing cells, in whatever words, are one value.
     Source: Wang, Fung and Yu, *Handicapping attacker's confidence: an alternative to k-anonymization*, 2007,
     with one bound for all values.
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
@@ -50,6 +53,8 @@ class ConfidenceBounding(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
+    orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
+    sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -100,6 +105,12 @@ class AlphaKAnonymity(Declared, ClassPromise):
         Exact("alpha", high=Fraction(1), strict=True),
         Whole("k"),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
+    sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """Both halves of it."""
+        return KAnonymity(self.k), ConfidenceBounding(self.of, self.alpha)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -135,9 +146,10 @@ class AlphaKAnonymity(Declared, ClassPromise):
 def most_and_all(classes: Classes, column: str) -> tuple[Counts, Counts]:
     """How many people of each class have its most frequent value, and how many people there are.
 
-    Somebody who has several values is counted with each of them, and once among all.
+    Somebody who has several values is counted with each of them, and once among all; somebody who has several
+    spellings of one value with each of these, which is more than there are, and errs on the safe side.
     """
-    h = histogram_of(classes, column)
+    h = histogram_of(classes, column).by_meaning(missing=True)
     most = np.zeros(len(h.start) - 1, np.int64)
     np.maximum.at(most, h.owner, h.counts)
     return most, classes.people
@@ -150,4 +162,4 @@ def shares_within(most: Counts, everybody: Counts, limit: Fraction) -> Truth:
 
 def share_within(held: WeightedHistogram, limit: Fraction) -> bool:
     """Whether no value of a class with rational counts has more than this share."""
-    return max(held.weights.values(), default=Fraction(0)) <= limit * held.total
+    return max(held.by_meaning(missing=True).weights.values(), default=Fraction(0)) <= limit * held.total

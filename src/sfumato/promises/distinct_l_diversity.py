@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -10,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import VALUES, Bound
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Name, Parameter, Whole, histogram_of
+from sfumato.promises.parameters import Declared, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import verdict
 
@@ -24,7 +26,7 @@ from sfumato.promises.verdicts import verdict
 class DistinctLDiversity(Declared, ClassPromise):
     """Every class holds at least l different values of the sensitive column.
 
-    A missing cell counts as a value of its own.
+    Spellings of one value count as one, and missing cells as none (`core/spelling.py`).
     Source: the weakest reading of *l-diversity* (Machanavajjhala, Kifer, Gehrke and
     Venkitasubramaniam 2007), under the name that Li, Li and Venkatasubramanian 2007 give it.
     Monotone: yes. Hereditary: yes. Evidence: the published table.
@@ -51,6 +53,8 @@ class DistinctLDiversity(Declared, ClassPromise):
     by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
+    sentence: ClassVar[str] = "distinct l-diversity of {of}, l = {l}"
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -74,10 +78,10 @@ class DistinctLDiversity(Declared, ClassPromise):
         return verdict(self, classes, distinct >= self.l, limit=self.l, worst=worst, measured=measured)
 
     def _distinct(self, classes: Classes) -> NDArray[np.int64]:
-        return np.diff(histogram_of(classes, self.of).start)
+        return np.diff(values_of(classes, self.of).start)
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        return len(held.histograms[self.of].weights) >= self.l
+        return len(held.histograms[self.of].by_meaning(missing=False).weights) >= self.l
 
     def __str__(self) -> str:
         return f"distinct l-diversity of {self.of}, l = {self.l}"

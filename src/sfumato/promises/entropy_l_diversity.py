@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -12,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Order
 from sfumato.core.exact_numbers import sign_of_logs
 from sfumato.core.limits import EVENNESS, VALUES, Bound
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import segment_sums, verdict
 
@@ -63,6 +66,12 @@ class EntropyLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
+    sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """The entropy of m values is at most log m, so there are at least l of them."""
+        return (DistinctLDiversity(self.of, self.least_values),)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -77,7 +86,7 @@ class EntropyLDiversity(Declared, ClassPromise):
         return (Bound(VALUES, values, self.of), Bound(EVENNESS, self.l, self.of))
 
     def holds_on(self, classes: Classes) -> Truth:
-        h = histogram_of(classes, self.of)
+        h = values_of(classes, self.of)
         distinct = np.diff(h.start)
         truth: Truth = distinct >= math.ceil(self.l)  # necessary; enough where all counts are equal
         open_ = np.flatnonzero(truth & ~_uniform(h))
@@ -106,7 +115,7 @@ class EntropyLDiversity(Declared, ClassPromise):
 
     def verdict(self, classes: Classes) -> Verdict:
         truth = self.holds_on(classes)
-        worst, measured = self._worst(histogram_of(classes, self.of), truth) if len(classes) else (None, None)
+        worst, measured = self._worst(values_of(classes, self.of), truth) if len(classes) else (None, None)
         return verdict(self, classes, truth, limit=self.l, worst=worst, measured=measured)
 
     def _worst(self, h: Histogram, truth: Truth) -> tuple[int, Measure]:
@@ -128,7 +137,7 @@ class EntropyLDiversity(Declared, ClassPromise):
         return worst, self.l if truth[worst] and low < self.l else low
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        counts = held.histograms[self.of].in_whole_numbers().counts.tolist()
+        counts = held.histograms[self.of].by_meaning(missing=False).in_whole_numbers().counts.tolist()
         return len(counts) >= self.l and self._exactly(counts)
 
     def __str__(self) -> str:

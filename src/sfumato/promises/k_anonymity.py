@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import RECOGNITION, Bound
 from sfumato.core.promise import ClassPromise, Truth
 from sfumato.core.verdict import Verdict
@@ -41,6 +43,8 @@ class KAnonymity(Declared, ClassPromise):
     by_size: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+    orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER}
+    sentence: ClassVar[str] = "k-anonymity, k = {k}"
 
     @property
     def least_people(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, SupportsIndex
 
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Demand, Order, fingerprint
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.exact_numbers import fraction, written
 from sfumato.core.promise import Promise
@@ -45,6 +47,10 @@ class Parameter(ABC):
     def plain(self, value: Any) -> object:
         """The value for the second judge: plain and exact, with the content of any file."""
         return value
+
+    def identify(self, value: Any) -> str:
+        """A text that is the same for the same value and shows none that a table may hold."""
+        return str(value) if isinstance(value, bool | int | Fraction) else fingerprint(self.plain(value))
 
     @property
     @abstractmethod
@@ -116,6 +122,9 @@ class Name(Parameter):
             raise BadPolicy(f"{self.name} must be the name of a column", where=self.name)
         return value
 
+    def identify(self, value: str) -> str:
+        return value
+
     @property
     def schema(self) -> Schema:
         return {"type": "string", "minLength": 1}
@@ -157,6 +166,9 @@ class Optional(Parameter):
     def plain(self, value: Any) -> object:
         return self.asked.plain(value)
 
+    def identify(self, value: Any) -> str:
+        return self.asked.identify(value)
+
     @property
     def schema(self) -> Schema:
         return self.asked.schema
@@ -174,6 +186,9 @@ class Choice(Parameter):
             raise BadPolicy(f"{self.name} must be one of {', '.join(self.words)}", where=self.name)
         return str(value)
 
+    def identify(self, value: str) -> str:
+        return value
+
     @property
     def schema(self) -> Schema:
         return {"enum": list(self.words)}
@@ -187,6 +202,12 @@ class Declared(Promise):
     """
 
     keys: ClassVar[tuple[Parameter, ...]]
+    orders: ClassVar[Mapping[str, Order]] = {}
+    """Parameters that may change in one direction without asking less; every other one has to stay."""
+    lasting: ClassVar[tuple[str, ...]] = ()
+    """Parameters that nobody may weaken in a chain, also not by an override."""
+    sentence: ClassVar[str] = ""
+    """What `str()` says, with a parameter's name in braces for its value: how old certificates are read."""
 
     def __post_init__(self) -> None:
         defaults = self._defaults()
@@ -220,6 +241,47 @@ class Declared(Promise):
         plain = {key.name: key.plain(getattr(self, key.name)) for key in self.keys}
         return {**super().judge_data(), "parameters": plain}
 
+    def implied(self) -> tuple[Promise, ...]:
+        """Returns weaker promises that follow from this one, on every table."""
+        return ()
+
+    def demands(self) -> tuple[Demand, ...]:
+        """What it asks, by the order of each parameter, then what follows from that."""
+        return (self._demand(), *(demand for promise in self.implied() for demand in promise.demands()))
+
+    def _demand(self) -> Demand:
+        same: dict[str, str] = {}
+        numbers: dict[Order, dict[str, Fraction]] = {Order.LARGER: {}, Order.SMALLER: {}}
+        defaults = self._defaults()
+        for key in self.keys:
+            value, order = getattr(self, key.name), self.orders.get(key.name)
+            if order in numbers and value is not None:
+                numbers[order][key.name] = Fraction(value)
+            elif order is not Order.FREE and value != defaults[key.name]:
+                same[key.name] = key.identify(value)
+        larger, smaller = numbers.values()
+        return Demand(self.name, self.kind, same, larger, smaller, str(self), lasting=self.lasting)
+
+    @classmethod
+    def demand_in(cls, sentence: str) -> Demand | None:
+        """Returns what a sentence of this promise asks, as far as it says; `None` where it is of another."""
+        found = _pattern(cls.sentence).fullmatch(sentence) if cls.sentence else None
+        if found is None:
+            return None
+        same: dict[str, str] = {}
+        numbers: dict[Order, dict[str, Fraction]] = {Order.LARGER: {}, Order.SMALLER: {}}
+        try:
+            for name, text in found.groupdict().items():
+                order = cls.orders.get(name)
+                if order in numbers:
+                    numbers[order][name] = Fraction(text)
+                else:
+                    same[name] = text
+        except (ValueError, ZeroDivisionError):
+            return None
+        larger, smaller = numbers.values()
+        return Demand(cls.name, cls.kind, same, larger, smaller, sentence, partial=True)
+
     @classmethod
     def _defaults(cls) -> dict[str, object]:
         return {field.name: field.default for field in fields(cls)}
@@ -252,6 +314,19 @@ def histogram_of(classes: Classes, column: str) -> Histogram:
             f"the classes have no histogram of {column}", remedy="Count them with this column as sensitive."
         )
     return found
+
+
+def values_of(classes: Classes, column: str) -> Histogram:
+    """The histogram of the known values of a sensitive column: spellings together, missing cells left out."""
+    return histogram_of(classes, column).by_meaning(missing=False)
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    """The expression that reads the parameters out of a sentence."""
+    parts = re.split(r"\{(\w+)\}", sentence)
+    return re.compile(
+        "".join(f"(?P<{part}>.+)" if i % 2 else re.escape(part) for i, part in enumerate(parts)), re.DOTALL
+    )
 
 
 def _opened(key: Parameter, value: object, folder: Path | None) -> Any:

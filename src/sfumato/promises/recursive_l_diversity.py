@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -9,12 +10,15 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.limits import CERTAINTY, VALUES, Bound
 from sfumato.core.microdata import Counts
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.confidence_bounding import ConfidenceBounding
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
+from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, values_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, product_less, verdict
 
@@ -54,6 +58,13 @@ class RecursiveLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
     keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"), Exact("c", strict=True))
+    orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
+    sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """A class has l values, and for l from 2 on r1 < c * (all - r1), so r1 / all < c / (1 + c)."""
+        values = DistinctLDiversity(self.of, self.l)
+        return (values, ConfidenceBounding(self.of, self.c / (1 + self.c))) if self.l > 1 else (values,)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -88,7 +99,7 @@ class RecursiveLDiversity(Declared, ClassPromise):
 
     def _head_and_tail(self, classes: Classes) -> tuple[Counts, Counts]:
         """r1 and rl + ... + rm of each class, 0 where there is no such value."""
-        h = histogram_of(classes, self.of)
+        h = values_of(classes, self.of)
         falling = h.counts[np.lexsort((-h.counts, h.owner))]
         begin, end = h.start[:-1], h.start[1:]
         running = np.concatenate(([0], np.cumsum(falling)))
@@ -96,7 +107,8 @@ class RecursiveLDiversity(Declared, ClassPromise):
         return head, running[end] - running[np.minimum(begin + self.l - 1, end)]
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        falling = sorted(held.histograms[self.of].weights.values(), reverse=True)
+        known = held.histograms[self.of].by_meaning(missing=False)
+        falling = sorted(known.weights.values(), reverse=True)
         return bool(falling) and falling[0] < self.c * sum(falling[self.l - 1 :], Fraction(0))
 
     def __str__(self) -> str:

@@ -10,7 +10,9 @@ from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases import manifest
 from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.record import REMARKS
 from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
+from sfumato.releases.receipt import remarks_on
 from sfumato.show.card import Card
 from sfumato.system.disk import digest_of
 
@@ -63,15 +65,21 @@ def parse(content: bytes, where: str) -> JsonObject:
 
 @dataclass(frozen=True)
 class Examination:
-    """The result of comparing a certificate with the files beside it; `pinned` if the key was given."""
+    """The result of comparing a certificate with the files beside it; `pinned` if the key was given.
+
+    Without the publisher's key nobody knows who made the certificate: then it neither holds nor fails.
+    """
 
     content: JsonMapping
     pinned: bool
     faults: tuple[str, ...]
 
     @property
-    def holds(self) -> bool:
-        return not self.faults
+    def holds(self) -> bool | None:
+        """Whether the files are those that were published; `None` where the key was not given."""
+        if self.faults:
+            return False
+        return True if self.pinned else None
 
     @property
     def _entry(self) -> JsonMapping:
@@ -91,22 +99,27 @@ class Examination:
             "chain": entry["chain"],
             "sequence": entry["sequence"],
             **{k: entry["body"][k] for k in ("at", "recipient", "policy", "verdicts", "versions")},
+            **{k: entry["body"][k] for k in REMARKS if k in entry["body"]},
         }
 
     def card(self) -> Card:
         """Returns the result in a few lines."""
-        if not self.holds:
+        if self.faults:
             return Card("the certificate does NOT hold", [(fault,) for fault in self.faults])
         entry = self._entry
-        source = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
+        title, source = "the files are as they were published", "as given"
+        if not self.pinned:
+            title = "the files are as the certificate says; whose certificate it is, is NOT known"
+            source = "by its own word: name the publisher's public key with --key"
         lines = [
             (v["promise"], "holds" if v["holds"] else "does not hold") for v in entry["body"]["verdicts"]
         ]
         notes = (
             f"release {entry['sequence']} of chain {entry['chain']}, entry {entry['number']} of its ledger",
             f"key {entry['signer'][:16]}…, {source}",
+            *remarks_on(entry["body"].get("weaker"), entry["body"].get("despite", ())),
         )
-        return Card("the files are as they were published", lines, notes)
+        return Card(title, lines, notes)
 
 
 def examine(path: str | Path, *, key: str | None = None) -> Examination:
@@ -127,5 +140,7 @@ def examine(path: str | Path, *, key: str | None = None) -> Examination:
     elif digest_of(listed) != entry["body"]["manifest"]:
         faults.append("the manifest is not the one that was published")
     else:
-        faults += manifest.faults(file.parent, manifest.read(listed))
+        named = manifest.read(listed)
+        faults += manifest.faults(file.parent, named)
+        faults += manifest.strange_files(file.parent, named, {manifest.MANIFEST, file.name})
     return Examination(content, key is not None, tuple(faults))

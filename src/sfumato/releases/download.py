@@ -10,11 +10,15 @@ from typing import TypeVar
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonObject
 from sfumato.releases import certificate, manifest
+from sfumato.releases.targets.object_store import NOTE_NAME
 from sfumato.releases.targets.store import Store
 from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
 
 Given = TypeVar("Given")
+
+OURS = (manifest.MANIFEST, certificate.CERTIFICATE, NOTE_NAME)
+"""What is beside the files of a release and named by no manifest."""
 
 
 @contextmanager
@@ -32,7 +36,7 @@ def local_copy(given: Given, *, spill: Path | None = None, whole: bool = True) -
         release, name = _release_of(asked) if whole else (asked.parent, asked.name)
         folder = private / "release"
         folder.mkdir()
-        listed = _fetch(Store(release), folder)
+        listed = _fetch(Store(release), folder, strangers=not whole)
         if whole and (wrong := manifest.faults(folder, listed)):
             raise BadData(f"the release in the store is not whole: {wrong[0]}", where=release.name)
         if not whole and not (folder / name).exists():
@@ -67,10 +71,11 @@ def _table_of(listed: JsonObject, release: Address) -> str:
     return tables.pop()
 
 
-def _fetch(store: Store, folder: Path) -> JsonObject:
+def _fetch(store: Store, folder: Path, *, strangers: bool) -> JsonObject:
     """Copies what the manifest names, and returns the manifest.
 
-    What has another size, or should not be there, becomes an empty file: only its name is wanted.
+    What has another size, or should not be there, becomes an empty file: only its name is wanted. With
+    `strangers` so does whatever else is beside them.
     """
     stored = store.sizes()
     for name in (manifest.MANIFEST, certificate.CERTIFICATE):
@@ -83,7 +88,11 @@ def _fetch(store: Store, folder: Path) -> JsonObject:
     sizes = {str(file.get("name", "")): file.get("bytes") for file in listed["files"]}
     parts = {name.partition("/")[0] for name in sizes if "/" in name}
     for name, size in stored.items():
-        if not manifest.is_inside(name) or not (name in sizes or name.partition("/")[0] in parts):
+        top = name.partition("/")[0]
+        if strangers and top not in OURS and manifest.is_inside(top) and top not in {*sizes, *parts}:
+            (folder / top).touch()
+            continue
+        if not manifest.is_inside(name) or not (name in sizes or top in parts):
             continue
         (folder / name).parent.mkdir(exist_ok=True)
         with (folder / name).open("wb") as file:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.receipt import Receipt
+from sfumato.releases.receipt import Receipt, remarks_on
 from sfumato.show.card import Card, Printable, figure
 from sfumato.system.address import Address
 
@@ -61,7 +61,7 @@ class Event(Printable):
         if not self.published:
             title = "nothing was released" if self.capacity is None else str(self.capacity["sentence"])
         lines = [_line(receipt) for receipt in self.receipts]
-        notes = []
+        notes = remarks_on(first.weaker, first.despite)
         if self.folder is not None:
             notes.append(
                 f"in {self.named or self.folder.name}, entries {first.number}–{last.number} of the ledger"

@@ -22,11 +22,12 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.recovery import recover
-from sfumato.releases.steps import StepHook, no_hook, uninterrupted
+from sfumato.releases.steps import StepHook, heeding, no_hook, uninterrupted
 from sfumato.releases.targets.target import Target, target_of
 from sfumato.show.document import verdict_document
 from sfumato.system.address import Address
 from sfumato.system.disk import digest_of, remove_folder, write_to_disk
+from sfumato.system.stop_request import stop_request
 
 PRIVATE_FOLDER = "private"
 """Below the staging folder: what the judge needs and nobody else may see."""
@@ -49,10 +50,16 @@ class PreparedRelease:
     cuts: Mapping[str, Sequence[int]] | None = None
     trees: JsonMapping = field(default_factory=dict)
     override: JsonMapping | None = None
+    weaker: JsonMapping | None = None
+    despite: Sequence[str] = ()
+    statement: JsonMapping = field(default_factory=dict)
+    floor: JsonMapping = field(default_factory=dict)
+    table: str = ""
     recipient: str | None = None
     place: str = ""
     figures: JsonMapping = field(default_factory=dict)
     memory: bytes = b""
+    people: bytes = b""
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -61,14 +68,20 @@ Prepare = Callable[[Sequence[Record]], Sequence[PreparedRelease]]
 
 
 def rehearse(
-    history: Sequence[Record], prepare: Prepare, *, chain: str, checks: Sequence[HistoryCheck] = ()
+    ledger: Ledger | None, prepare: Prepare, *, chain: str, checks: Sequence[HistoryCheck] = ()
 ) -> tuple[Receipt, ...]:
-    """Returns what a release, in all its versions, would come to now; writes nothing."""
-    receipts = []
+    """Returns what a release, in all its versions, would come to now; writes nothing.
+
+    A ledger that is not there yet has no history.
+    """
+    history = () if ledger is None else ledger.history(chain)
+    records = []
     for prepared in prepare(history):
         record = replace(_record(prepared, "", chain, at=""), verdicts=_documents(prepared.verdicts))
-        receipts.append(Receipt(_compare_with_history(history, record, checks)))
-    return tuple(receipts)
+        records.append(_compare_with_history(history, record, checks))
+    if ledger is not None:
+        ledger.check_elsewhere(records)
+    return tuple(map(Receipt, records))
 
 
 def issue_all(
@@ -87,6 +100,7 @@ def issue_all(
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
+    at, stop_request.published = heeding(at), False
     target = target_of(into, aside=aside, progress=progress)
     recover(ledger)
     target.check()
@@ -112,6 +126,7 @@ def issue_all(
                     progress("beside earlier releases", i, len(versions))
                 records.append(_compare_with_history(history, record, checks))
                 at("compared")
+            ledger.check_elsewhere(records)
             target.bring(event, records, at=at)
             at("ready")
         except BaseException:
@@ -121,6 +136,7 @@ def issue_all(
         with uninterrupted():
             progress("enter in the ledger", 0)
             entries = _commit(ledger, records, after, target, at)
+            stop_request.published = True
             at("committed")
             target.show(entries, at=at)
             with contextlib.suppress(SfumatoError):  # recovery will
@@ -146,9 +162,15 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
         cuts=prepared.cuts,
         trees=prepared.trees,
         override=prepared.override,
+        weaker=prepared.weaker,
+        despite=prepared.despite,
+        statement=prepared.statement,
+        floor=prepared.floor,
+        table=prepared.table,
         place=prepared.place,
         figures=prepared.figures,
         memory=prepared.memory,
+        people=prepared.people,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import BadData
@@ -71,6 +71,16 @@ def faults(folder: Path, manifest: JsonObject) -> list[str]:
         elif digest_of(path) != file.get("sha256"):
             wrong.append(f"{name} was changed")
     return wrong + _unnamed_files(folder, [str(file.get("name", "")) for file in manifest["files"]])
+
+
+def strange_files(folder: Path, manifest: JsonObject, known: Collection[str]) -> list[str]:
+    """Returns a fault per file or folder beside a manifest that it does not name, apart from `known` ones.
+
+    Whoever finds such a file beside a certificate may take it for one that was judged.
+    """
+    named = {str(file.get("name", "")).partition("/")[0] for file in manifest["files"]}
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in named | set(known))
+    return [f"{name} was not published with it" for name in strange]
 
 
 def is_inside(name: str) -> bool:

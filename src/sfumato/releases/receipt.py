@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.record import REMARKS, Record
 from sfumato.show.card import Card, Printable, figure
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
@@ -52,6 +52,7 @@ class Receipt(Printable):
             "files": list(self.files),
             "figures": json_ready(record.figures),
             "verdicts": json_ready(record.verdicts),
+            **{name: value for name in REMARKS if (value := vars(record)[name])},
         }
 
     def card(self) -> Card:
@@ -64,7 +65,19 @@ class Receipt(Printable):
         notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
-        return Card(title, lines, notes)
+        return Card(title, lines, [*remarks_on(record.weaker, record.despite), *notes])
+
+
+def remarks_on(weaker: JsonMapping | None, despite: Sequence[str]) -> list[str]:
+    """Returns what has to be said of a release that promises less, or was not held against another chain."""
+    remarks = []
+    if weaker:
+        parts = "; ".join(str(part) for part in weaker.get("parts", ()))
+        remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
+    if despite:
+        chains = ", ".join(despite)
+        remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
+    return remarks
 
 
 def _ordered(figures: JsonMapping) -> list[str]:
@@ -107,4 +120,9 @@ def history_card(records: Sequence[Record]) -> Card:
         )
         for record in records
     ]
-    return Card(title, [head, *lines] if lines else [])
+    notes = [
+        f"release {record.sequence} of chain {record.chain} {remark}"
+        for record in records
+        for remark in remarks_on(record.weaker, record.despite)
+    ]
+    return Card(title, [head, *lines] if lines else [], notes)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from sfumato.core.errors import WrongCall
+from sfumato.releases.names import checked_name
 
 FORBIDDEN = frozenset('/\\:*?"<>|')
 RESERVED = frozenset(
@@ -16,14 +17,13 @@ MOST_NAME_BYTES = 100
 
 
 def recipients_of(to: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Returns the recipients that were named; raises where one is named twice, or has no name.
+    """Returns the recipients that were named, in their one spelling; raises where one is named twice.
 
     >>> recipients_of(["registry", "Ärzte"]), recipients_of(None)
     (('registry', 'Ärzte'), ())
     """
-    names = (to,) if isinstance(to, str) else tuple(to or ())
-    if any(not name.strip() for name in names):
-        raise WrongCall("a recipient needs a name")
+    given = (to,) if isinstance(to, str) else tuple(to or ())
+    names = tuple(checked_name(name, "recipient") for name in given)
     if len(set(names)) < len(names):
         raise WrongCall("a recipient is named twice", remedy="Everybody gets one version: name each once.")
     return names

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import log, log1p, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.core.packing import Packing
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.core.taxonomy import Nodes
-from sfumato.tracing.evidence import Flags
-from sfumato.tracing.leak import Leak
+from sfumato.tracing.leak import Flags, Leak
 from sfumato.tracing.versions import HeldVersion, IssuedVersions
 
+LEAST_STATED = Fraction(1, 1000)
+"""No smaller chance is stated: the assumptions are not known better than that."""
+LOG_INVERSE_ERROR = log(100)
+"""A share that was counted on drawn patterns is stated as its upper confidence limit, at 99 %."""
 MOST_GROUPS = 12
 """Rows of at most so many combinations of levels are told apart; those of rarer ones are taken together."""
 VERSIONS_PER_EVENT = 4
@@ -130,3 +136,38 @@ def _chance_of_a_match(shown: Sequence[Nodes], weight: Counts) -> float:
     kind = cells[0] if len(cells) == 1 else np.unique(cells, axis=1, return_inverse=True)[1].ravel()
     _, first = np.unique(kind, return_index=True)
     return float(min(1.0, chance[first].sum()))
+
+
+def chance_of_at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
+    """Returns the chance of at least so many fits among independent rows, given as sizes and chances.
+
+    >>> chance_of_at_least(2, [(2, 0.5)]), chance_of_at_least(1, [(3, 1.0)])
+    (0.25, 1.0)
+    >>> chance_of_at_least(2, [(1, 0.5)] * 2)
+    0.25
+    """
+    chances = np.ones(1)
+    for rows, chance in tries:
+        chances = np.convolve(chances, _binomial(rows, chance))
+    return float(min(1.0, chances[max(0, fits) :].sum()))
+
+
+def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
+    """Returns the chance of every number of fits."""
+    if not 0 < chance < 1:
+        sure = np.zeros(rows + 1)
+        sure[rows if chance >= 1 else 0] = 1.0
+        return sure
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, rows + 1)))))
+    fits = np.arange(rows + 1)
+    ways = logs[-1] - logs - logs[::-1]
+    result: NDArray[np.float64] = np.exp(ways + fits * log(chance) + (rows - fits) * log1p(-chance))
+    return result
+
+
+def upper_limit(drawn: Flags) -> float:
+    """Returns the upper limit of a share (Bernstein's inequality with the empirical variance)."""
+    tries = max(1, len(drawn))
+    share = int(drawn.sum()) / tries
+    deviation = sqrt(2 * share * (1 - share) * LOG_INVERSE_ERROR / tries)
+    return min(1.0, share + deviation + 3 * LOG_INVERSE_ERROR / tries)

@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.tracing.evidence import Flags
+from sfumato.tracing.leak import Flags
 
 LARGEST_COALITION = 8
 """Larger coalitions are not looked for."""

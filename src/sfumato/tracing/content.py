@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
-from sfumato.tracing.evidence import Flags
-from sfumato.tracing.leak import Leak
+from sfumato.tracing.leak import Flags, Leak
 from sfumato.tracing.versions import HeldVersion
 
 FEW_TEXTS = 64
@@ -26,6 +25,50 @@ def rows_held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags
 
     Other rows than these are not looked at. Returns `None` if the imprint is not of this version.
     """
+    found = _columns_and_spans(leak, version, imprint)
+    if found is None:
+        return None
+    columns, spans, places = found
+    return _rows_with_a_point(leak, columns, spans, imprint.nodes[:, places], rows)
+
+
+def rows_shown_with(leak: Leak, imprint: Imprint, *, instead: tuple[str, int] | None = None) -> Flags | None:
+    """Flags the rows whose texts in unchanged columns a version shows together; `None` if one is missing.
+
+    `instead` names one of these columns, and the place of the column of the leak that is taken for it.
+    """
+    marks = leak.joint_marks(imprint.unchanged, instead=instead)
+    return None if marks is None else np.isin(marks[:, 0], imprint.values[:, 0])
+
+
+def rows_held_jointly(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags:
+    """Flags those of the rows that a class on a path with them holds with their unchanged texts.
+
+    The version shows these texts together (`rows_shown_with`).
+    """
+    from sfumato.kernels.rows.boxes import boxes_with_points_of_kind  # noqa: PLC0415  # compiled code waits
+
+    found, marks = _columns_and_spans(leak, version, imprint), leak.joint_marks(imprint.unchanged)
+    held = np.zeros(len(rows), dtype=bool)
+    if found is None or marks is None:
+        return rows.copy()
+    columns, spans, places = found
+    order = np.argsort(imprint.values[:, 0], kind="stable")
+    kinds, start = np.unique(imprint.values[order, 0], return_index=True)
+    points = imprint.nodes[imprint.owner[order]][:, places]
+    held[rows] = boxes_with_points_of_kind(
+        *_sides(leak, columns, spans, rows),
+        np.searchsorted(kinds, marks[rows, 0]),
+        np.ascontiguousarray(points, dtype=np.int32),
+        np.append(start, len(order)).astype(np.int64),
+    )
+    return held
+
+
+def _columns_and_spans(
+    leak: Leak, version: HeldVersion, imprint: Imprint
+) -> tuple[list[int], list[Span], list[int]] | None:
+    """Returns the columns that the version has, the nodes that fit their texts, and their places there."""
     trees = {tree.name: tree for tree in _trees(leak, version)}
     places = {key.name: i for i, key in enumerate(imprint.keys)}
     if version.cuts is None or any(
@@ -38,8 +81,7 @@ def rows_held_by(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags
     for j in columns:
         tree = trees[leak.names[j]]
         spans.append(_spans(tree, leak.nodes(j, tree), version.cuts[version.columns.index(tree.name)]))
-    points = imprint.nodes[:, [places[leak.names[j]] for j in columns]]
-    return _rows_with_a_point(leak, columns, spans, points, rows)
+    return columns, spans, [places[leak.names[j]] for j in columns]
 
 
 def withheld_columns(leak: Leak, version: HeldVersion, imprint: Imprint) -> list[str]:
@@ -87,6 +129,17 @@ def _rows_with_a_point(
     """Flags those of the rows that have a point that fits all their texts."""
     from sfumato.kernels.rows.boxes import boxes_with_points  # noqa: PLC0415  # compiled code waits
 
+    matched = np.zeros(len(rows), dtype=bool)
+    matched[rows] = boxes_with_points(
+        *_sides(leak, columns, spans, rows), np.ascontiguousarray(points, dtype=np.int32)
+    )
+    return matched
+
+
+def _sides(
+    leak: Leak, columns: Sequence[int], spans: Sequence[Span], rows: Flags
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Returns the rows as boxes: the numbers of their sides, and the lowest and first higher code of each."""
     sides = np.zeros((int(rows.sum()), len(columns)), np.int32)
     low, high = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     begin = 0
@@ -96,14 +149,7 @@ def _rows_with_a_point(
         low.append(first)
         high.append(end)
         begin += len(first)
-    matched = np.zeros(len(rows), dtype=bool)
-    matched[rows] = boxes_with_points(
-        sides,
-        np.concatenate(low),
-        np.concatenate(high),
-        np.ascontiguousarray(points, dtype=np.int32),
-    )
-    return matched
+    return sides, np.concatenate(low), np.concatenate(high)
 
 
 def _distinct(span: Span) -> tuple[Span, NDArray[np.intp]]:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree
 from sfumato.core.taxonomy import ROOT, Nodes
-from sfumato.tracing.leak import Leak
+from sfumato.tracing.leak import Flags, Leak
+from sfumato.tracing.unchanged import UnchangedColumns
 from sfumato.tracing.versions import IssuedVersions
 
-Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
 
 
@@ -91,23 +91,39 @@ class LeakEvidence:
     `held[v]` flags the rows of the leak for which version v holds a record that may be their source; a
     version that is not in it, of an event that is not, is assumed to hold all. `real` flags the rows that
     exist in the original, where that was given.
+
+    `unchanged` is what was learned from columns that are published as they are. It sets rows aside, and never
+    charges anybody.
+
+    `readings` are other ways to read the leak, in which columns are others than they are called: a cell then
+    may also come from whoever could have written it in one of these. Columns that are `uncounted` may be
+    anybody's.
     """
 
     leak: Leak
     knowledge: RecipientKnowledge
     held: Mapping[int, Flags] = field(default_factory=dict)
     real: Flags | None = None
+    readings: tuple[LeakEvidence, ...] = ()
+    uncounted: frozenset[int] = frozenset()
+    unchanged: UnchangedColumns = field(default_factory=UnchangedColumns)
 
     @classmethod
     def of(cls, leak: Leak, issued: IssuedVersions, *, real: Flags | None = None) -> LeakEvidence:
         return cls(leak, RecipientKnowledge(issued, leak), real=real)
 
-    def learn(self, held: Mapping[int, Flags], withheld: frozenset[tuple[int, str]]) -> LeakEvidence:
+    def learn(
+        self,
+        held: Mapping[int, Flags],
+        withheld: frozenset[tuple[int, str]],
+        unchanged: UnchangedColumns | None = None,
+    ) -> LeakEvidence:
         """Returns the evidence after more versions were looked at."""
         known = self.knowledge
         if withheld - known.withheld:
             known = replace(known, withheld=known.withheld | withheld)
-        return replace(self, held={**self.held, **held}, knowledge=known)
+        learned = unchanged or self.unchanged
+        return replace(self, held={**self.held, **held}, knowledge=known, unchanged=learned)
 
     @cached_property
     def existing(self) -> dict[str, Flags]:
@@ -162,31 +178,63 @@ class LeakEvidence:
         return self.leak.legible & ~known
 
     @cached_property
+    def never_shown(self) -> Flags:
+        """Rows with texts in unchanged columns that no version shows together."""
+        events = frozenset(version.event for version in self.knowledge.issued.versions)
+        return self.leak.legible & self.unchanged.never_shown(events, len(self.leak.counts))
+
+    @cached_property
     def foreign(self) -> Flags:
         """Rows that can be read, and are about no record of any version that was looked at.
 
         Leaving a row aside charges nobody: whoever explains all rows explains the other ones, too.
         """
-        held = np.ones(len(self.leak.counts), dtype=bool)
-        if self.real is not None:
-            held = self.real.copy()
-        elif self.held:
-            held = np.logical_or.reduce(list(self.existing.values()))
+        rows = len(self.leak.counts)
+        held = np.ones(rows, dtype=bool) if self.real is None else self.real
+        if self.held and self.real is None:
+            every = [there & self.unchanged.may_hold(e, rows) for e, there in self.existing.items()]
+            held = np.logical_or.reduce(every)
         for index, sets in self._possible_sources:
             held = held & np.logical_or.reduce(sets, axis=1)[index]
-        return self.leak.legible & ~self.finer & ~held
+        return self.leak.legible & ~self.finer & ~self.never_shown & ~held
 
     @cached_property
     def ours(self) -> Flags:
         """The rows that are ours: an explanation must cover each of them."""
-        return self.leak.legible & ~self.finer & ~self.foreign
+        return self.leak.legible & ~self.finer & ~self.never_shown & ~self.foreign
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Everybody who received something that has a column of the leak, in some reading."""
+        every = (self.knowledge.issued, *(reading.knowledge.issued for reading in self.readings))
+        return tuple(dict.fromkeys(name for issued in every for name in issued.recipients))
 
     def by_column(self) -> list[Flags]:
         """Returns, per column, the sets of recipients that a cell of a row of ours may come from."""
-        return [
-            self.knowledge.recipients(sets[np.unique(index[self.ours])])
-            for index, sets in self._possible_sources
-        ]
+        return [self._column_sources(j) for j in range(len(self.leak.names))]
+
+    def _column_sources(self, j: int) -> Flags:
+        """The same of one column: the distinct sets, each over all readings that a row may have."""
+        rows = np.flatnonzero(self.ours)
+        if j in self.uncounted:
+            return np.ones((min(1, len(rows)), len(self.recipients)), dtype=bool)
+        index, sets = self._possible_sources[j]
+        sources = [(index[rows], self.knowledge.recipients(sets), self.knowledge.issued.recipients)]
+        for other in self.readings:
+            nobody, anybody = np.zeros_like(rows), np.ones_like(rows)
+            issued = other.knowledge.issued
+            sets = np.stack([np.zeros(len(issued.versions), bool), np.ones(len(issued.versions), bool)])
+            which = np.where(other.ours[rows], anybody, nobody)
+            if j in other.leak.places:
+                place = other.leak.places.index(j)
+                own, own_sets = other._possible_sources[place]
+                sets = np.concatenate([sets[:1], own_sets])
+                which = np.where(other.ours[rows], own[rows] + 1, nobody)
+            sources.append((which, other.knowledge.recipients(sets), issued.recipients))
+        if j in self.unchanged.taken:
+            either = np.array([[False], [True]]).repeat(len(self.recipients), axis=1)
+            sources.append((self.unchanged.taken[j][rows].astype(np.intp), either, self.recipients))
+        return _united(sources, self.recipients)
 
     def demands(self) -> Flags:
         """Returns the sets of recipients of which an explanation needs one each."""
@@ -195,6 +243,16 @@ class LeakEvidence:
     def rows(self, which: Flags) -> int:
         """Counts the rows of the leak that are flagged."""
         return int(self.leak.counts[which].sum())
+
+
+def _united(sources: Sequence[tuple[Numbers, Flags, tuple[str, ...]]], names: tuple[str, ...]) -> Flags:
+    """Returns the distinct unions of sets of recipients: per source which set each row has, sets, members."""
+    place = {name: i for i, name in enumerate(names)}
+    kinds = np.unique(np.stack([which for which, _, _ in sources]), axis=1)
+    united = np.zeros((kinds.shape[1], len(names)), dtype=bool)
+    for numbers, (_, sets, members) in zip(kinds, sources, strict=True):
+        united[:, [place[name] for name in members]] |= sets[numbers]
+    return united
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import log, log1p, prod, sqrt
+from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
+from sfumato.show.card import several
 from sfumato.tracing.chance import (
+    LEAST_STATED,
     chance_in_original,
     chance_in_versions,
+    chance_of_at_least,
     levels_of_one_pattern,
     rows_by_detail,
+    upper_limit,
 )
 from sfumato.tracing.coalition import Explanations
-from sfumato.tracing.evidence import Flags, LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.evidence import LeakEvidence, MarkedTexts, RecipientKnowledge
+from sfumato.tracing.guesses import GuessChance
+from sfumato.tracing.leak import Flags
 
-LEAST_STATED = Fraction(1, 1000)
-"""No smaller chance is stated: the assumptions are not known better than that."""
 OUTSIDER_FACTOR = 2
 """An outsider's chance is stated so many times as large as the assumptions give it."""
 MOST_PATTERNS = 100_000
 """Of more patterns than this so many are drawn."""
-LOG_INVERSE_ERROR = log(100)
-"""A share that was counted on drawn patterns is stated as its upper confidence limit, at 99 %."""
-
 RECIPIENT_ASSUMPTIONS = (
     "the leak stems from versions that were handed out",
     "not more recipients worked together than were looked for",
-    "nobody wrote finer values than they held, by guessing, into rows that are ours",
+    "nobody wrote finer values than they held, by guessing, or rows that they did not hold",
+)
+COLUMN_ASSUMPTION = (
+    "every column that was read is one of our key columns whose values it holds, whatever its name"
 )
 OUTSIDER_ASSUMPTIONS = (
     "an unrelated table was written in our words: each of its rows fits a record of ours by accident, with"
@@ -82,20 +84,27 @@ class OutsiderChance:
 
 @dataclass(frozen=True)
 class FalseCharge:
-    """Two chances that the charged have nothing to do with a leak; each holds under its own assumptions.
+    """Chances that the charged have nothing to do with a leak; each holds under its own assumptions.
 
     `probability` is the one if recipients made it. By the definition of an explanation it is zero: the makers
     are one or contain one, and the charged are in all of them; what is stated is the least that ever is. It
-    says nothing about a table that stems from no version at all: that chance is `outside`.
+    says nothing about a table that stems from no version at all: that chance is `outside`. `guessed` is the
+    chance if other recipients made up what they did not hold: the largest for any of the charged.
     """
 
     outside: OutsiderChance
+    guessed: GuessChance | None = None
     probability: float = float(LEAST_STATED)
     assumptions: tuple[str, ...] = RECIPIENT_ASSUMPTIONS
 
     def as_dict(self) -> JsonObject:
         outside = {**vars(self.outside), "assumptions": list(self.outside.assumptions)}
-        return {"probability": self.probability, "assumptions": list(self.assumptions), "outside": outside}
+        return {
+            "probability": self.probability,
+            "assumptions": list(self.assumptions),
+            "guessed": None if self.guessed is None else self.guessed.as_dict(),
+            "outside": outside,
+        }
 
 
 def false_charge_of(
@@ -103,6 +112,7 @@ def false_charge_of(
     found: Explanations,
     *,
     charged: Collection[str],
+    guessed: GuessChance | None,
     imprints: Mapping[int, Imprint | None],
     original: Microdata | None = None,
 ) -> FalseCharge:
@@ -117,37 +127,22 @@ def false_charge_of(
             chance = chance_in_original(leak, rows, original)
         else:
             chance = chance_in_versions(leak, rows, issued, known)
-        tries.append((int(rows.sum()), chance))
+        tries.append((leak.different(rows), chance))
     single = any(len(chosen) == 1 for chosen in found.sets)
     shares = (1.0, 1.0) if levels is None else charging_shares(evidence, levels, single=single)
-    return FalseCharge(OutsiderChance.of(int(evidence.ours.sum()), tries, *shares))
+    outside = OutsiderChance.of(leak.different(evidence.ours), tries, *shares)
+    return FalseCharge(outside, guessed, assumptions=(*RECIPIENT_ASSUMPTIONS, _about_columns(evidence)))
 
 
-def chance_of_at_least(fits: int, tries: Sequence[tuple[int, float]]) -> float:
-    """Returns the chance of at least so many fits among independent rows, given as sizes and chances.
-
-    >>> chance_of_at_least(2, [(2, 0.5)]), chance_of_at_least(1, [(3, 1.0)])
-    (0.25, 1.0)
-    >>> chance_of_at_least(2, [(1, 0.5)] * 2)
-    0.25
-    """
-    chances = np.ones(1)
-    for rows, chance in tries:
-        chances = np.convolve(chances, _binomial(rows, chance))
-    return float(min(1.0, chances[max(0, fits) :].sum()))
-
-
-def _binomial(rows: int, chance: float) -> NDArray[np.float64]:
-    """Returns the chance of every number of fits."""
-    if not 0 < chance < 1:
-        sure = np.zeros(rows + 1)
-        sure[rows if chance >= 1 else 0] = 1.0
-        return sure
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, rows + 1)))))
-    fits = np.arange(rows + 1)
-    ways = logs[-1] - logs - logs[::-1]
-    result: NDArray[np.float64] = np.exp(ways + fits * log(chance) + (rows - fits) * log1p(-chance))
-    return result
+def _about_columns(evidence: LeakEvidence) -> str:
+    """Returns the assumption about what the columns are, and how far it goes."""
+    fixed = [name for name in evidence.leak.names if name in evidence.leak.fixed]
+    if len(fixed) == len(evidence.leak.names):
+        return f"every column is what the caller said: {', '.join(fixed)}"
+    said = f", and each of {', '.join(fixed)} is what the caller said" if fixed else ""
+    ways = len(evidence.readings)
+    also = f" ({several(ways, 'other reading')} taken into account)" if ways else " (no other one fits)"
+    return f"{COLUMN_ASSUMPTION}{'' if evidence.uncounted else also}{said}"
 
 
 def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bool) -> tuple[float, float]:
@@ -177,15 +172,7 @@ def charging_shares(evidence: LeakEvidence, levels: Sequence[int], *, single: bo
     as_coarse = might[drawn.sum(axis=1) == sum(levels)]
     if total <= MOST_PATTERNS:
         return float(might.mean()), float(as_coarse.mean())
-    return _upper_limit(might), _upper_limit(as_coarse)
-
-
-def _upper_limit(drawn: Flags) -> float:
-    """Returns the upper limit of a share (Bernstein's inequality with the empirical variance)."""
-    tries = max(1, len(drawn))
-    share = int(drawn.sum()) / tries
-    deviation = sqrt(2 * share * (1 - share) * LOG_INVERSE_ERROR / tries)
-    return min(1.0, share + deviation + 3 * LOG_INVERSE_ERROR / tries)
+    return upper_limit(might), upper_limit(as_coarse)
 
 
 def _knowing_recipients(evidence: LeakEvidence, name: str) -> tuple[Flags, Flags]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, WrongCall
+from sfumato.core.marks import Marks, joined_marks
 from sfumato.core.microdata import Codes, Coding, Counts, Microdata, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.reading_tree import UNKNOWN, ReadingTree, folded
@@ -22,6 +23,7 @@ LEAST_READABLE = 0.05
 LEAST_READABLE_RENAMED = 0.9
 """A column with another name is ours if this share can be read by the trees of exactly one column."""
 
+Flags = NDArray[np.bool_]
 Trees = Mapping[str, tuple[ReadingTree, ...]]
 
 
@@ -31,7 +33,9 @@ class Leak:
 
     `names[j]` is our name of a column and `called[j]` the leak's. `texts[j]` are the texts that occur in it,
     and `codes[j]` says which of them every row has. `unknown` are columns of our names of which next to
-    nothing can be read: they are left aside, and their rows are not.
+    nothing can be read: they are left aside, and their rows are not. `fixed` are columns of which the caller
+    said which they are. Where a leak is read otherwise, `places[j]` is the place of column j as it was read
+    at first. `unchanged` are columns of the leak that were published unchanged: texts, and that of every row.
     """
 
     names: tuple[str, ...]
@@ -41,6 +45,9 @@ class Leak:
     counts: Counts
     trees: Trees = field(repr=False)
     unknown: tuple[str, ...] = ()
+    fixed: frozenset[str] = frozenset()
+    places: tuple[int, ...] = ()
+    unchanged: Mapping[str, tuple[tuple[Label, ...], Codes]] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
@@ -51,12 +58,51 @@ class Leak:
         """Maps our names to those of the leak, where they differ."""
         return {ours: theirs for ours, theirs in zip(self.names, self.called, strict=True) if ours != theirs}
 
+    def read_as(self, names: Mapping[int, str], trees: Trees) -> Leak:
+        """Returns the leak with some of its columns, by place, each read as the column of this name."""
+        places = tuple(names)
+        return Leak(
+            tuple(names.values()),
+            tuple(self.called[j] for j in places),
+            tuple(self.texts[j] for j in places),
+            tuple(self.codes[j] for j in places),
+            self.counts,
+            trees,
+            places=places,
+        )
+
     def nodes(self, column: int, tree: ReadingTree) -> Nodes:
         """Returns the node of every text of a column; UNKNOWN where the tree has none."""
         key = (column, tree.digest)
         if key not in self._nodes:
             self._nodes[key] = tree.read(self.texts[column])
         return self._nodes[key]
+
+    def joint_marks(self, names: Sequence[str], *, instead: tuple[str, int] | None = None) -> Marks | None:
+        """Returns a mark per row for what it shows in unchanged columns together; `None` if one is missing.
+
+        `instead` names one of them, and the place of the column that is taken for it.
+        """
+        key = (tuple(sorted(names)), instead)
+        if key not in self._joint_marks:
+            held = dict(self.unchanged)
+            if instead is not None:
+                held[instead[0]] = self.texts[instead[1]], self.codes[instead[1]]
+            there = bool(names) and all(name in held for name in names)
+            columns = [held[name] for name in key[0]] if there else []
+            self._joint_marks[key] = joined_marks(columns, len(self.counts)) if there else None
+        return self._joint_marks[key]
+
+    @cached_property
+    def _joint_marks(self) -> dict[tuple[tuple[str, ...], tuple[str, int] | None], Marks | None]:
+        """The marks that have been worked out."""
+        return {}
+
+    def different(self, rows: NDArray[np.bool_]) -> int:
+        """Counts the rows, of those that are flagged, that differ in the columns that were read."""
+        if not self.unchanged:
+            return int(rows.sum())
+        return len(np.unique(np.stack(self.codes, axis=1)[rows], axis=0))
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, str], Nodes]:
@@ -93,23 +139,27 @@ def read_leak(
     issued: IssuedVersions,
     *,
     columns: Mapping[str, str] | None = None,
+    unchanged: Iterable[str] = (),
     progress: Progress = silent,
 ) -> Leak:
     """Returns a leak, its cells read by the trees of the issued versions.
 
     A column is recognized by its name, whatever the case; one with another name by its cells, if they fit
     exactly one column of ours that is otherwise missing. `columns` maps names of the leak to ours, where that
-    is known.
+    is known. `unchanged` names columns that are not recoded: those that the leak has by these names are read.
     """
     trees = issued.columns
+    kept = [name for name in dict.fromkeys(unchanged) if name in source.columns]
     ours = _by_name(source.columns, trees, columns or {})
     taken = set(ours.values())
-    spare = [name for name in source.columns if name not in taken]
-    table = _count(source, list(ours.values()), progress)
+    spare = [name for name in source.columns if name not in taken and name not in kept]
+    table = _count(source, [*ours.values(), *kept], progress)
     unknown = tuple(
         name
         for name, theirs in ours.items()
-        if theirs not in (columns or {}) and not _familiar(table, theirs, trees[name])
+        if theirs not in (columns or {})
+        and not _familiar(table, theirs, trees[name])
+        and any(issued.known_nodes(tree)[ROOT + 1 :].any() for tree in trees[name])
     )
     spare += [ours.pop(name) for name in unknown]
     lost = [name for name in trees if name not in ours]
@@ -123,11 +173,14 @@ def read_leak(
         )
     names = tuple(name for name in trees if name in ours)
     called = tuple(ours[name] for name in names)
-    if {*called} != {column.name for column in table.columns}:
-        table = _count(source, called, progress)
+    if {*called, *kept} != {column.name for column in table.columns}:
+        table = _count(source, [*called, *kept], progress)
+    fixed = frozenset((columns or {}).values())
     texts = tuple(table.column(theirs).taxonomy.leaf_labels for theirs in called)
     codes = tuple(table.codes(theirs) for theirs in called)
-    return Leak(names, called, texts, codes, table.counts, {n: trees[n] for n in names}, unknown)
+    held = {name: (table.column(name).taxonomy.leaf_labels, table.codes(name)) for name in kept}
+    ours_trees = {name: trees[name] for name in names}
+    return Leak(names, called, texts, codes, table.counts, ours_trees, unknown, fixed, unchanged=held)
 
 
 def _by_name(theirs: Sequence[str], trees: Trees, given: Mapping[str, str]) -> dict[str, str]:
@@ -168,11 +221,14 @@ def _by_content(
 
 
 def _familiar(table: Microdata, theirs: str, trees: Sequence[ReadingTree]) -> bool:
-    """Whether enough of a column with a name of ours can be read; one that says nothing at all may stay."""
+    """Whether enough of a column with a name of ours can be read, or most of it says nothing."""
     column = table.column(theirs)
     counts = np.bincount(table.codes(theirs), weights=table.counts, minlength=len(column.taxonomy.leaves))
     labels = column.taxonomy.leaf_labels
-    return _readable_share(labels, counts, trees, silent_share=1.0) >= LEAST_READABLE
+    silent = np.all([tree.read(labels) == ROOT for tree in trees], axis=0)
+    if counts[silent].sum() * 2 >= counts.sum():
+        return True
+    return _readable_share(labels, counts, trees) >= LEAST_READABLE
 
 
 def _readable_share(
@@ -180,13 +236,8 @@ def _readable_share(
     counts: NDArray[np.generic],
     trees: Sequence[ReadingTree],
     known_nodes: Callable[[ReadingTree], NDArray[np.bool_]] | None = None,
-    *,
-    silent_share: float = 0.0,
 ) -> float:
-    """Returns the share of cells that can be read as `known_nodes`; cells that say nothing do not count.
-
-    Where no cell says anything it is `silent_share`.
-    """
+    """Returns the share of cells that can be read as `known_nodes`; cells that say nothing do not count."""
     read = [tree.read(texts) for tree in trees]
     readable = [nodes != UNKNOWN for nodes in read]
     if known_nodes is not None:
@@ -197,12 +248,12 @@ def _readable_share(
     says_nothing = np.all([nodes == ROOT for nodes in read], axis=0)
     weight = np.where(says_nothing, 0, counts.astype(np.float64))
     total = float(weight.sum())
-    return float(weight[by_any].sum()) / total if total else silent_share
+    return float(weight[by_any].sum()) / total if total else 0.0
 
 
 def _count(source: Source, names: Sequence[str], progress: Progress) -> Microdata:
     """Returns the distinct rows of these columns; every text is a value of its own."""
-    codings = [Coding(name, Role.QUASI, Taxonomy.flat) for name in names]
+    codings = [Coding(name, Role.QUASI, Taxonomy.flat) for name in dict.fromkeys(names)]
     table = source.count(codings, progress=progress)
     if names and not table.rows:
         raise BadData("the leak has no rows", remedy="There is nothing to trace in it.")

@@ -7,11 +7,14 @@ from itertools import islice
 from sfumato.core.json_object import JsonObject
 from sfumato.show.card import Card, figure, several
 from sfumato.tracing.coalition import LARGEST_COALITION, Explanations
+from sfumato.tracing.guesses import GuessChance
 from sfumato.tracing.result import TraceResult
 from sfumato.tracing.suspects import Suspect
 
 MOST_SHOWN = 10
 """A card names so many explanations and suspects at most."""
+MOST_READINGS = 5
+"""A card names so many other readings at most."""
 MOST_LISTED = 1000
 """A document lists so many explanations at most; it always says how many there are."""
 
@@ -37,11 +40,17 @@ def _title(trace: TraceResult) -> str:
         unless = f", unless more than {trace.c_max} worked together" if perhaps_more else ""
         return f"traced to {' and '.join(trace.certain)}{unless}"
     if len(trace.explanations):
-        rest = len(trace.explanations) - len(trace.alone)
-        if len(trace.alone) == 1:
-            return f"{trace.alone[0]} alone explains it, and so do {several(rest, 'coalition')} of others"
-        return f"ours; {several(len(trace.explanations), 'explanation')}, nobody is in all of them"
+        return _nobody_charged(trace)
     return f"ours; no {trace.c_max} recipients together can have made it"
+
+
+def _nobody_charged(trace: TraceResult) -> str:
+    if trace.perhaps_guessed:
+        return "ours, and perhaps guessed in part: nobody is charged"
+    rest = len(trace.explanations) - len(trace.alone)
+    if len(trace.alone) == 1:
+        return f"{trace.alone[0]} alone explains it, and so do {several(rest, 'coalition')} of others"
+    return f"ours; {several(len(trace.explanations), 'explanation')}, nobody is in all of them"
 
 
 def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
@@ -57,7 +66,16 @@ def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
         lines.append(("", f"{trace.matches:,} exist in the original"))
     lines.append(("columns", ", ".join(leak.names)))
     lines += [("", f"{ours} is called {theirs} there") for ours, theirs in leak.renamed.items()]
+    if trace.unchanged:
+        lines.append(("", ", ".join(trace.unchanged), "published unchanged, compared together"))
     lines += [("", f"{name} left aside", "next to nothing in it can be read") for name in leak.unknown]
+    lines += [
+        ("", f"{one.rows:,} rows could also be read with", str(one)) for one in trace.readings[:MOST_READINGS]
+    ]
+    if len(trace.readings) > MOST_READINGS:
+        lines.append(("", f"and in {len(trace.readings) - MOST_READINGS:,} ways more"))
+    if trace.uncounted:
+        lines.append(("", ", ".join(trace.uncounted), "count against nobody: too many ways to exchange them"))
     lines.append(("recipients", f"{len(trace.recipients):,} considered"))
     return lines
 
@@ -110,13 +128,28 @@ def _false_charge(trace: TraceResult) -> list[tuple[str, ...]]:
     return [
         (),
         ("false charge", f"at most {figure(charge.probability)}", made),
+        *_guessed(charge.guessed),
         ("", f"at most {figure(outside.probability)}", f"if it is somebody else's table: {fits}"),
         ("", figure(outside.as_coarse), "of the patterns as coarse as this one might charge somebody"),
     ]
 
 
+def _guessed(chance: GuessChance | None) -> list[tuple[str, ...]]:
+    if chance is None:
+        return []
+    fits = f"{chance.fitting:,} of {several(chance.rows, 'different row')} fit"
+    columns = ", ".join(chance.columns)
+    return [("", f"at most {figure(chance.probability)}", f"if others guessed {columns}: {fits}")]
+
+
 def _notes(trace: TraceResult) -> list[str]:
     notes = []
+    if trace.cleared:
+        notes.append(
+            f"If every column is what it is called, it is {' and '.join(trace.cleared)}. Read otherwise,"
+            " others explain it, and the name of a column charges nobody: where it is known to be right, say"
+            " so (--column NAME=NAME)."
+        )
     for s in trace.suspects:
         if s.certain and s.without is not None:
             who = "no coalition at all" if s.without.size is None else f"a coalition of {s.without}"
@@ -127,6 +160,12 @@ def _notes(trace: TraceResult) -> list[str]:
                 f"{several(s.framed_by.size or 0, 'other recipient')} together could build the whole version"
                 f" of {s.recipient}: it is not frame-proof against {s.framed_by.size}."
             )
+    if trace.perhaps_guessed:
+        notes.append(
+            f"Nobody else explains it without guessing, but {several(trace.rows['foreign'], 'row')} fit no"
+            f" record, and no more fit than guesses would: {' and '.join(trace.perhaps_guessed)} cannot be"
+            " charged."
+        )
     if trace.false_charge is not None:
         charge = trace.false_charge
         notes.append(f"A false charge, recipients: assumed is that {'; '.join(charge.assumptions)}.")
@@ -146,6 +185,8 @@ def document(trace: TraceResult) -> JsonObject:
     return {
         "ours": trace.ours,
         "certain": list(trace.certain),
+        "cleared": list(trace.cleared),
+        "perhaps_guessed": list(trace.perhaps_guessed),
         "explanations": {
             "count": len(trace.explanations),
             "complete": trace.explanations.complete,
@@ -161,7 +202,10 @@ def document(trace: TraceResult) -> JsonObject:
             "ours": list(trace.leak.names),
             "renamed": trace.leak.renamed,
             "unknown": list(trace.leak.unknown),
+            "uncounted": list(trace.uncounted),
+            "unchanged": list(trace.unchanged),
         },
+        "readings": [one.as_dict() for one in trace.readings],
         "recipients": len(trace.recipients),
         "unread": list(trace.unread),
     }

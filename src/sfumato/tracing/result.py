@@ -11,7 +11,9 @@ from sfumato.core.microdata import Microdata
 from sfumato.tracing.coalition import Coalitions, Explanations, SmallestCoalition
 from sfumato.tracing.evidence import LeakEvidence
 from sfumato.tracing.false_charge import FalseCharge, false_charge_of
+from sfumato.tracing.guesses import GuessChance, guess_chance
 from sfumato.tracing.leak import Leak
+from sfumato.tracing.readings import OtherReading, described
 from sfumato.tracing.suspects import Suspect, suspects
 
 
@@ -20,7 +22,8 @@ class TraceResult:
     """Who could have made a leak: names of recipients and columns, levels and counts; no cell value.
 
     `explanations` are all minimal coalitions of at most `c_max` recipients; `certain` are those in every one
-    of them. `matches` counts the rows that exist in the original, if that was given.
+    of them. `matches` counts the rows that exist in the original, if that was given. `cleared` are those who
+    would be certain if every column were what it is called, and are not: the leak can be read otherwise.
     """
 
     explanations: Explanations
@@ -29,6 +32,7 @@ class TraceResult:
     coalitions: Coalitions = field(repr=False)
     imprints: Mapping[int, Imprint | None] = field(repr=False)
     original: Microdata | None = field(repr=False, default=None)
+    cleared: tuple[str, ...] = ()
 
     @property
     def ours(self) -> bool:
@@ -36,8 +40,33 @@ class TraceResult:
         return bool(self.evidence.ours.any())
 
     @cached_property
-    def _certain(self) -> Mapping[str, SmallestCoalition]:
+    def _unless_guessed(self) -> Mapping[str, SmallestCoalition]:
+        """Who is in every explanation, each with the smallest coalition that explains it without them."""
         return self.coalitions.certain(self.explanations, self.c_max)
+
+    @cached_property
+    def _guesses(self) -> Mapping[str, GuessChance]:
+        """Per person in every explanation: the chance that others guessed."""
+        versions = self.evidence.knowledge.issued.versions
+        held = self.evidence.held
+        known = [(versions[v], i) for v, i in self.imprints.items() if i is not None and v in held]
+        whole = {version.event for version, _ in known if version.whole}
+        known = [pair for pair in known if pair[0].whole or pair[0].event not in whole]
+        found = {
+            name: guess_chance(self.evidence, name, self.c_max, known, self.original)
+            for name in self._unless_guessed
+        }
+        return {name: chance for name, chance in found.items() if chance is not None}
+
+    @property
+    def perhaps_guessed(self) -> tuple[str, ...]:
+        """Those in every explanation who are not charged: the leak looks as if others had guessed it."""
+        return tuple(name for name, chance in self._guesses.items() if chance.likely)
+
+    @cached_property
+    def _certain(self) -> Mapping[str, SmallestCoalition]:
+        doubted = self.perhaps_guessed
+        return {name: small for name, small in self._unless_guessed.items() if name not in doubted}
 
     @property
     def certain(self) -> tuple[str, ...]:
@@ -65,10 +94,12 @@ class TraceResult:
         """
         if not self.certain:
             return None
+        guesses = [chance for name, chance in self._guesses.items() if name in self.certain]
         return false_charge_of(
             self.evidence,
             self.explanations,
             charged=self.certain,
+            guessed=max(guesses, key=lambda chance: chance.probability, default=None),
             imprints=self.imprints,
             original=self.original,
         )
@@ -89,7 +120,7 @@ class TraceResult:
         return {
             "all": e.leak.rows,
             "ours": e.rows(e.ours),
-            "unreadable": e.rows(~e.leak.legible),
+            "unreadable": e.rows(~e.leak.legible | e.never_shown),
             "foreign": e.rows(e.foreign),
             "finer": e.rows(e.finer),
         }
@@ -102,7 +133,22 @@ class TraceResult:
     @property
     def recipients(self) -> tuple[str, ...]:
         """Everybody who was considered."""
-        return self.evidence.knowledge.issued.recipients
+        return self.evidence.recipients
+
+    @cached_property
+    def readings(self) -> tuple[OtherReading, ...]:
+        """The other ways to read the columns of the leak that were taken into account."""
+        return described(self.evidence)
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """The columns, published unchanged, that were compared jointly."""
+        return tuple(name for name in self.leak.unchanged if name in self.evidence.unchanged.names)
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Columns that can be exchanged in so many ways that they count against nobody."""
+        return tuple(self.leak.names[j] for j in sorted(self.evidence.uncounted))
 
     @property
     def unread(self) -> tuple[str, ...]:

@@ -109,17 +109,19 @@ def suspects(
     exactly those of the version, then in the order of the ledger. Who could frame them is worked out for the
     certain and for the first few.
     """
-    issued = evidence.knowledge.issued
-    comparison = _Comparison(evidence)
-    best = {name: comparison.best_version(own) for name, own in _versions(issued, found.involving).items()}
+    best: dict[str, tuple[LeakEvidence, tuple[int, int, tuple[ColumnMatch, ...]]]] = {}
+    for read in (evidence, *evidence.readings):
+        comparison, own = _Comparison(read), _versions(read.knowledge.issued, found.involving)
+        best |= {name: (read, comparison.best_version(own[name])) for name in own if name not in best}
     only = _exclusive_columns(evidence)
 
     def rank(name: str) -> tuple[bool, int, int]:
-        return name not in certain, found.involving[name][0], -best[name][0]
+        return name not in certain, found.involving[name][0], -best[name][1][0]
 
     ranked = []
     for position, name in enumerate(sorted(best, key=rank)):
-        _, v, columns = best[name]
+        read, (_, v, columns) = best[name]
+        issued = read.knowledge.issued
         smallest, explanations = found.involving[name]
         framed = position < MOST_FRAMING_CHECKS or name in certain
         ranked.append(
@@ -131,9 +133,11 @@ def suspects(
                 issued.versions[v].title,
                 columns,
                 only.get(name, ()),
-                _rows_from(evidence, v),
+                _rows_from(read, v),
                 certain.get(name),
-                framed_by(issued, issued.versions[v], imprints.get(v)) if framed else None,
+                framed_by(issued, issued.versions[v], imprints.get(v) if read is evidence else None)
+                if framed
+                else None,
             )
         )
     return tuple(ranked)
@@ -196,7 +200,7 @@ class _Comparison:
 
 def _exclusive_columns(evidence: LeakEvidence) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Returns, per recipient, the smallest combinations of columns that nobody else could have known."""
-    names, recipients = evidence.leak.names, evidence.knowledge.issued.recipients
+    names, recipients = evidence.leak.names, evidence.recipients
     sources = [np.logical_and.reduce(sets, axis=0) for sets in evidence.by_column()]
     exclusive: dict[str, list[tuple[str, ...]]] = {}
     for size in range(1, MOST_COLUMNS + 1):

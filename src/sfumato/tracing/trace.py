@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,9 @@ from sfumato.show.chart import Figure
 from sfumato.tracing.charts import charts
 from sfumato.tracing.coalition import LARGEST_COALITION, Coalitions, Explanations
 from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
-from sfumato.tracing.evidence import Flags, LeakEvidence
-from sfumato.tracing.leak import Leak, read_leak
+from sfumato.tracing.evidence import LeakEvidence
+from sfumato.tracing.leak import Flags, Leak, read_leak
+from sfumato.tracing.readings import with_other_readings
 from sfumato.tracing.report import card, document
 from sfumato.tracing.result import TraceResult
 from sfumato.tracing.versions import HeldVersion, IssuedVersions
@@ -76,9 +78,11 @@ def trace(
     """Reads a leak and compares it with every version of the records; returns who could have made it."""
     if not 1 <= c_max <= LARGEST_COALITION:
         raise WrongCall(f"c_max is a number from 1 to {LARGEST_COALITION}", remedy="3 is usual.")
-    issued = IssuedVersions.of(records, chain=chain)
-    leak = read_leak(source, issued, columns=columns, progress=progress)
-    return trace_leak(leak, issued, memory=memory, original=original, c_max=c_max)
+    issued, lookup = IssuedVersions.of(records, chain=chain), cache(memory)
+    some = [lookup(issued.versions[v].release) for v in _spread(issued.versions, SAMPLED_VERSIONS)]
+    unchanged = [name for imprint in some if imprint is not None for name in imprint.unchanged]
+    leak = read_leak(source, issued, columns=columns, unchanged=unchanged, progress=progress)
+    return trace_leak(leak, issued, memory=lookup, original=original, c_max=c_max)
 
 
 def trace_leak(
@@ -90,13 +94,14 @@ def trace_leak(
     c_max: int = 3,
 ) -> Trace:
     """Returns who could have made a leak that has been read."""
-    issued = issued.of_columns(leak.names)
     if not leak.legible.any():
         raise _no_row_readable(leak)
     real = None if original is None else rows_in_original(leak, original, leak.legible)
-    search = _TraceSearch(LeakEvidence.of(leak, issued, real=real), memory, c_max)
-    explanations = search.find_explanations()
-    return Trace(explanations, c_max, search.evidence, search.coalitions, search.imprints, original)
+    evidence = LeakEvidence.of(leak, issued.of_columns(leak.names), real=real)
+    search = _TraceSearch(evidence, memory, c_max)
+    as_called = search.find_explanations()
+    explanations, named = search.read_otherwise(as_called, issued, original)
+    return Trace(explanations, c_max, search.evidence, search.coalitions, search.imprints, original, named)
 
 
 @dataclass(eq=False)
@@ -128,10 +133,24 @@ class _TraceSearch:
             if not fresh or not self._compare(fresh):
                 return explanations
 
+    def read_otherwise(
+        self, as_called: Explanations, issued: IssuedVersions, original: Microdata | None
+    ) -> tuple[Explanations, tuple[str, ...]]:
+        """Returns the explanations in all readings of the leak, and whom only the names of columns charge."""
+        known = [(self._versions[v].release, i) for v, i in self.imprints.items() if i is not None]
+        as_read = self.coalitions
+        self.evidence = with_other_readings(self.evidence, issued, known, original)
+        if not self.evidence.readings and not self.evidence.uncounted:
+            return as_called, ()
+        explanations = self.coalitions.explanations(self.c_max)
+        charged = self.coalitions.certain(explanations, self.c_max)
+        named = as_read.certain(as_called, self.c_max)
+        return explanations, tuple(name for name in named if name not in charged)
+
     @property
     def coalitions(self) -> Coalitions:
         """What an explanation needs, by the evidence so far."""
-        return Coalitions(self.evidence.knowledge.issued.recipients, self.evidence.demands())
+        return Coalitions(self.evidence.recipients, self.evidence.demands())
 
     @property
     def _versions(self) -> Sequence[HeldVersion]:
@@ -142,6 +161,7 @@ class _TraceSearch:
         held: dict[int, Flags] = {}
         absent: list[tuple[int, str]] = []
         leak, readable = self.evidence.leak, self.evidence.leak.legible & ~self.evidence.finer
+        unchanged = self.evidence.unchanged
         for v in versions:
             if v in self.imprints:
                 continue
@@ -149,9 +169,10 @@ class _TraceSearch:
             imprint = self.imprints[v] = self.memory(version.release)
             if imprint is not None and (rows := rows_held_by(leak, version, imprint, readable)) is not None:
                 held[v] = rows
+                unchanged = unchanged.learn(leak, version, imprint, rows)
                 absent += [(v, name) for name in withheld_columns(leak, version, imprint)]
         if held:
-            self.evidence = self.evidence.learn(held, frozenset(absent))
+            self.evidence = self.evidence.learn(held, frozenset(absent), unchanged)
         return bool(held)
 
 

@@ -178,9 +178,10 @@ def test_release_into_a_store(spark, tmp_path, buckets):
     assert {"certificate.json", "data.parquet/_manifest.json", "manifest.json"} < set(store.sizes())
     known = sf.protect(PEOPLE, POLICY).apply(PEOPLE)
     assert sf.audit(place, POLICY).verdicts == sf.audit(known, POLICY).verdicts
-    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 0
+    key = ["--key", str(tmp_path / "ledger.db.key.pub")]
+    assert run(["certificate", "verify", f"{place}/certificate.json", *key]) == 0
     store.put("data.parquet/part-9.parquet", b"more")
-    assert run(["certificate", "verify", f"{place}/certificate.json"]) == 1
+    assert run(["certificate", "verify", f"{place}/certificate.json", *key]) == 1
 
 
 def test_a_file_that_breaks_a_promise_is_not_published(spark, tmp_path, monkeypatch):

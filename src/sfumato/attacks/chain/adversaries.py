@@ -9,17 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack
+from sfumato.attacks.attack import SEVERAL_RELEASES, Attack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
 from sfumato.attacks.chain.minimality import Minimality
-from sfumato.attacks.chain.posterior_belief import PosteriorBelief
+from sfumato.attacks.chain.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
-from sfumato.core.microdata import Microdata, Role
+from sfumato.core.microdata import Microdata
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
 from sfumato.policy.several_tables import against_register, asks_of_several
@@ -45,6 +45,7 @@ class CorrespondenceAttack:
     knows: ClassVar[str] = "all releases, somebody's key columns, and when that person came"
     seeks: ClassVar[str] = "which record is theirs"
     succeeds: ClassVar[str] = "fewer records than promised remain possible"
+    needs: ClassVar[str] = SEVERAL_RELEASES
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "k-anonymity")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
@@ -94,11 +95,10 @@ def adversaries(
     given, k = tuple(releases), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
     held = given if stopped else ()  # another promise may have stopped the search
-    sought = tuple(n for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE)
     return (
         CorrespondenceAttack(given, k, register=against_register(policy)),
         Differencing(given, k),
         Composition(given),
         Minimality(held, k),
-        PosteriorBelief(given, table, sought, promised=asks_of_several(policy)),
+        PosteriorBelief(given, table, sought_columns(policy), promised=asks_of_several(policy)),
     )

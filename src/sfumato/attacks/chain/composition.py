@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.attacks.attack import SEVERAL_RELEASES
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.chain import Chain, match_blocks
@@ -38,6 +39,7 @@ class Composition:
     knows: ClassVar[str] = "two releases that somebody is in, and that person's key columns"
     seeks: ClassVar[str] = "the person's sensitive values"
     succeeds: ClassVar[str] = "few values, or one, are possible in both"
+    needs: ClassVar[str] = SEVERAL_RELEASES
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "continuous")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.attacks.attack import SEVERAL_RELEASES
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.chain import Chain, ClassTable, match_blocks
@@ -36,6 +37,7 @@ class Differencing:
     knows: ClassVar[str] = "two cumulative releases, and the key columns of somebody who came between them"
     seeks: ClassVar[str] = "the newcomer's record and sensitive values"
     succeeds: ClassVar[str] = "too few newcomers are left, or all of them share one value"
+    needs: ClassVar[str] = SEVERAL_RELEASES
     threatens: ClassVar[tuple[str, ...]] = ("continuous", "l-diversity")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

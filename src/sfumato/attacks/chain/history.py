@@ -1,4 +1,4 @@
-"""Audits beside the releases of a chain: what a table gives away together with all of them."""
+"""Audits beside other releases, of a chain or handed in: what a table gives away together with them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.attacks.attack import Attack, strike_all, worst_first
+from sfumato.attacks.attack import Attack, attacks_without_target, strike_all, worst_first
 from sfumato.attacks.audit import Audit, Beside
 from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
+from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
+from sfumato.attacks.chain.differencing import Differencing
+from sfumato.attacks.chain.minimality import Minimality
+from sfumato.attacks.chain.posterior_belief import PosteriorBelief
+from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of, is_imprint
 from sfumato.attacks.chain.table_imprint import count_published, imprint_of, is_release
 from sfumato.attacks.judged_source import compared_when_read
 from sfumato.attacks.objections import Objection
@@ -22,6 +27,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding, Verdict
+from sfumato.engine import open_source
 from sfumato.engine.source import Source
 from sfumato.judge.chain.files_alone import FilesQuestion, files_verdict
 from sfumato.judge.chain.ruling import chain_verdict
@@ -64,27 +70,68 @@ def audit_beside(
         verdicts = _decided(audit.verdicts, releases, policy, table)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
-    findings, failed = _strike(joint, releases, policy, only, table)
-    return replace(
-        audit,
-        verdicts=verdicts,
-        findings=worst_first([*audit.findings, *findings]),
-        failed=(*audit.failed, *failed),
-        beside=beside,
+    return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
+
+
+def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy, *, only: str) -> Audit:
+    """Returns the audit of the last table, continued by the adversary `only`, who holds all of them.
+
+    The tables are releases of the same people, oldest first, or their imprints. Their columns are matched by
+    the names that the policy gives them.
+    """
+    releases = imprints_of(tables, policy)
+    audit = replace(audit, beside=Beside(None, len(releases), len(releases)))
+    newest = tables[-1]
+    table = (
+        None
+        if isinstance(newest, Imprint) or is_imprint(newest)
+        else count_published(open_source(newest), releases[-1])
     )
+    return _struck(audit, correspondence(releases, policy), releases, policy, only, table)
+
+
+def holds_several(name: str) -> bool:
+    """Whether an attack of this name is that of somebody who holds several releases."""
+    return name in _HOLDERS
+
+
+_HOLDERS = tuple(
+    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
+)
 
 
 def without_comparison(audit: Audit, why: SfumatoError) -> Audit:
     """Returns the audit with an objection: the comparison could not be made."""
     objection = Objection(f"{NOT_COMPARED}: {why.message}", (), None)
-    return replace(audit, objections=(*audit.objections, objection))
+    idle = {name: objection.sentence if name in _HOLDERS else said for name, said in audit.not_tried.items()}
+    return replace(audit, objections=(*audit.objections, objection), not_tried=idle)
+
+
+def _struck(
+    audit: Audit,
+    joint: Correspondence,
+    releases: Sequence[Imprint],
+    policy: Policy,
+    only: str | None,
+    table: Microdata | None,
+) -> Audit:
+    """Returns the audit with what everybody finds who holds the releases, or the one that `only` names."""
+    chosen = [a for a in adversaries(releases, policy, table) if only in (None, a.name)]
+    findings, failed = _strike(joint, releases, policy, chosen)
+    idle = attacks_without_target(chosen, findings, failed)
+    tried = {a.name for a in chosen} - set(idle)
+    return replace(
+        audit,
+        findings=worst_first([*audit.findings, *findings]),
+        failed=(*audit.failed, *failed),
+        not_tried={name: why for name, why in audit.not_tried.items() if name not in tried},
+    )
 
 
 def _strike(
-    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, only: str | None, table: Microdata
+    joint: Correspondence, releases: Sequence[Imprint], policy: Policy, chosen: Sequence[Attack]
 ) -> tuple[list[Finding], tuple[str, ...]]:
     limits = policy.promises.limits
-    chosen = [a for a in adversaries(releases, policy, table) if only in (None, a.name)]
     matched = [a for a in chosen if isinstance(a, CorrespondenceAttack) and len(releases) > 1]
     others: list[Attack] = [a for a in chosen if not isinstance(a, CorrespondenceAttack)]
     asked = limits.asked_k or UNASKED

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.attacks.attack import worst_first
+from sfumato.attacks.attack import SEVERAL_RELEASES, worst_first
 from sfumato.attacks.chain.table_chain import read_chain
 from sfumato.attacks.chain.table_imprint import count_published
 from sfumato.attacks.published_table import PublishedTable, crowd
@@ -22,6 +22,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.limits import CERTAINTY, EVENNESS, PROMISED, SHIFT, AttackLimits
 from sfumato.core.marks import matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
+from sfumato.core.spelling import Spelling, meanings
 from sfumato.core.verdict import Finding
 from sfumato.engine import AnyTable, open_source
 from sfumato.policy.policy import Policy
@@ -70,12 +71,13 @@ class PosteriorBelief:
 
     releases: tuple[Imprint, ...] = ()
     table: Microdata | None = None
-    columns: tuple[str, ...] = ()
+    columns: Mapping[str, Spelling] = field(default_factory=dict)
     promised: bool = True
 
     name: ClassVar[str] = "posterior-belief"
     knows: ClassVar[str] = "two tables that somebody is in, and that person's key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
+    needs: ClassVar[str] = f"{SEVERAL_RELEASES} (as tables, since imprints do not tell values)"
     succeeds: ClassVar[str] = "both tables together make a value likelier than is promised"
     threatens: ClassVar[tuple[str, ...]] = (
         "confidence-bounding",
@@ -89,25 +91,22 @@ class PosteriorBelief:
         del published
         if len(self.releases) < 2 or self.table is None:
             return []
-        return self.strike_columns(limits, self.columns)
-
-    def strike_columns(self, limits: AttackLimits, columns: Collection[str]) -> list[Finding]:
-        """Returns one finding for each of these columns that the releases publish unchanged."""
         chain = Chain.of(self.releases)
         pairs = list(combinations(range(len(chain)), 2))[-MOST_PAIRS_OF_TABLES:]
-        sought = [name for name in self.releases[-1].unchanged if name in columns]
+        sought = [name for name in self.releases[-1].unchanged if name in self.columns]
         return [self._seek(chain, pairs, name, limits) for name in sought]
 
     def _seek(
         self, chain: Chain, pairs: Sequence[tuple[int, int]], column: str, limits: AttackLimits
     ) -> Finding:
         codes, overall = self._values(column)
-        best, where, people, shifted, even = Fraction(0), pairs[0], 0, 0.0, np.inf
+        best, where, people, shifted, even, seen = Fraction(0), pairs[0], 0, 0.0, np.inf, 0
         allowed = {m: limits.limit(m, column) for m in (CERTAINTY, SHIFT, EVENNESS)}
         for i, j in pairs:
             beliefs = _beliefs(chain, chain.releases[i], chain.releases[j], codes)
             if not len(beliefs.total):
                 continue
+            seen += 1
             share, likely = self._largest(chain, (i, j), codes, beliefs)
             best, where = (share, (i, j)) if share > best else (best, where)
             over = likely > float(allowed[CERTAINTY][0]) + NEAR
@@ -133,12 +132,15 @@ class PosteriorBelief:
                 "chance allowed": certain[0],
                 "distance": f"{shifted:.4g}",
                 "equally likely values": f"{even:.4g}",
-                "pairs of tables": len(pairs),
+                "pairs of tables": seen,
             },
         )
 
     def _values(self, column: str) -> tuple[Codes, Floats]:
-        """Returns the value of the column for every matching value of the chain, and the shares of all."""
+        """Returns the value of the column for every matching value of the chain, and the shares of all.
+
+        Spellings of one value are one, and so are all missing cells.
+        """
         if self.table is None:
             raise WrongCall("the table whose values are sought is missing")
         marks = matching(self.table, self.releases[0].unchanged)
@@ -150,9 +152,12 @@ class PosteriorBelief:
         codes = np.full(max(1, known), -1, np.int64)
         place = of_chain[numbers[0]]
         code = np.zeros(len(marks.marks), np.int64)
-        code[marks.ids] = self.table.codes(column)
+        labels = self.table.column(column).taxonomy.leaf_labels
+        meant = meanings(labels, self.columns[column]).astype(np.int64)
+        known_as = np.where(meant < 0, len(labels), meant)[self.table.codes(column)]
+        code[marks.ids] = known_as
         codes[place[place >= 0]] = code[place >= 0]
-        overall = np.bincount(self.table.codes(column), weights=self.table.counts)
+        overall = np.bincount(known_as, weights=self.table.counts)
         return codes.astype(np.int32), overall / max(1.0, float(overall.sum()))
 
     def _largest(
@@ -181,9 +186,14 @@ def posterior_belief(tables: Sequence[AnyTable], policy: Policy) -> list[Finding
         raise WrongCall("one table alone is nothing to compare", remedy="Give two or more, oldest first.")
     releases = read_chain(tables, policy)
     table = count_published(open_source(tables[-1]), releases[-1])
-    kept = {n for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE}
-    found = PosteriorBelief(tuple(releases), table).strike_columns(policy.promises.limits, kept)
-    return list(worst_first(found))
+    attack = PosteriorBelief(tuple(releases), table, sought_columns(policy))
+    nothing: PublishedTable = None  # type: ignore[assignment]  # the tables are in the attack
+    return list(worst_first(attack.strike(nothing, policy.promises.limits)))
+
+
+def sought_columns(policy: Policy) -> dict[str, Spelling]:
+    """Returns the sensitive columns, and how their values are told apart."""
+    return {n: rule.spelling for n, rule in policy.columns.items() if rule.role is Role.SENSITIVE}
 
 
 def _pair_entries(
@@ -222,10 +232,9 @@ def _pair_entries(
 def _beliefs(chain: Chain, one: ClassTable, other: ClassTable, codes: Codes) -> CellBeliefs:
     cell, value, first, second, total = _pair_entries(chain, one, other)
     code = codes[value].astype(np.int64)
-    if np.any(code < 0):
-        raise WrongCall(
-            "the releases hold values that the table at hand does not", remedy="Audit the newest release."
-        )
+    if np.any(code < 0):  # the table at hand is older than these releases
+        nothing = np.zeros(0, np.int64)
+        return CellBeliefs(nothing, nothing, np.zeros(0), np.zeros(0), nothing)
     weight = first.astype(np.float64) * second / total
     width = int(code.max(initial=0)) + 1
     distinct, which = np.unique(cell * width + code, return_inverse=True)

@@ -25,7 +25,7 @@ GivenRelease = Imprint | AnyTable
 
 def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list[Imprint]:
     """Returns the imprints of all releases: all kept, or all read from the published tables."""
-    kept = [isinstance(r, Imprint) or str(r).lower().endswith(".json") for r in releases]
+    kept = [is_imprint(release) for release in releases]
     if all(kept):
         return [
             r if isinstance(r, Imprint) else Imprint.from_json(Path(str(r)).read_bytes()) for r in releases
@@ -36,6 +36,11 @@ def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list
             remedy="Give a policy and tables, or imprints alone.",
         )
     return read_chain([table for table in releases if not isinstance(table, Imprint)], policy)
+
+
+def is_imprint(release: GivenRelease) -> bool:
+    """Whether a release is given as what is remembered of it, not as its table."""
+    return isinstance(release, Imprint) or str(release).lower().endswith(".json")
 
 
 def read_chain(tables: Sequence[AnyTable], policy: Policy) -> list[Imprint]:

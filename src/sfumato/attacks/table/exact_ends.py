@@ -35,6 +35,7 @@ class ExactEnds:
     name: ClassVar[str] = "exact-ends"
     knows: ClassVar[str] = "how the ranges of a table are made, and who comes first or last in a class"
     seeks: ClassVar[str] = "the exact value of a key column"
+    needs: ClassVar[str] = "a key column that the policy gives a taxonomy"
     succeeds: ClassVar[str] = "a range ends at a value, and not at a boundary that the policy names"
     threatens: ClassVar[tuple[str, ...]] = ("k-anonymity",)
 

@@ -19,6 +19,7 @@ from sfumato.core.freeform.published_nodes import node_table_of_labels
 from sfumato.core.limits import AttackLimits
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
+from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.verdict import Finding
 from sfumato.engine import open_source
 from sfumato.kernels.freeform.breaches import breaches, worst
@@ -77,6 +78,7 @@ class FreeformAttack:
     succeeds: ClassVar[str] = (
         "the chance of inferring it, times how sensitive it is, exceeds the threat allowed"
     )
+    needs: ClassVar[str] = "the promise freeform, and texts that are values of its taxonomies"
     threatens: ClassVar[tuple[str, ...]] = ("freeform",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
@@ -109,9 +111,10 @@ def freeform(
     """What can be inferred from a table as it stands, published or raw.
 
     By default the worst attack on every value that is worth inferring, breach or not, the largest threat
-    first. `every` lists all breaches instead, the most general first, `limit` at most. `extended` counts
-    the inference of a value more general than those in the table too (Definition 3.4 of the paper); without
-    it only published values are inferred (Definition 3.3).
+    first. `every` lists all breaches instead, the most general first, `limit` at most: through values at any
+    height of every column's taxonomy, so each must have a place there. `extended` counts the inference of a
+    value more general than those in the table too (Definition 3.4 of the paper); without it only published
+    values are inferred (Definition 3.3).
     """
     if every:
         return list(islice(streamed(frame, policy, extended=extended, progress=progress), limit))
@@ -132,24 +135,27 @@ def streamed(
 
     Those that use the same columns are held in memory together, `limit` at most; further ones are left out.
     """
-    allowed, node_table, names = _opened(frame, policy, progress)
+    allowed, node_table, names = _opened(frame, policy, progress, every=True)
     for one in breaches(node_table, allowed.threat, extended=extended, limit=limit):
         yield _finding(node_table, names, one, allowed)
 
 
 def _opened(
-    frame: Any, policy: Policy, progress: Progress
+    frame: Any, policy: Policy, progress: Progress, *, every: bool = False
 ) -> tuple[FreeformLimit, NodeTable, tuple[str, ...]]:
     limit = next(iter(policy.promises.limits.of_kind(FreeformLimit)), None)
     if limit is None:
         raise WrongCall("the policy makes no freeform promise", remedy="Add `freeform: {threat: 1/2}`.")
     roles = {name: rule.role for name, rule in policy.columns.items() if rule.role.is_key}
     published = PublishedTable.read(open_source(frame), roles, progress=progress)
-    return limit, *_node_table(published, limit)
+    rules = {name: policy.columns[name].taxonomy for name in published.keys} if every else None
+    return limit, *_node_table(published, limit, rules)
 
 
-def _node_table(published: PublishedTable, limit: FreeformLimit) -> tuple[NodeTable, tuple[str, ...]]:
-    node_table = node_table_of_labels(limit.columns, limit.observability, *published.texts)
+def _node_table(
+    published: PublishedTable, limit: FreeformLimit, rules: Mapping[str, TaxonomyRule | None] | None = None
+) -> tuple[NodeTable, tuple[str, ...]]:
+    node_table = node_table_of_labels(limit.columns, limit.observability, *published.texts, rules=rules)
     return node_table, published.keys
 
 

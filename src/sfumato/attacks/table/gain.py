@@ -31,6 +31,7 @@ class RelativeGain:
     knows: ClassVar[str] = "that a person is in the table, their key columns, and how common each value is"
     seeks: ClassVar[str] = "a sensitive value that is likelier for the person than for others"
     succeeds: ClassVar[str] = "the belief in a value grows by more, relative to before, than is allowed"
+    needs: ClassVar[str] = "the promise beta-likeness, and its column in the table"
     threatens: ClassVar[tuple[str, ...]] = ("beta-likeness",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

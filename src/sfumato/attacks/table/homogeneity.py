@@ -24,7 +24,8 @@ class Homogeneity:
 
     The chance of guessing right is max over s of g(s) / |q|, with g(s) of the class's |q| people holding the
     value s. It is a breach when a class has fewer values, or a larger chance, than the promises allow;
-    without a promise about the column, when the chance is certainty.
+    without a promise about the column, when the chance is certainty. Spellings of a value are one value for
+    whoever reads them, unless the policy tells them apart.
 
     Source: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity, 2006 (homogeneity attack).
     Silent on: adversaries who can exclude values beforehand.
@@ -34,6 +35,7 @@ class Homogeneity:
     knows: ClassVar[str] = "that a person is in the table, and their key columns"
     seeks: ClassVar[str] = "the person's sensitive value"
     succeeds: ClassVar[str] = "all or too many of the people in the class share one value"
+    needs: ClassVar[str] = "a sensitive column"
     threatens: ClassVar[tuple[str, ...]] = (
         "k-anonymity",
         "l-diversity",
@@ -76,13 +78,17 @@ class Homogeneity:
 
 
 def commonest(classes: Classes, column: str) -> tuple[Integers, Integers, Integers]:
-    """Of every class: how many people hold its commonest value, the first such value, how many values."""
-    h = classes.histograms[column]
-    values = np.diff(h.start)
+    """Of every class: how many people hold its commonest value, the first such value, how many values.
+
+    Spellings of one value are one. A missing cell may be the commonest, and is no value.
+    """
+    whole = classes.histograms[column]
+    values = np.diff(whole.by_meaning(missing=False).start)
+    h = whole.by_meaning(missing=True)
     if not len(values):
         return h.counts, h.counts, values
     most = np.maximum.reduceat(h.counts, h.start[:-1])
-    leading = np.flatnonzero(h.counts == np.repeat(most, values))
+    leading = np.flatnonzero(h.counts == np.repeat(most, np.diff(h.start)))
     first = leading[np.searchsorted(leading, h.start[:-1])]
     return most, h.values[first].astype(np.int64), values
 

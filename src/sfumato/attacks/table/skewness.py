@@ -33,6 +33,7 @@ class Skewness:
     knows: ClassVar[str] = "that a person is in the table, their key columns, and the table's distribution"
     seeks: ClassVar[str] = "whether a sensitive value is likelier for the person than for others"
     succeeds: ClassVar[str] = "the belief about the person moves further from the table than allowed"
+    needs: ClassVar[str] = "a sensitive column"
     threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "t-closeness")
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:

@@ -21,18 +21,22 @@ def node_table_of_labels(
     labels: Mapping[str, Sequence[Label]],
     codes: Mapping[str, Small],
     counts: Ints,
+    *,
+    rules: Mapping[str, TaxonomyRule | None] | None = None,
 ) -> NodeTable:
     """A published table as nodes, from its texts by column and the text that every row shows.
 
     The texts of a free column are nodes of its taxonomy, which the policy writes down; without a taxonomy
-    they are values or `*`. Raises `BadData` where a text has no place. What is observable altogether needs no
-    tree: only the texts themselves matter.
+    they are values or `*`. Raises `BadData` where a text has no place. Of a column that is observable
+    altogether only the texts themselves matter to the worst attacks, and it needs no tree. A list of all
+    attacks observes what is above these texts, too: with `rules`, the taxonomy rule of every column, they are
+    placed in its tree.
     """
     guards, nodes = [], []
     for name, texts in labels.items():
         declared = free.get(name)
         if declared is None or declared == FreeColumn():
-            tree, places = _flat(texts)
+            tree, places = _flat(texts) if rules is None else _placed(texts, rules.get(name), column=name)
             guards.append(Guard.all_observable(tree))
         else:
             tree, places = taxonomy_and_nodes(texts, declared, column=name)
@@ -51,6 +55,29 @@ def taxonomy_and_nodes(texts: Sequence[Label], free: FreeColumn, *, column: str)
     if nodes is None:
         raise BadData(f"texts of {column} are no values of its taxonomy")
     return tree, nodes
+
+
+def _placed(texts: Sequence[Label], rule: TaxonomyRule | None, *, column: str) -> tuple[Taxonomy, Small]:
+    """The taxonomy of a column with nothing hidden, and the node of every text; raises if one has no place.
+
+    Raw values are placed in the tree that they grow, as are codes of which fewer characters stay; other
+    published texts in the tree that the policy writes down.
+    """
+    if rule is None or has_no_groups(rule):
+        return _flat(texts)
+    values = [text for text in texts if text != ANY]
+    for known in (values, [None] if None in values else []):
+        try:
+            tree = rule.build(known)
+        except BadTaxonomy:
+            continue
+        nodes = nodes_of(tree, texts)
+        if nodes is not None:
+            return tree, nodes
+    raise BadData(
+        f"texts of {column} have no place in its taxonomy, so not every attack through it can be listed",
+        remedy="Write the taxonomy down with all its values, or ask for the worst attacks only.",
+    )
 
 
 def written_down(rule: TaxonomyRule | None) -> bool:

@@ -14,6 +14,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -124,6 +125,17 @@ class CsvReader:
             where=self.path.name,
             remedy="Check its delimiters and quotes, or name the delimiter.",
         )
+
+    def first_rows(self, most: int) -> list[list[str]]:
+        """The cells of the first rows below the header, so many at most; without those in quotes too long."""
+        delimiter, _ = self._header
+        with Utf8(self.path, self.options.encoding) as stream:
+            head = stream.read(HEAD_BYTES).decode("utf-8", "ignore")
+        rows = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
+        try:
+            return [row for row in islice(rows, 1, most + 1) if row]
+        except csv.Error:
+            return []
 
     def native(self, table: pa.Table) -> pa.Table:
         return table

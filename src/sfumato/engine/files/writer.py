@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +22,7 @@ from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.progress import Progress
 from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.csv.reader import DELIMITERS
+from sfumato.engine.files.column_types import as_written
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.text import canonical
 from sfumato.system.disk import to_disk
@@ -117,6 +119,7 @@ def _name_draft(draft: Path, path: Path) -> None:
 
 def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
     """Dictionary pages come straight from the published values; the only metadata is the schema."""
+    published = replace(published, values=tuple(map(as_written, published.values)))
     schema = published.schema
     text = [j for j, values in enumerate(published.values) if pa.types.is_string(values.type)]
     coded = schema

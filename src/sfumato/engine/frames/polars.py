@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
@@ -33,7 +34,7 @@ class PolarsReader:
         if not names:
             yield from batches_of(no_columns(self.frame.height))
         for start in range(0, self.frame.height if names else 0, ROWS_AT_A_TIME):
-            yield from _polars_batches(self.frame.select(names).slice(start, ROWS_AT_A_TIME))
+            yield from _polars_batches(_columns(self.frame, names).slice(start, ROWS_AT_A_TIME))
 
     def native(self, table: pa.Table) -> pl.DataFrame:
         return _to_polars(table, self.frame.schema)
@@ -55,11 +56,17 @@ class LazyReader:
         if not names:
             yield from batches_of(no_columns(int(self.frame.select(pl.len()).collect().item())))
             return
-        for frame in self.frame.select(names).collect_batches(chunk_size=ROWS_AT_A_TIME):
-            yield from _polars_batches(frame)
+        chosen = self.frame.select(cs.by_name(*names))
+        for frame in chosen.collect_batches(chunk_size=ROWS_AT_A_TIME):
+            yield from _polars_batches(_columns(frame, names))
 
     def native(self, table: pa.Table) -> pl.LazyFrame:
         return _to_polars(table, self.frame.collect_schema()).lazy()
+
+
+def _columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """These columns, by nothing but their names: `select` would read `*` and `^…$` as patterns."""
+    return pl.DataFrame([frame.get_column(name) for name in names])
 
 
 def _polars_schema(empty: pl.DataFrame) -> pa.Schema:
@@ -81,4 +88,4 @@ def _to_polars(table: pa.Table, source: pl.Schema) -> pl.DataFrame:
         for name, kind in frame.schema.items()
         if kind != pl.String and source[name] not in (pl.Categorical, pl.Enum) and source[name] != kind
     }
-    return frame.cast(keep) if keep else frame  # type: ignore[arg-type]
+    return pl.DataFrame([cells.cast(keep.get(cells.name, cells.dtype)) for cells in frame]) if keep else frame

@@ -126,7 +126,8 @@ class JudgedValues:
         count = np.array([n for _, n in pairs], dtype=np.int64)
         people = np.zeros(len(histograms), np.int64)
         np.add.at(people, owner, count)
-        spread = ValueCounts(owner.astype(np.int64), value, count, self.tree)
+        spelling = self.policy.spelling_of(self.column)
+        spread = ValueCounts(owner.astype(np.int64), value, count, self.tree, spelling=spelling)
         return Tally(
             people, people, {self.column: spread}, policy=self.policy, overall={self.column: self.overall}
         )

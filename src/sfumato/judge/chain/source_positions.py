@@ -127,7 +127,8 @@ class SourcePositions:
         spreads = {}
         for name in self.request.policy.judged:
             tree, leaf = self.leaves[name]
-            spreads[name] = _spread(position, leaf[here], self.rows.counts[here], tree)
+            spread = _spread(position, leaf[here], self.rows.counts[here], tree)
+            spreads[name] = replace(spread, spelling=self.request.policy.spelling_of(name))
         return Tally(people, people, spreads, policy=self.request.policy)
 
     @cached_property

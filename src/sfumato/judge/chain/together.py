@@ -44,7 +44,7 @@ class TablesTogether:
 
 @dataclass(frozen=True)
 class TogetherRuling:
-    """A verdict for every promise that was asked, and the size of the smallest position of all tables."""
+    """A verdict for every promise that was asked, and the size of the smallest position looked at."""
 
     verdicts: tuple[Verdict, ...]
     smallest: int | None
@@ -113,8 +113,10 @@ def _read(db: duckdb.DuckDBPyConnection, table: Relation, request: PositionReque
 
 def _rule(source: SourcePositions, asked: TablesTogether) -> TogetherRuling:
     found: dict[str, Verdict] = {}
+    sizes: list[int] = []
     for tables, promises in asked.groups:
         tally = source.tally(tables)
+        sizes += tally.people.tolist() if any(not p.get("columns") for p in promises) else []
         for promise in map(PromiseData, promises):
             _note(found, replace(judge_of(promise)(tally, promise), reason="asked of every position"))
     for first, second in asked.pairs if asked.likely else ():
@@ -124,10 +126,8 @@ def _rule(source: SourcePositions, asked: TablesTogether) -> TogetherRuling:
             if kept is not True:
                 reason = "what two tables make likely breaks it" if kept is False else "too large to decide"
                 _note(found, Verdict(str(promise), kept, None, 0, evidence=promise.evidence, reason=reason))
-    position, here = source.positions(range(len(source.labels)))
-    sizes = np.zeros(int(position.max(initial=-1)) + 1, np.int64)
-    np.add.at(sizes, position, source.rows.counts[here])
-    return TogetherRuling(tuple(found.values()), int(sizes.min()) if len(sizes) else None)
+    sizes = sizes or source.tally(range(len(source.labels))).people.tolist()
+    return TogetherRuling(tuple(found.values()), min(sizes, default=None))
 
 
 def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues:

@@ -39,6 +39,7 @@ def alpha_k_anonymity(tally: Tally, promise: PromiseData) -> Verdict:
 
 def _commonest(spread: ValueCounts, classes: int) -> NDArray[np.int64]:
     """Returns how many people have the commonest value of every class; some may have others besides."""
+    spread = spread.by_meaning(missing=True)
     most = np.zeros(classes, np.int64)
     np.maximum.at(most, spread.owner, spread.count)
     return most

@@ -13,7 +13,8 @@ from sfumato.judge.tables.tally import Tally
 @second_judge("l-diversity", "distinct")
 def distinct_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has fewer than l values."""
-    values = np.bincount(tally.spreads[promise.of].owner, minlength=len(tally.people))
+    known = tally.spreads[promise.of].by_meaning(missing=False)
+    values = np.bincount(known.owner, minlength=len(tally.people))
     worst = int(values.argmin()) if len(values) else None
     fewest = None if worst is None else int(values[worst])
     return verdict(promise, tally, values < promise.l, measured=fewest, limit=promise.l, worst=worst)

@@ -23,17 +23,22 @@ DIGITS = 60
 @second_judge("l-diversity", "entropy")
 def entropy_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has values with an entropy below log l."""
-    spread, wanted = tally.spreads[promise.of], Fraction(promise.l)
+    spread, wanted = tally.spreads[promise.of].by_meaning(missing=False), Fraction(promise.l)
     entropy = _entropies(spread, len(tally.people))
     broken = entropy < log(wanted)
     settled: dict[tuple[int, ...], bool] = {}
     for place in np.flatnonzero(abs(entropy - log(wanted)) <= UNSURE).tolist():
         counts = _counts_of(spread, place)
+        if not counts:
+            continue
         if counts not in settled:
             settled[counts] = sign_of_entropy_margin(counts, wanted) < 0
         broken[place] = settled[counts]
     if not len(entropy):
         return verdict(promise, tally, broken, measured=None, limit=wanted)
+    void = np.bincount(spread.owner, minlength=len(entropy)) == 0
+    if void.any():
+        return verdict(promise, tally, broken | void, measured=0, limit=wanted, worst=int(void.argmax()))
     worst, measured = _lowest(spread, entropy)
     if not broken[worst] and measured < wanted:
         measured = wanted  # exactly l, rounded down

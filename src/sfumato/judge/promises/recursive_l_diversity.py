@@ -16,7 +16,7 @@ from sfumato.judge.tables.tally import Tally
 @second_judge("l-diversity", "recursive")
 def recursive_l_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has r1 >= c * (rl + ... + rm), the counts of its values in falling order."""
-    spread, classes = tally.spreads[promise.of], len(tally.people)
+    spread, classes = tally.spreads[promise.of].by_meaning(missing=False), len(tally.people)
     order = np.lexsort((-spread.count, spread.owner))
     owner, count = spread.owner[order], spread.count[order]
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)

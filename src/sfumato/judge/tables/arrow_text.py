@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from math import isnan
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from sfumato.core.errors import BadData
 from sfumato.judge.tables.cell_text import label
@@ -20,6 +22,8 @@ TERM_END = "\x1f"
 EXACT = 2**53
 """Below this, every whole number is a float of its own."""
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+ORDINARY, MISSING = np.uint64(1), np.uint64(2)
+"""Stand for other bits; as bits they would be numbers that need no mark."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,6 +50,23 @@ def texts_of(column: pa.Array) -> pa.Array:
     return words.take(coded.indices)
 
 
+def float_marks(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    """Returns, per row, what tells zeros, missing cells and what is not a number apart in these columns."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    here = [batch.column(name) for name in names if name in batch.schema.names]
+    marks = np.full(batch.num_rows, "", dtype=object)
+    for cells in here:
+        if not pa.types.is_floating(cells.type):
+            continue
+        numbers = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        missing = cells.is_null().to_numpy(zero_copy_only=False)
+        bits = np.where(np.isnan(numbers) | (numbers == 0), numbers.view(np.uint64), ORDINARY)
+        odd, which = np.unique(np.where(missing, MISSING, bits), return_inverse=True)
+        marks = marks + np.array([f"{one:x}|" for one in odd.tolist()], dtype=object)[which.ravel()]
+    return pa.array(marks.tolist(), pa.large_string())
+
+
 def _terms(cell: Any) -> Text:  # a list or a record, whatever the library makes of it
     """Returns a list of terms as one text."""
     if cell is None:
@@ -63,8 +84,8 @@ def _words(values: pa.Array) -> list[Text]:
     if pa.types.is_floating(kind):
         return [_number(cell) for cell in values.to_numpy(zero_copy_only=False)]
     if pa.types.is_timestamp(kind):
-        zone = None if kind.tz is None else _zone(kind.tz)
-        return [_moment(cell, PER_SECOND[kind.unit], zone) for cell in values.cast(pa.int64()).to_pylist()]
+        each, zoned = PER_SECOND[kind.unit], kind.tz is not None
+        return [_moment(cell, each, zoned=zoned) for cell in values.cast(pa.int64()).to_pylist()]
     if pa.types.is_date(kind):
         return [None if cell is None else date.isoformat(cell) for cell in values.to_pylist()]
     if pa.types.is_binary(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
@@ -79,8 +100,8 @@ def _number(cell: Any) -> Text:  # a number of numpy's, single or double
     return str(int(cell)) if whole else str(cell)
 
 
-def _moment(ticks: int | None, per_second: int, zone: timezone | ZoneInfo | None) -> Text:
-    """Returns a point in time, so many ticks after the beginning of 1970, in the words of its zone."""
+def _moment(ticks: int | None, per_second: int, *, zoned: bool) -> Text:
+    """Returns a point in time, so many ticks after the beginning of 1970; in UTC where it has a zone."""
     if ticks is None:
         return None
     seconds, part = divmod(ticks, per_second)
@@ -88,18 +109,8 @@ def _moment(ticks: int | None, per_second: int, zone: timezone | ZoneInfo | None
         at = EPOCH + timedelta(seconds=seconds)
     except OverflowError:
         raise BadData("a point in time lies outside the years 1 to 9999") from None
-    here = at.replace(tzinfo=None) if zone is None else at.astimezone(zone)
-    if zone is None and not part and (here.hour, here.minute, here.second) == (0, 0, 0):
-        return here.date().isoformat()
+    if not zoned and not part and (at.hour, at.minute, at.second) == (0, 0, 0):
+        return at.date().isoformat()
     digits = str(part).zfill(len(str(per_second)) - 1).rstrip("0") if part else ""
-    text = here.replace(tzinfo=None).isoformat(timespec="seconds") + (f".{digits}" if digits else "")
-    return text if zone is None else text + here.isoformat()[-6:]
-
-
-def _zone(name: str) -> timezone | ZoneInfo:
-    """Returns a zone by its name, or by its offset such as `+02:00`."""
-    if name[:1] in "+-":
-        hours, minutes = int(name[1:3]), int(name[-2:])
-        ahead = timedelta(hours=hours, minutes=minutes)
-        return timezone(ahead if name[0] == "+" else -ahead)
-    return ZoneInfo(name)
+    text = at.replace(tzinfo=None).isoformat(timespec="seconds") + (f".{digits}" if digits else "")
+    return text + "+00:00" if zoned else text

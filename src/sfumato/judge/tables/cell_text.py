@@ -3,7 +3,7 @@
 Text stays as it is. Whole numbers are decimal digits, truths are `true` and `false`. Other numbers take the
 shortest text that reads back as the same number, without a fraction where there is none; there is one zero,
 and what is not a number is a missing cell. Dates are ISO dates. A point in time has a `T` between its parts,
-no more decimals than needed, and its offset where it has a zone; midnight without a zone is just the date.
+no more decimals than needed, and is in UTC (`+00:00`) where it has a zone; midnight without one is the date.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ class Database:
         folder = self._open.enter_context(private_folder(self._memory.spill))
         self._db = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
         self._open.callback(self._db.close)
+        self._db.execute("SET TimeZone = 'UTC'")  # a moment is written in the zone of the session
         if self._memory.limit is not None:
             self._db.execute(f"SET memory_limit = '{max(LEAST, self._memory.left * 3 // 4)}B'")
         return self

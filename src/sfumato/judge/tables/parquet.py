@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,15 @@ from sfumato.core.errors import BadData
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 SCHEMA_OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
-ALLOWED_NOTES = ("ARROW:schema", "org.apache.spark.version", SCHEMA_OF_SPARK)
-"""What a published Parquet file may carry besides its columns; Spark's schema only without comments."""
+SCHEMA_OF_ARROW = "ARROW:schema"
+ALLOWED_NOTES = (SCHEMA_OF_ARROW, "org.apache.spark.version", SCHEMA_OF_SPARK)
+"""What a published Parquet file may carry besides its columns; schemas only without comments."""
+NOTE_OF_PANDAS = "pandas"
+SAID_BY_PANDAS = ("index_columns", "column_indexes", "columns", "attributes", "creator", "pandas_version")
+VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 
 LIST_OF_PARTS = "_manifest.json"
 ENDINGS = (".parquet", ".pq")
@@ -55,7 +61,9 @@ def relation(path: Path, names: Sequence[str]) -> str:
 def check_notes(db: duckdb.DuckDBPyConnection, part: Path) -> None:
     """Raises where a file carries notes that could tell more than its columns do."""
     notes = db.execute("SELECT key, value FROM parquet_kv_metadata(?)", [literal(part)]).fetchall()
-    extra = [key for key, value in notes if not _is_harmless(bytes(key), bytes(value))]
+    own, names = [note for note in notes if bytes(note[0]) != NOTE_OF_PANDAS.encode()], columns(db, part)
+    extra = [key for key, value in own if not is_harmless(bytes(key), bytes(value), names)]
+    extra += [key for key, _ in notes if bytes(key) == NOTE_OF_PANDAS.encode()]
     if extra:
         raise BadData(
             f"the file carries {len(extra)} notes besides its columns",
@@ -74,14 +82,54 @@ def columns(db: duckdb.DuckDBPyConnection, part: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_harmless(key: bytes, value: bytes) -> bool:
+def is_harmless(key: bytes, value: bytes, names: Sequence[str]) -> bool:
+    """Tells whether a note in a file says nothing but what its columns with these names are."""
     name = key.decode("utf-8", "replace")
-    if name == SCHEMA_OF_SPARK:
-        try:
+    try:
+        if name == SCHEMA_OF_SPARK:
             return _says_nothing(json.loads(value))
-        except ValueError:
-            return False
-    return name in ALLOWED_NOTES
+        if name == SCHEMA_OF_ARROW:
+            return _is_bare_schema(value, names)
+        if name == NOTE_OF_PANDAS:
+            return _is_plain_frame(json.loads(value), names)
+    except (ValueError, OSError):
+        return False
+    return name in ALLOWED_NOTES and VERSION.fullmatch(value.decode("utf-8", "replace")) is not None
+
+
+def _is_bare_schema(value: bytes, names: Sequence[str]) -> bool:
+    """Tells whether a schema of Arrow names these columns and holds no comment, and nothing behind it."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    raw = b64decode(value, validate=True)
+    try:
+        with pa.BufferReader(raw) as reader:
+            schema = pa.ipc.read_schema(reader)
+            left = raw[reader.tell() :]
+    except pa.ArrowException:
+        return False
+    frame = (schema.metadata or {}).get(NOTE_OF_PANDAS.encode())
+    known = {} if frame is None else {NOTE_OF_PANDAS.encode(): frame}
+    bare = (schema.metadata or {}) == known and all(_is_bare(part) for part in schema)
+    bare &= frame is None or _is_plain_frame(json.loads(frame), names)
+    return bare and list(schema.names) == list(names) and not left.strip(b"\0")
+
+
+def _is_bare(part: pa.Field) -> bool:
+    kind = part.type
+    below = [kind.field(i) for i in range(kind.num_fields)]
+    return part.metadata is None and all(_is_bare(child) for child in below)
+
+
+def _is_plain_frame(note: Any, names: Sequence[str]) -> bool:
+    """Tells whether what pandas notes are the types of these columns, and an index without names."""
+    if not isinstance(note, dict) or not set(note) <= set(SAID_BY_PANDAS) or note.get("attributes"):
+        return False
+    index, frames = note.get("index_columns", []), note.get("column_indexes", [])
+    plain = all(isinstance(one, dict) and one.get("kind") == "range" and not one.get("name") for one in index)
+    unnamed = all(isinstance(one, dict) and one.get("name") is None for one in frames)
+    told = [one.get("name") for one in note.get("columns", [])]
+    return plain and unnamed and set(told) <= set(names)
 
 
 def _says_nothing(schema: Any) -> bool:

@@ -17,6 +17,8 @@ from sfumato.judge.taxonomies.value_tree import Text
 if TYPE_CHECKING:
     import duckdb
 
+APART = "\0told apart"
+"""The name of a column that no policy has: what tells rows apart beside their texts."""
 TERMS = "TERMS"
 """The kind of a column whose lists of terms have become texts already."""
 
@@ -55,6 +57,21 @@ class Relation:
             known = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0::{kind} END"
             return f"({known})::VARCHAR" if kind == "FLOAT" else known
         return f"{column}::VARCHAR" if kind.startswith("TIMESTAMP") else column
+
+    def told_apart(self, names: Sequence[str]) -> str:
+        """Returns what tells cells of these columns apart that are compared as one value.
+
+        Those are bits of zeros and of what is not a number, missing cells among them, and marks that came
+        with the rows.
+        """
+        floats = [self.place(name) for name in names if self.kind(name) in ("FLOAT", "DOUBLE")]
+        parts = [
+            f"CASE WHEN {cell} IS NULL THEN '-' WHEN isnan({cell}) OR {cell} = 0 THEN {cell}::BIT::VARCHAR "
+            "ELSE '' END"
+            for cell in floats
+        ]
+        parts += [self.place(APART)] if APART in self.names else []
+        return f"concat_ws('|', {', '.join(parts)})" if parts else "''"
 
     def as_text(self, names: Sequence[str]) -> str:
         """Returns a query for these columns as text, in this order."""

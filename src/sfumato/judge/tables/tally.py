@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, BadTaxonomy
 from sfumato.judge.policy_data import JudgedColumn, JudgedPolicy, SetColumn
 from sfumato.judge.tables.arrow_text import TERM_END
-from sfumato.judge.tables.relation import TERMS, Relation, number, text_of
+from sfumato.judge.tables.relation import APART, TERMS, Relation, number, text_of
+from sfumato.judge.tables.spelling import one_value_each
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class ValueCounts:
 
     Entries are sorted by class, then leaf. `several` people hold more than one value, in whatever classes; it
     is 0 where rows stand for people. `unplaced` of its texts are no values of the policy's taxonomy; the tree
-    is then that of the texts alone.
+    is then that of the texts alone. `spelling` says which leaves are spellings of one value.
     """
 
     owner: Counts
@@ -39,6 +41,35 @@ class ValueCounts:
     tree: ValueTree
     several: int = 0
     unplaced: int = 0
+    spelling: str = "exact"
+
+    @cached_property
+    def meant(self) -> Counts:
+        """The number of the value that each leaf is a spelling of; -1 where it is a missing cell."""
+        return one_value_each(self.tree.values, self.spelling)
+
+    def by_meaning(self, *, missing: bool) -> ValueCounts:
+        """Returns the counts of values in whatever spelling; `value` then numbers values, not leaves.
+
+        Missing cells are one more value, or left out.
+        """
+        number = self.meant[self.value]
+        told = (number >= 0) | missing
+        width = len(self.tree.values) + 1
+        cell, place = np.unique(self.owner[told] * width + number[told] + 1, return_inverse=True)
+        count = np.zeros(len(cell), dtype=np.int64)
+        np.add.at(count, place, self.count[told])
+        return replace(self, owner=cell // width, value=cell % width, count=count)
+
+
+@dataclass(frozen=True, eq=False)
+class JointCounts:
+    """Several columns together: `count[i]` rows of class `owner[i]` hold the cells `texts[value[i]]`."""
+
+    owner: Counts
+    value: Counts
+    count: Counts
+    texts: tuple[tuple[Text, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +86,10 @@ class Tally:
 
     Classes are in the order of their texts. Where the policy has people judged by all their rows, and the
     table tells whose they are, a class here is a position: the people whose rows are in the same classes,
-    equally often in each. `shown` is filled where a promise looks at texts. `policy` is what the judge was
-    handed. `overall` counts the leaves of the whole table, where these classes are not it. `too_fine` says
-    how many texts of a key column are finer than its levels.
+    equally often in each. `shown` is filled where a promise looks at texts, `together` where one looks at
+    several columns at once. `policy` is what the judge was handed. `overall` counts the leaves of the whole
+    table, where these classes are not it. `too_fine` says how many texts of a key column are finer than its
+    levels.
     """
 
     people: Counts
@@ -67,6 +99,7 @@ class Tally:
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
     overall: Mapping[str, Counts] = field(default_factory=dict)
     too_fine: Mapping[str, int] = field(default_factory=dict)
+    together: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
         """Returns how often every leaf of a judged column occurs in the whole table."""
@@ -105,6 +138,12 @@ class TallyRequest:
             policy.person if policy.person in names else None,
             any(promise.get("judged_on_labels") for promise in policy.promises),
         )
+
+    @property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that a promise looks at together, where the table has all of them."""
+        asked = [tuple(c for c, _ in p.get("jointly") or ()) for p in self.policy.promises]
+        return tuple(dict.fromkeys(some for some in asked if some and set(some) <= set(self.judged)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,7 +186,7 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
     who = place[asked.person] if asked.person else None
     if who and number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM held WHERE {who} IS NULL"):  # noqa: S608
         raise BadData("the person column has missing cells", where=where)
-    _number_classes(db, [place[name] for name in asked.keys])
+    _number_classes(db, [place[name] for name in (*asked.keys, APART)])
     if who and asked.policy.by_profile:
         _number_positions(db, who)
     many = f"count(DISTINCT {who})" if who else "sum(n)"
@@ -159,14 +198,19 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         name: replace(
             _spread(db, place[name], kinds[name], asked.grow(name), many),
             several=_with_several(db, place[name], who),
+            spelling=asked.policy.spelling_of(name),
         )
         for name in asked.judged
     }
     shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
+    together = {
+        columns: _together(db, [place[name] for name in columns], [kinds[name] for name in columns])
+        for columns in asked.together
+    }
     too_fine = {
         name: asked.policy.columns[name].too_fine(_texts(db, place[name], kinds[name])) for name in asked.keys
     }
-    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine)
+    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine, together=together)
 
 
 def _group(
@@ -176,12 +220,14 @@ def _group(
     sets = asked.policy.sets
     wanted = dict.fromkeys([*asked.keys, *asked.judged, *([asked.person] if asked.person else [])])
     place = {name: f"h{i}" for i, name in enumerate(wanted)}
+    place[APART] = "told_apart"
     kinds, cells = {}, []
     for name in wanted:
         is_set = name in sets and name in asked.judged
         kinds[name] = "VARCHAR" if is_set else table.kind(name)
         cell = set_cell(table, name, sets[name]) if is_set else table.cell(name)
         cells.append(f"{cell} AS {place[name]}")
+    cells.append(f"{table.told_apart(asked.keys)} AS {place[APART]}")
     grouped = ", ".join([*cells, f"{table.weight}::BIGINT AS n"])
     by = "GROUP BY ALL" if wanted else "HAVING count(*) > 0"
     db.execute(f"CREATE TEMP TABLE held AS SELECT {grouped} FROM {table.query} {by}")  # noqa: S608
@@ -265,6 +311,30 @@ def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, grow: Grow, m
         f"ON numbered.{column} IS NOT DISTINCT FROM coded.v GROUP BY class, leaf ORDER BY class, leaf",
     )
     return ValueCounts(owner, value, counts, tree, unplaced=unplaced)
+
+
+def _together(db: duckdb.DuckDBPyConnection, columns: Sequence[str], kinds: Sequence[str]) -> JointCounts:
+    """Counts the combinations of cells of several columns, class by class; a column may be named twice."""
+    cells = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
+    names = [f"c{i}" for i in range(len(columns))]
+    listed, order = ", ".join(names), ", ".join(f"{name} NULLS LAST" for name in names)
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE combined AS "  # noqa: S608
+        f"SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS v "
+        f"FROM (SELECT DISTINCT {cells} FROM numbered)"
+    )
+    found = db.execute(f"SELECT {listed} FROM combined ORDER BY v").fetchall()  # noqa: S608
+    same = " AND ".join(
+        f"numbered.{column} IS NOT DISTINCT FROM combined.{name}"
+        for column, name in zip(columns, names, strict=True)
+    )
+    owner, value, counts = _arrays(
+        db,
+        f"SELECT class, v, sum(n)::BIGINT FROM numbered JOIN combined ON {same} "  # noqa: S608
+        "GROUP BY class, v ORDER BY class, v",
+    )
+    texts = tuple(tuple(text_of(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in found)
+    return JointCounts(owner, value, counts, texts)
 
 
 def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:

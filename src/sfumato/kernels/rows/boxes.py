@@ -1,4 +1,4 @@
-"""Boxes that hold a point: many boxes, many points, few different sides."""
+"""Boxes that hold a point: many boxes, many points, few different sides; of any kind, or of a box's own."""
 
 from __future__ import annotations
 
@@ -50,4 +50,33 @@ def boxes_with_points(
                     if x != _NONE and (axes > 0 or size > 0):
                         occupied[b] = True
                         break
+    return occupied
+
+
+@njit(cache=True)
+def boxes_with_points_of_kind(
+    sides: NDArray[np.int32],
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    kind: NDArray[np.int64],
+    points: NDArray[np.int32],
+    start: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Per box: whether some point of its kind lies in it.
+
+    Points of kind g are `points[start[g] : start[g + 1]]`; sides are those of `boxes_with_points`.
+    """
+    boxes, axes = sides.shape
+    occupied = np.zeros(boxes, np.bool_)
+    for b in range(boxes):
+        for i in range(start[kind[b]], start[kind[b] + 1]):
+            inside = True
+            for j in range(axes):
+                s = sides[b, j]
+                if not low[s] <= points[i, j] < high[s]:
+                    inside = False
+                    break
+            if inside:
+                occupied[b] = True
+                break
     return occupied

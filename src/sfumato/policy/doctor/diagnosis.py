@@ -38,7 +38,8 @@ class Diagnosis:
     repair: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        return f"{self.gravity}: {self.where}: {self.what}." + (f" {self.remedy}" if self.remedy else "")
+        told = f"{self.gravity}: {self.where}: {self.what.removesuffix('.')}."
+        return f"{told} {self.remedy}" if self.remedy else told
 
 
 def look_alike_spellings(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from sfumato.core.adversary import Adversary
 from sfumato.core.chain import Chain
 from sfumato.core.classes import Classes
+from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import CANDIDATES, Bound
@@ -96,6 +97,9 @@ class Continuous(Declared, TablePromise):
         Flag("survivors"),
         AdversaryChoice("adversary", tuple(Adversary)),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER, "hold": Order.FREE, "survivors": Order.LARGER}
+    lasting: ClassVar[tuple[str, ...]] = ("leavers",)
+    sentence: ClassVar[str] = "continuous, k = {k}"
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """The promise beside these releases, oldest first, and among these promises."""

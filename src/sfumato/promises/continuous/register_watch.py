@@ -19,7 +19,7 @@ from sfumato.chains.positions import (
     rows_under,
     smallest_position,
 )
-from sfumato.chains.random_worlds import JudgedColumn, expectations_kept, expected_cells
+from sfumato.chains.random_worlds import BelievedColumn, expectations_kept, expected_cells
 from sfumato.core.chain import ClassTable
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
@@ -82,10 +82,10 @@ class RegisterRule:
         return overall_counts(self.history.table, self._columns)
 
     @cached_property
-    def _judged(self) -> list[JudgedColumn]:
+    def _judged(self) -> list[BelievedColumn]:
         table, history = self.history.table, self.history
         return [
-            JudgedColumn(n, table.column(n).taxonomy, history.code_of_value(n), self._overall[n])
+            BelievedColumn(n, table.column(n).taxonomy, history.code_of_value(n), self._overall[n])
             for n in self._columns
         ]
 

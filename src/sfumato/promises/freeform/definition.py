@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.core.demand import Order
 from sfumato.core.errors import BadPolicy
 from sfumato.core.freeform.guard import FreeColumn, Guard
 from sfumato.core.freeform.inference import Inference, NodeTable
@@ -69,6 +70,8 @@ class Freeform(Declared, TablePromise):
         Exact("threat", Fraction(0), Fraction(1)),
         Share("observability", Fraction(0), Fraction(1), strict=True),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"threat": Order.SMALLER}
+    sentence: ClassVar[str] = "freeform, threat at most {threat}, observable from {observability}"
     column_options: ClassVar[type[ColumnOptions] | None] = FreeOptions
 
     def __post_init__(self) -> None:

@@ -76,6 +76,9 @@ class PriorRule(Parameter):
     def plain(self, value: str | Prior) -> object:
         return value if isinstance(value, str) else value.shares
 
+    def identify(self, value: str | Prior) -> str:
+        return value if isinstance(value, str) else super().identify(value)
+
     @property
     def schema(self) -> Schema:
         return {"oneOf": [{"type": "string", "minLength": 1}, {"type": "object"}]}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
+from sfumato.core.demand import Demand, Order
 from sfumato.core.errors import BadPolicy
 from sfumato.core.limits import SHIFT, Bound
-from sfumato.core.promise import ClassPromise, Truth
+from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.weights import WeightedClass
 from sfumato.promises.parameters import Choice, Declared, Exact, Name, Parameter, histogram_of
@@ -21,6 +23,7 @@ from sfumato.promises.t_closeness.earth_movers import Earth, Numbers, equal, hie
 from sfumato.promises.t_closeness.reference import ReferenceDistribution, ReferenceFile
 from sfumato.promises.verdicts import OVERFLOW, largest_ratio, product_less, verdict
 
+BESIDE = ", against a reference"
 DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
 
 
@@ -70,6 +73,23 @@ class TCloseness(Declared, ClassPromise):
         Choice("distance", tuple(DISTANCES)),
         ReferenceFile("reference"),
     )
+    orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
+    sentence: ClassVar[str] = "t-closeness of {of}, t = {t}, {distance} distance"
+
+    def implied(self) -> tuple[Promise, ...]:
+        """No ground distance exceeds the equal one, so no earth mover's distance does."""
+        if self.distance != "equal":
+            return ()
+        return tuple(replace(self, distance=other) for other in DISTANCES if other != "equal")
+
+    @classmethod
+    def demand_in(cls, sentence: str) -> Demand | None:
+        """As said, with or without a reference, of which the sentence tells no more."""
+        demand = super().demand_in(sentence.removesuffix(BESIDE))
+        if demand is None:
+            return None
+        compared = {"compared with": "a reference" if sentence.endswith(BESIDE) else "the table"}
+        return replace(demand, same={**demand.same, **compared}, sentence=sentence)
 
     @property
     def evidence(self) -> Evidence:
@@ -193,5 +213,5 @@ class TCloseness(Declared, ClassPromise):
         return bool(cost * self.t.denominator <= self.t.numerator * self._scale(earth) * earth.total * size)
 
     def __str__(self) -> str:
-        beside = "" if self.reference is None else ", against a reference"
+        beside = "" if self.reference is None else BESIDE
         return f"t-closeness of {self.of}, t = {self.t}, {self.distance} distance{beside}"

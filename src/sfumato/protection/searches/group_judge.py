@@ -46,7 +46,7 @@ class GroupJudge:
         everything = self._classes(np.arange(len(groups)), np.array([0, len(groups)]), {})
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         if not promises.holds_on(everything).all():
-            raise refusal.at_the_root(everything, promises, final=self.unions_keep)
+            raise refusal.at_the_root(table, everything, promises, final=self.unions_keep)
 
     def holds(self, members: NDArray[np.integer], start: Counts) -> Truth:
         """Returns whether each list of groups keeps the promises; list i begins at `start[i]`."""

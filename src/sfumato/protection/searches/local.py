@@ -71,7 +71,7 @@ def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     recoding = Recoding.of_cuts(table, {c.name: Cut.root(c.taxonomy) for c in table.keys})
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():
-        raise refusal.at_the_root(everything, promises, final=True)
+        raise refusal.at_the_root(table, everything, promises, final=True)
     return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=1)
 
 

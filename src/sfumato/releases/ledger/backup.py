@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, inspect, select
 
 from sfumato.core.errors import BadLedger, WrongCall
 from sfumato.core.json_object import JsonMapping
@@ -14,7 +14,7 @@ from sfumato.releases.ledger import entries, schema, seen_head
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.keys import public_key
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE
 
 
 def backup(ledger: Ledger, path: str | Path) -> Path:
@@ -77,7 +77,8 @@ def _copy(source: LedgerDatabase, target: LedgerDatabase) -> None:
     with source.reading() as old, target.writing() as new:
         if entries.head(new) is not None:
             raise WrongCall("there is a ledger already", remedy="Restore into an empty database.")
-        for table in (ENTRIES, HEAD):
-            order = ENTRIES.c.number if table is ENTRIES else HEAD.c.one
+        held = [PEOPLE] if inspect(old).has_table(PEOPLE.name) else []  # not in ledgers of older versions
+        for table in (ENTRIES, HEAD, *held):
+            order = HEAD.c.one if table is HEAD else table.c.number
             for row in old.execute(select(table).order_by(order)).mappings():
                 new.execute(insert(table).values(dict(row)))

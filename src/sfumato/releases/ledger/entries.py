@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -12,6 +13,7 @@ from sfumato.core.json_object import JsonObject
 from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
+from sfumato.releases.names import same_name
 
 
 class SignedHead(NamedTuple):
@@ -34,6 +36,20 @@ def last(connection: Connection, chain: str | None = None) -> Entry | None:
     if chain is not None:
         wanted = select(ENTRIES).where(ENTRIES.c.chain == chain).order_by(ENTRIES.c.sequence.desc()).limit(1)
     row = connection.execute(wanted).mappings().first()
+    return None if row is None else Entry.of(dict(row))
+
+
+def spellings(connection: Connection, chain: str) -> list[str]:
+    """Returns the names of a chain as its entries have them, its one spelling first, if it is there."""
+    wanted, written = same_name(chain), select(ENTRIES.c.chain).where(ENTRIES.c.kind == RELEASE).distinct()
+    names = [str(name) for name in connection.execute(written).scalars() if same_name(str(name)) == wanted]
+    return sorted(names, key=lambda name: (name != wanted, name))
+
+
+def last_of_chain(connection: Connection, names: Sequence[str]) -> Entry | None:
+    """Returns the last entry of a chain, whose name is spelled in one of these ways."""
+    wanted = select(ENTRIES).where(ENTRIES.c.chain.in_(names), ENTRIES.c.kind == RELEASE)
+    row = connection.execute(wanted.order_by(ENTRIES.c.number.desc()).limit(1)).mappings().first()
     return None if row is None else Entry.of(dict(row))
 
 
@@ -60,11 +76,11 @@ def at(connection: Connection, number: int) -> Entry | None:
 
 
 def releases(connection: Connection, chain: str | None, *, memory: bool = True) -> list[Entry]:
-    """Returns the releases of a chain, or of all chains, in the order in which they were entered."""
+    """Returns the releases of a chain, however its name is spelled, or of all chains, in order of entry."""
     read = [column for column in ENTRIES.c if memory or column.name != "memory"]
     wanted = select(*read).where(ENTRIES.c.kind == RELEASE).order_by(ENTRIES.c.number)
     if chain is not None:
-        wanted = wanted.where(ENTRIES.c.chain == chain)
+        wanted = wanted.where(ENTRIES.c.chain.in_(spellings(connection, chain)))
     return [Entry.of({"memory": b"", **row}) for row in connection.execute(wanted).mappings()]
 
 

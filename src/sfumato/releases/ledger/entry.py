@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -86,6 +87,10 @@ class Entry:
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
         return "" if self.memory_is_whole else "what it remembers was changed"
+
+    def is_signed(self, keys: Collection[str]) -> bool:
+        """Whether one of these keys signed the entry, and is the one it names."""
+        return self.signer in keys and signed(entry_message(self.hash), self.signature, self.signer)
 
     @property
     def memory_is_whole(self) -> bool:

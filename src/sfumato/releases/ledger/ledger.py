@@ -6,6 +6,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +16,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
-from sfumato.releases.ledger import entries, schema, seen_head, underway
+from sfumato.releases.ledger import elsewhere, entries, moments, schema, seen_head, underway
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
@@ -24,7 +25,7 @@ from sfumato.releases.ledger.links import check_links, damaged
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.seals import NOTHING, canonical, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import ENTRIES, HEAD, STAGED
+from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, STAGED
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
@@ -39,7 +40,7 @@ DEFAULT_URL = "sqlite:///ledger.db"
 
 
 def now() -> datetime:
-    """Returns the time in UTC. Entries carry it; their order never depends on it."""
+    """Returns the time in UTC. Entries carry it; their order never depends on it, nor runs against it."""
     return datetime.now(UTC)
 
 
@@ -117,9 +118,8 @@ class Ledger:
         """Enters the first entry: a name for the ledger, and the key that signs."""
         if entries.head(connection) is not None:
             return
-        body = canonical(
-            {"at": self.clock().isoformat(), "ledger": uuid.uuid4().hex, "public_key": key.public}
-        )
+        at = self.clock().isoformat()
+        body = canonical({"at": at, "ledger": uuid.uuid4().hex, "public_key": key.public})
         entry = Entry(1, uuid.uuid4().hex, "", 1, KEY, NOTHING, body, "{}", b"", "").seal(key)
         connection.execute(insert(ENTRIES).values(entry.row))
         signature = key.sign(head_message(1, entry.hash))
@@ -187,10 +187,21 @@ class Ledger:
         with self.database.reading() as connection:
             check_links(connection)
             releases = entries.releases(connection, chain, memory=memory)
+            keys = entries.keys(connection)
         for entry in releases:
-            if memory and not entry.memory_is_whole:
+            if not entry.is_signed(keys) or (memory and not entry.memory_is_whole):
                 raise damaged(entry.number)
         return tuple(Record.of(entry) for entry in releases)
+
+    def moment(self) -> datetime:
+        """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
+        with self.database.reading() as connection:
+            return moments.not_before_last(connection, self.clock())
+
+    def check_elsewhere(self, records: Sequence[Record]) -> None:
+        """Raises where another chain holds the same people for the same recipient."""
+        with self.database.reading() as connection:
+            elsewhere.check_elsewhere(connection, records)
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
@@ -241,20 +252,29 @@ class Ledger:
                 return committed
             if not underway.is_open(connection, event):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
-            last = entries.last(connection, chain)
+            names = entries.spellings(connection, chain)
+            last = entries.last_of_chain(connection, names)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
+            elsewhere.check_elsewhere(connection, records)
             self._key = self._key_in_force(connection, self._key)
             head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
+            at = moments.not_before_last(connection, self.clock()).isoformat()
+            spelled = names[0] if names else chain
+            before = entries.last(connection, spelled) if names else None
             for i, record in enumerate(records):
-                entry = record.entry(
+                entry = replace(record, at=at).entry(
                     number=head.number + 1 + i,
-                    sequence=(last.sequence if last else 0) + 1 + i,
+                    sequence=(before.sequence if before else 0) + 1 + i,
                     previous=sealed[-1].hash if sealed else head.hash,
                     ledger=identity,
+                    chain=spelled,
                 )
                 sealed.append(self._append(connection, entry))
+                if record.people:
+                    marks = {"number": entry.number, "marks": record.people}
+                    connection.execute(insert(PEOPLE).values(marks))
             before_commit()
             return tuple(sealed)
 
@@ -288,7 +308,8 @@ class Ledger:
             self._key = self._key_in_force(connection, self._key)
             head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             last = entries.last(connection, "")
-            body = canonical({"at": self.clock().isoformat(), "public_key": new.public})
+            at = moments.not_before_last(connection, self.clock()).isoformat()
+            body = canonical({"at": at, "public_key": new.public})
             sequence = last.sequence + 1 if last else 1
             number = head.number + 1
             blank = Entry(number, uuid.uuid4().hex, "", sequence, KEY, head.hash, body, "{}", b"", "")

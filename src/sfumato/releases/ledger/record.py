@@ -12,6 +12,7 @@ from sfumato.core.json_object import JsonMapping
 from sfumato.core.verdict import Verdict
 from sfumato.releases.ledger.entry import RELEASE, Entry
 from sfumato.releases.ledger.seals import canonical, digest
+from sfumato.releases.names import same_name
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,11 @@ class Record:
 
     Versions for several recipients are records of one `event`, entered one after the other; `place` is the
     folder of each below that of the event (none where there is one version). `override` says who allowed a
-    smaller k, and why.
+    smaller k, and why; `weaker` who allowed a policy that promises less than the chain's first one, and which
+    parts do. `statement` is what the policy promises (`policy/strictness.py`), `floor` what the chain's
+    first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
+    the marks of the people in it, while the release is being made; `despite` names chains with the same
+    people that it was not held against.
     """
 
     release: str
@@ -41,10 +46,16 @@ class Record:
     cuts: Mapping[str, Sequence[int]] | None = None
     trees: JsonMapping = field(default_factory=dict, repr=False)
     override: JsonMapping | None = None
+    weaker: JsonMapping | None = None
+    despite: Sequence[str] = ()
+    statement: JsonMapping = field(default_factory=dict, repr=False)
+    floor: JsonMapping = field(default_factory=dict, repr=False)
+    table: str = ""
     event: str = ""
     place: str = ""
     figures: JsonMapping = field(default_factory=dict)
     memory: bytes = field(default=b"", repr=False)
+    people: bytes = field(default=b"", repr=False, compare=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
     number: int = 0
     sequence: int = 0
@@ -52,12 +63,16 @@ class Record:
 
     @classmethod
     def of(cls, entry: Entry) -> Record:
-        """Returns the record that a sealed entry holds."""
+        """Returns the record that a sealed entry holds; names are in their one spelling."""
         body, kept = json.loads(entry.body), json.loads(entry.kept)
+        public = {name: body[name] for name in PUBLIC}
+        if public["recipient"] is not None:
+            public["recipient"] = same_name(public["recipient"])
         return cls(
             release=entry.release,
-            chain=entry.chain,
-            **{name: body[name] for name in PUBLIC},
+            chain=same_name(entry.chain),
+            **public,
+            **{name: body[name] for name in REMARKS if name in body},
             **{name: kept[name] for name in KEPT if name in kept},
             memory=entry.memory,
             number=entry.number,
@@ -65,27 +80,33 @@ class Record:
             hash=entry.hash,
         )
 
-    def entry(self, *, number: int, sequence: int, previous: str, ledger: str) -> Entry:
-        """Returns the entry of this record, still without a seal."""
+    def entry(
+        self, *, number: int, sequence: int, previous: str, ledger: str, chain: str | None = None
+    ) -> Entry:
+        """Returns the entry of this record, without a seal; `chain` is the name as older entries have it."""
         fields = vars(self)
         body = {name: fields[name] for name in PUBLIC}
+        body |= {name: fields[name] for name in REMARKS if fields[name]}
         kept = {name: fields[name] for name in KEPT}
+        digests = {"memory": digest(self.memory), "people": digest(self.people) if self.people else ""}
         return Entry(
             number=number,
             release=self.release,
-            chain=self.chain,
+            chain=self.chain if chain is None else chain,
             sequence=sequence,
             kind=RELEASE,
             previous=previous,
             body=canonical({**body, "ledger": ledger}),
-            kept=canonical({**kept, "memory": digest(self.memory), "salt": secrets.token_hex(16)}),
+            kept=canonical({**kept, **digests, "salt": secrets.token_hex(16)}),
             memory=self.memory,
             signer="",
         )
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-KEPT = ("taxonomies", "cuts", "trees", "override", "event", "place", "figures")
+REMARKS = ("weaker", "despite")
+"""Fields that are in a certificate where they say something."""
+KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table", "event", "place", "figures")
 """Fields that stay in the ledger. Entries that are older than one of these names lack it."""
 
 

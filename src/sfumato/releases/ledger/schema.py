@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 
 from sfumato.core.errors import BadLedger
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.tables import REVISION
+from sfumato.releases.ledger.tables import PEOPLE, READABLE, REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -24,11 +24,12 @@ def revision(connection: Connection) -> str | None:
 
 
 def check(connection: Connection) -> None:
-    """Raises unless the tables are those of this version."""
+    """Raises unless this version can read the tables."""
     current = revision(connection)
     if current is None:
         raise BadLedger("there is no ledger in this database", remedy="A first release makes one.")
-    if current != REVISION:
+    newer = current != REVISION and inspect(connection).has_table(PEOPLE.name)
+    if current not in READABLE or newer:
         raise BadLedger(
             "the ledger was made by another version of Sfumato",
             remedy="An older one is upgraded when it is next written to; for a newer one upgrade Sfumato.",

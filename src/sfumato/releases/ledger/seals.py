@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from sfumato.core.json_object import JsonMapping
+
+HEXADECIMAL = re.compile("[0-9a-f]+")
 
 NOTHING = "0" * 64
 """The hash before the first entry."""
@@ -39,7 +42,12 @@ def head_message(number: int, sealed: str) -> bytes:
 
 
 def signed(message: bytes, signature: str, public: str) -> bool:
-    """Whether the holder of the key signed the message (Ed25519)."""
+    """Whether the holder of the key signed the message (Ed25519).
+
+    Signature and key have one spelling: capitals or blanks, which mean the same bytes, are a change.
+    """
+    if not HEXADECIMAL.fullmatch(signature) or not HEXADECIMAL.fullmatch(public):
+        return False
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(signature), message)
     except (InvalidSignature, ValueError):

@@ -1,6 +1,7 @@
 """The tables of a ledger.
 
 entries   one row per release or change of key; never changed or deleted; each names the one before
+people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any
 head      one row: the number and the hash of the last entry, signed
 staged    releases under way: where their folders are, so that a crash can be cleaned up after; each signed
 """
@@ -19,8 +20,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The migration that the code of this version works with."""
+
+READABLE = ("0002", REVISION)
+"""The migrations whose tables it can read; older ones hold less."""
 
 METADATA = MetaData()
 
@@ -40,6 +44,13 @@ ENTRIES = Table(
     Column("hash", String(64), nullable=False),
     Column("signature", String(128), nullable=False),
     UniqueConstraint("chain", "sequence", name="entries_chain_sequence"),
+)
+
+PEOPLE = Table(
+    "people",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("marks", LargeBinary, nullable=False),
 )
 
 HEAD = Table(

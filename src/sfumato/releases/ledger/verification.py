@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, text
 
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger import entries, seen_head, underway
+from sfumato.releases.ledger import elsewhere, entries, seen_head, underway
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import AccessDenied
@@ -96,13 +96,16 @@ def verify(
     faults: list[Fault] = []
     keys: list[str] = []
     hashes: list[str] = []
+    people: dict[int, str] = {}
     head: Head | None = None
     try:
         with database.reading() as connection:
             faults += _file_faults(connection, database.path is not None)
-            faults += _entry_faults(connection, keys, hashes)
+            faults += _entry_faults(connection, keys, hashes, people)
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys)]
+            changed = elsewhere.people_faults(connection, people)
+            faults += [Fault(number, "the marks of its people were changed") for number in changed]
     except AccessDenied:
         raise
     except BadLedger:
@@ -125,8 +128,10 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
         yield Fault(None, "the database file is damaged")
 
 
-def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) -> Iterator[Fault]:
-    """Yields the faults of all entries, in order; fills the keys in force and the hashes on the way."""
+def _entry_faults(
+    connection: Connection, keys: list[str], hashes: list[str], people: dict[int, str]
+) -> Iterator[Fault]:
+    """Yields the faults of all entries, in order; fills keys, hashes, and digests of people on the way."""
     numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
     lengths: dict[str, int] = {}
     if not numbers:
@@ -143,9 +148,17 @@ def _entry_faults(connection: Connection, keys: list[str], hashes: list[str]) ->
                 continue
             if what := _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
                 yield Fault(number, what)
+            people[number] = _sealed_people(entry)
             hashes.append(entry.hash)
     if numbers and numbers[-1] != len(numbers):
         yield Fault(None, "there are entries with numbers out of order")
+
+
+def _sealed_people(entry: Entry) -> str:
+    """Returns the digest of the marks of people, as the entry has it."""
+    with contextlib.suppress(*UNREADABLE):
+        return str(json.loads(entry.kept).get("people", ""))
+    return ""
 
 
 def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:

@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sfumato import promises
-from sfumato.core.adversary import Adversary
-from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import Promise, Promises, TablePromise
+from sfumato.core.promise import TablePromise
 from sfumato.policy import searches
+from sfumato.policy.compatibility.promise_places import with_places
+from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
+from sfumato.policy.compatibility.term_sets import (
+    joint_knowledge,
+    one_knowledge,
+    set_columns,
+    terms_of_local_classes,
+)
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
-from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
 
 
 def roles() -> tuple[Role, ...]:
@@ -55,9 +59,9 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         fit = promise.roles
-        for name in promise.sensitive:
+        for name in () if promise.derived else promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
@@ -81,7 +85,7 @@ def _fitting(fit: tuple[Role, ...]) -> str:
 
 
 def _unordered_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for name in promise.ordered_columns:
             rule = policy.columns.get(name)
             if rule is not None and rule.taxonomy is not None and not rule.taxonomy.ordered:
@@ -150,7 +154,7 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
         return
     if ability is None:
         return
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         whole, named = isinstance(promise, TablePromise), promise.searches
         able = ability.whole_table or not whole if named is None else search in named
         if not able:
@@ -225,7 +229,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
     if policy.person is None:
         return
     if policy.knows is Knows.ROW:
-        for place, promise in _with_places(policy):
+        for place, promise in with_places(policy):
             if not promise.by_size and not promise.looks_back:
                 yield Problem(
                     place,
@@ -241,7 +245,7 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
             " or not at all.",
             "Use missing: own-value or refuse.",
         )
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         if not promise.cone and not promise.by_size and not promise.looks_back:
             yield Problem(
                 place,
@@ -284,154 +288,10 @@ def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
-def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what is wrong about set-valued columns."""
-    for name, rule in policy.columns.items():
-        if rule.role is not Role.QUASI_SENSITIVE:
-            continue
-        options = set_options_of(rule)
-        if options.separator is not None and options.set is not None:
-            yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
-        if options.set is not None and options.set in policy.columns:
-            yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
-        if rule.taxonomy is not None:
-            yield Problem(
-                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
-            )
-    if not 0 <= policy.protect.terms.margin < 1:
-        yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
-
-
-def _terms_of_local_classes(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields a search that publishes nodes class by class where terms are removed and classes merged."""
-    ability = searches.BUILT_IN.get(policy.protect.search)
-    if ability is None or ability.beside_others or policy.protect.terms.method == "keep":
-        return
-    if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} cannot be followed by the removal of terms: classes that are merged for"
-            " it might publish what is no node of a taxonomy.",
-            "Use search: top-down or lattice, or set protect.terms.method to keep.",
-        )
-
-
-def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields columns whose terms would be removed for more than one knowledge."""
-    if policy.protect.terms.method == "keep":
-        return
-    known: dict[str, str] = {}
-    for i, promise in enumerate(policy.promises):
-        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
-            digest = limit.knowledge.digest
-            if known.setdefault(limit.column, digest) != digest:
-                yield Problem(
-                    ("promises", str(i)),
-                    f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
-                    " several.",
-                    "Join them into one knowledge table, or set protect.terms.method to keep.",
-                )
-
-
-def _recipients(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what versions for several recipients cannot go with."""
-    rule = policy.recipients
-    if rule is None:
-        return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
-    if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
-        yield Problem(
-            ("recipients", "coalition"),
-            "where rows may be suppressed, versions hold different people, and what colluders learn from that"
-            " is not judged.",
-            "Leave protect.suppress out.",
-        )
-    if not rule.tolerance <= 10:
-        yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
-    if len(set(rule.overriders)) < len(rule.overriders):
-        yield Problem(("recipients", "overriders"), "a key is named twice")
-
-
-def _coalition(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields promises that cannot be judged on several versions put together."""
-    rule = policy.recipients
-    if rule is None or rule.coalition is Coalition.NONE:
-        return
-    for place, promise in _with_places(policy):
-        if not promise.looks_back and not promise.cone:
-            yield Problem(
-                place,
-                "what recipients believe who put their versions together cannot be judged: it is not known"
-                " whether sums and multiples of histograms that keep it keep it, too.",
-                "Leave it out, or say coalition: none.",
-            )
-    if rule.adversary is Adversary.TARGET and policy.promises.about_beliefs:
-        yield Problem(
-            ("recipients", "adversary"),
-            "target counts the people and the values that are left for somebody; how likely a value is, as"
-            f" {policy.promises.about_beliefs[0].name} bounds it, is judged against a register alone.",
-            "Say adversary: register, or promise k-anonymity and distinct l-diversity alone.",
-        )
-    for place, promise in _with_places(policy):
-        if promise.adversary is not None and promise.adversary is not rule.adversary:
-            yield Problem(
-                (*place, "adversary"),
-                f"recipients who put their versions together are judged as {rule.adversary}, and beside"
-                f" earlier releases as {promise.adversary}: what is accepted for one tells the other.",
-                f"Say adversary: {rule.adversary} here, or adversary: {promise.adversary} for recipients.",
-            )
-        if promise.looks_back and not promise.asks_others and policy.promises.about_values:
-            yield Problem(
-                (*place, "survivors"),
-                "recipients who put releases of several times together learn about values, too.",
-                "Say survivors: true, or coalition: none.",
-            )
-
-
-def _beside_earlier(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields promises that cannot be judged on what earlier releases leave of them."""
-    for place, promise in _with_places(policy):
-        if not (promise.looks_back and promise.asks_others):
-            continue
-        if promise.adversary is Adversary.TARGET and policy.promises.about_beliefs:
-            yield Problem(
-                (*place, "survivors"),
-                "against somebody who knows one target, what remains beside earlier releases decides how many"
-                f" people and values are left, not how likely one is, as"
-                f" {policy.promises.about_beliefs[0].name} bounds it.",
-                "Say adversary: register, or leave survivors out.",
-            )
-        for other in policy.promises.of_class if promise.adversary is Adversary.REGISTER else ():
-            if not other.cone:
-                yield Problem(
-                    (*place, "survivors"),
-                    f"{other.name} is not known to be kept by sums and multiples of what keeps it: what is"
-                    " believed beside earlier releases cannot be judged.",
-                    "Leave survivors out.",
-                )
-            elif other.relative:
-                yield Problem(
-                    (*place, "survivors"),
-                    f"{other.name} compares with the whole table, which differs from release to release.",
-                    "Give it a fixed reference, or leave survivors out.",
-                )
-
-
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
-    for place, promise in _with_places(policy):
+    for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
             yield Problem(place, sentence)
-
-
-def _with_places(policy: PolicyContent) -> Iterator[tuple[Place, Promise]]:
-    for i, promise in enumerate(policy.promises):
-        yield ("promises", i, promise.name), promise
 
 
 CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
@@ -447,11 +307,12 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _limits,
     _person,
     _knows,
-    _set_columns,
-    _terms_of_local_classes,
-    _one_knowledge,
-    _recipients,
-    _coalition,
-    _beside_earlier,
+    set_columns,
+    terms_of_local_classes,
+    one_knowledge,
+    joint_knowledge,
+    for_recipients,
+    for_colluders,
+    beside_earlier,
     _objections_of_promises,
 ]

@@ -1,0 +1,1 @@
+"""Adversaries who know the search: what it would have published in every other world rules worlds out."""

@@ -1,0 +1,228 @@
+"""Minimality: sensitive values, guessed by somebody who knows everybody's keys and how the search decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.published_table import PublishedTable, crowd
+from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, error_of
+from sfumato.attacks.worlds.known_search import KnownSearch
+from sfumato.attacks.worlds.published_boxes import PublishedBoxes
+from sfumato.attacks.worlds.value_worlds import Register, ValueWorlds, weigh_values
+from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.taxonomy import ANY
+from sfumato.core.verdict import Finding
+
+SAMPLE = 200
+"""So many people are looked at where worlds are drawn."""
+
+
+@dataclass(frozen=True)
+class ValueMinimality:
+    """A class that was not divided could not be, and who holds which value may have been the reason.
+
+    The adversary has a `register`, everybody's key columns, so only the sensitive values are open: within a
+    class they may be dealt out in any way, all equally likely. Those worlds are kept in which the search
+    publishes the same table. If the promises do not look at values, all are kept, and nothing is learned.
+    Small tables are decided by listing all worlds, larger ones estimated from worlds of single classes.
+
+    A breach is a chance above what the promises allow, or fewer possible values than they ask for, that the
+    table alone does not give.
+
+    Source: Wong, Fu, Wang and Pei, *Minimality attack in privacy preserving data publishing*, 2007.
+    Silent on: suppressed rows, and what several classes tell together where worlds are drawn.
+    """
+
+    known: KnownSearch
+    register: Microdata
+
+    name: ClassVar[str] = "minimality"
+    knows: ClassVar[str] = "everybody's key columns, the promises, and how the search decides"
+    seeks: ClassVar[str] = "a person's sensitive value"
+    succeeds: ClassVar[str] = "a value is guessed with more than the allowed chance"
+    threatens: ClassVar[tuple[str, ...]] = ("l-diversity", "confidence-bounding")
+
+    def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
+        boxes = PublishedBoxes.read(published, self.known.builds)
+        register = Register.of(boxes, _register_codes(boxes, self.register))
+        worlds = ValueWorlds(boxes, register)
+        listed = worlds.listed(self.known.steps) if boxes.complete else None
+        if listed is not None:
+            return [self._listed(worlds, listed, column, limits) for column in range(len(boxes.values))]
+        if not self.known.class_by_class:
+            return []
+        return [self._drawn(worlds, column, limits) for column in range(len(boxes.values))]
+
+    def _listed(
+        self,
+        worlds: ValueWorlds,
+        listed: list[list[tuple[int, tuple[tuple[int, ...], ...]]]],
+        column: int,
+        limits: AttackLimits,
+    ) -> Finding:
+        sums, total = weigh_values(worlds, listed, self.known.republish)
+        boxes, register = worlds.boxes, worlds.register
+        seen = _Seen(boxes, column, limits)
+        for c in range(len(boxes.low)):
+            held = boxes.held[boxes.owner == c][:, column]
+            before = np.bincount(held, boxes.counts[boxes.owner == c]).astype(np.int64)
+            for i, key in enumerate(register.keys_of(c)):
+                people = register.people[key]
+                after: dict[int, int] = {}
+                for v, leaf in enumerate(held.tolist()):
+                    if n := sums[c, i, v]:
+                        after[leaf] = after.get(leaf, 0) + n
+                chances = [Fraction(n, total * people) for n in after.values()] if total else []
+                seen.add(people, _fractions(before), chances or _fractions(before))
+        count = 1
+        for some in listed:
+            count *= len(some)
+        return self._finding(seen, {"method": "all worlds", "worlds": count, "impossible": int(not total)})
+
+    def _drawn(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
+        """Estimates the same from permutations of the values of single classes."""
+        boxes, register, known = worlds.boxes, worlds.register, self.known
+        rng = np.random.default_rng([known.seed, column])
+        draws = ClassWorlds(boxes, known, {})
+        sizes = boxes.sizes
+        people = min(SAMPLE, int(sizes.sum()))
+        drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
+        each = max(2 * LEAST_KEPT, known.steps // max(1, len(drawn)))
+        seen, told = _Seen(boxes, column, limits, sample=True), 0
+        for c, times in zip(drawn.tolist(), often.tolist(), strict=True):
+            held, keys = draws.held(c), register.keys_of(c)
+            codes = np.repeat(register.codes[keys], [register.people[i] for i in keys], axis=0)
+            kept = _kept_values(draws, c, codes, held, column, each, rng)
+            before = np.bincount(held[:, column]).astype(np.int64)
+            told += times * (len(kept) >= LEAST_KEPT)
+            right = _tried(kept) if len(kept) >= LEAST_KEPT else None
+            for who in rng.integers(0, len(held), times).tolist():
+                chances = _fractions(before) if right is None else [right[who]]
+                seen.add(1, _fractions(before), chances)
+        figures: dict[str, int | Fraction | str] = {
+            "method": "drawn worlds of single classes",
+            "people drawn": people,
+            "people told of": int(told),
+            "searches": draws.searches,
+            "seed": known.seed,
+            "error": error_of(people),
+        }
+        return self._finding(seen, figures)
+
+    def _finding(self, seen: _Seen, figures: Mapping[str, int | Fraction | str]) -> Finding:
+        error = Fraction(figures.get("error", 0))
+        about = f" (± {float(error):.3f})" if error else ""
+        return Finding(
+            attack=self.name,
+            adversary=f"someone who knows {self.knows}",
+            sentence=f"{seen.name}: the value is guessed right {float(seen.mean_after):.1%} of the"
+            f" time{about}, {float(seen.mean_before):.1%} without knowing the search; beyond what is allowed"
+            f" for {crowd(seen.beyond)}",
+            confidence=seen.best,
+            people=seen.beyond,
+            breach=Fraction(seen.beyond, max(1, seen.people)) > error,
+            columns=(seen.name,),
+            details={**figures, "before": seen.mean_before, "after": seen.mean_after, "limit": seen.limit},
+        )
+
+
+class _Seen:
+    """People that were looked at: how often the best guess is right, before and after."""
+
+    def __init__(
+        self, boxes: PublishedBoxes, column: int, limits: AttackLimits, *, sample: bool = False
+    ) -> None:
+        self.name = boxes.values[column].name
+        self.limit, _ = limits.limit(CERTAINTY, self.name)
+        self._least, promised = limits.limit(VALUES, self.name)
+        self._count_values = not sample and promised == "promised"
+        self._scale = Fraction(int(boxes.sizes.sum())) if sample else None
+        self.people, self._beyond = 0, 0
+        self._before = self._after = self.best = Fraction(0)
+
+    def add(self, people: int, before: list[Fraction], after: list[Fraction]) -> None:
+        """Counts people with these chances of every value that is possible for them."""
+        was, now = max(before), max(after)
+        self.people += people
+        self._before += people * was
+        self._after += people * now
+        self.best = max(self.best, now)
+        few = self._count_values and len(after) < self._least <= len(before)
+        if few or now > self.limit >= was or now == 1 > was:
+            self._beyond += people
+
+    @property
+    def beyond(self) -> int:
+        """The people of whom more is known than is allowed; of a sample, as many of the whole table."""
+        if self._scale is None or not self.people:
+            return self._beyond
+        return round(self._scale * self._beyond / self.people)
+
+    @property
+    def mean_before(self) -> Fraction:
+        return self._before / max(1, self.people)
+
+    @property
+    def mean_after(self) -> Fraction:
+        return self._after / max(1, self.people)
+
+
+def _kept_values(
+    draws: ClassWorlds,
+    c: int,
+    codes: Codes,
+    held: Codes,
+    column: int,
+    each: int,
+    rng: np.random.Generator,
+) -> Codes:
+    """Returns the values of the people of class c in the worlds that were kept, one row per world."""
+    alone = []
+    if not draws.recodes_locally:
+        keys = range(len(draws.boxes.keys))
+        alone = [j for j in keys if len(draws.finer_together(c, j)) == 1 and draws.boxes.parts(c, j).any()]
+        if not alone:
+            return np.zeros((0, len(held)), np.int32)
+    kept = []
+    for _ in range(each):
+        dealt = held[rng.permutation(len(held))]
+        if draws.recodes_locally:
+            same = draws.stays(c, codes, dealt)
+        else:
+            same = not any(draws.divides(c, j, codes[:, j], dealt) for j in alone)
+        if same:
+            kept.append(dealt[:, column])
+    return np.array(kept, np.int32).reshape(-1, len(held))
+
+
+def _tried(kept: Codes) -> list[Fraction]:
+    """Returns, per person, how often the commonest value of one half of the worlds is right in the other."""
+    half = len(kept) // 2
+    first, second = kept[:half], kept[half:]
+    counts = np.stack([(first == value).sum(axis=0) for value in range(int(kept.max()) + 1)])
+    right = (second == counts.argmax(axis=0)).sum(axis=0)
+    return [Fraction(int(n), len(second)) for n in right]
+
+
+def _fractions(counts: Counts) -> list[Fraction]:
+    total = int(counts.sum())
+    return [Fraction(n, total) for n in counts.tolist() if n]
+
+
+def _register_codes(boxes: PublishedBoxes, register: Microdata) -> Codes:
+    """Returns the leaf ranks of everybody in the register, in the order and the trees of the boxes."""
+    columns = []
+    for column in boxes.keys:
+        tree, own = column.taxonomy, register.column(column.name).taxonomy
+        nowhere = tree.rank(ANY) if column.name not in boxes.hidden else None
+        places = [tree.ranks.get(label, nowhere) for label in own.leaf_labels]
+        ranks = np.array([-1 if place is None else place for place in places], np.int32)
+        columns.append(ranks[register.codes(column.name)])
+    codes: Codes = np.repeat(np.stack(columns, axis=1), register.counts, axis=0)
+    return codes

@@ -1,0 +1,155 @@
+"""Published boxes: the leaves that each class may stand for, as somebody reads them who knows the trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.attacks.published_table import PublishedTable
+from sfumato.core.errors import BadTaxonomy
+from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.core.taxonomy import Label, Taxonomy
+
+Republish = Callable[[Microdata], Recoding | None]
+"""What the search would publish for a table; `None` where it would refuse. The search is the caller's."""
+
+Builds = Mapping[str, Callable[[Sequence[Label]], Taxonomy]]
+"""How the policy makes the taxonomy of a key column from the values that occur."""
+
+Publication = Mapping[tuple[tuple[Label, ...], tuple[int, ...]], int]
+"""Rows by what they show in the key columns, and the leaf ranks of their sensitive values."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedBoxes:
+    """The classes of a published table as boxes of leaves, and who is in them.
+
+    Class c may hold the leaf ranks `low[c, j] .. high[c, j]-1` of key column j. Group g is `counts[g]` rows
+    of class `owner[g]` that hold the leaf ranks `held[g]` of the sensitive columns. `hidden` names the key
+    columns whose taxonomy lists its values; of any other nothing is known beyond the texts, its leaves.
+    """
+
+    keys: tuple[Column, ...]
+    values: tuple[Column, ...]
+    low: Codes
+    high: Codes
+    texts: tuple[tuple[Label, ...], ...]
+    owner: Codes
+    held: Codes
+    counts: Counts
+    hidden: tuple[str, ...]
+
+    @classmethod
+    def read(cls, published: PublishedTable, builds: Builds) -> PublishedBoxes:
+        """Returns the boxes of a published table under the policy's taxonomies, columns in its order."""
+        shown, codes, rows = published.texts
+        given = {c.name: c for c in published.table.keys}
+        names = [n for n in builds if n in given] + [n for n in given if n not in builds]
+        low = np.zeros((len(rows), len(names)), np.int32)
+        high, keys, hidden = np.zeros_like(low), [], []
+        for j, name in enumerate(names):
+            labels, which = shown[name], codes[name]
+            tree = _listed_tree(builds.get(name), labels)
+            if tree is None:
+                tree = Taxonomy.flat(labels)
+            else:
+                hidden.append(name)
+            spans = np.array([tree.span(label) for label in labels], np.int32).reshape(len(labels), 2)
+            low[:, j], high[:, j] = spans[which].T
+            keys.append(replace(given[name], taxonomy=tree))
+        texts = [tuple(shown[n][codes[n][c]] for n in names) for c in range(len(rows))]
+        owner, held, counts = _groups(published)
+        values = published.table.sensitive
+        return cls(tuple(keys), values, low, high, tuple(texts), owner, held, counts, tuple(hidden))
+
+    @property
+    def sizes(self) -> Counts:
+        """The rows of every class."""
+        sizes = np.zeros(len(self.low), np.int64)
+        np.add.at(sizes, self.owner, self.counts)
+        return sizes
+
+    @property
+    def complete(self) -> bool:
+        """Whether the values of every key column are known, so that worlds can be listed."""
+        return all(c.name in self.hidden or _shows_values(c) for c in self.keys)
+
+    @property
+    def publication(self) -> Publication:
+        """What is published, row by row."""
+        groups = zip(self.owner.tolist(), self.held.tolist(), self.counts.tolist(), strict=True)
+        return Counter({(self.texts[c], tuple(values)): n for c, values, n in groups})
+
+    def hiding(self, j: int) -> NDArray[np.int64]:
+        """Returns the rows of every class that hides something in key column j, and 0 of any other."""
+        hides = [bool(self.parts(c, j).any()) for c in range(len(self.low))]
+        return np.where(hides, self.sizes, 0)
+
+    def parts(self, c: int, j: int) -> NDArray[np.int64]:
+        """Returns, for every leaf that class c may hold in key column j, the finer value it would become.
+
+        Finer values are the children of the published node, or the nodes of the range level that a range
+        runs over; they are numbered from 0. There is one where nothing is hidden.
+        """
+        column, low, high = self.keys[j], int(self.low[c, j]), int(self.high[c, j])
+        tree = column.taxonomy
+        node = tree.lowest_cover(low, high)
+        if high - low < 2 or column.name not in self.hidden:
+            return np.zeros(high - low, np.int64)
+        if (tree.low[node], tree.high[node]) == (low, high):
+            finer = tree.child_above(node)
+        else:
+            finer = tree.levels[tree.range_level][low:high]
+        return np.unique(finer, return_inverse=True)[1].astype(np.int64).ravel()
+
+    def table(self, codes: Sequence[NDArray[np.integer]], held: Codes) -> Microdata:
+        """Returns the table with these leaf ranks in the key columns and these in the sensitive ones."""
+        return Microdata.of_codes([*self.keys, *self.values], [*codes, *held.T])
+
+
+def publication_of(recoding: Recoding, keys: int) -> Publication | None:
+    """Returns what a recoding publishes of a table of `keys` key columns; `None` if rows are suppressed."""
+    if recoding.suppressed:
+        return None
+    table = recoding.table
+    texts = [recoding.texts(j) for j in range(keys)]
+    held = zip(*(table.codes(c.name).tolist() for c in table.columns[keys:]), strict=True)
+    values = list(held) or [()] * table.distinct
+    found: Counter[tuple[tuple[Label, ...], tuple[int, ...]]] = Counter()
+    for c, value, n in zip(recoding.class_of.tolist(), values, table.counts.tolist(), strict=True):
+        if c != SUPPRESSED:
+            found[tuple(labels[which[c]] for labels, which in texts), value] += n
+    return found
+
+
+def _listed_tree(
+    build: Callable[[Sequence[Label]], Taxonomy] | None, labels: Sequence[Label]
+) -> Taxonomy | None:
+    """Returns the policy's tree if it lists its values, whatever the data, and reads every label."""
+    if build is None:
+        return None
+    try:
+        tree = build([None] if None in labels else [])
+    except BadTaxonomy:
+        return None
+    known = len(tree.labels) > 2 and all(tree.span(label) is not None for label in labels)
+    return tree if known else None
+
+
+def _shows_values(column: Column) -> bool:
+    """Whether a column without a list of values shows them all, and not `*`."""
+    return "*" not in column.taxonomy.leaf_labels
+
+
+def _groups(published: PublishedTable) -> tuple[Codes, Codes, Counts]:
+    table, names = published.table, [c.name for c in published.table.sensitive]
+    rows = np.stack([published.class_of, *(table.codes(n) for n in names)], axis=1)
+    groups, which = np.unique(rows, axis=0, return_inverse=True)
+    counts = np.zeros(len(groups), np.int64)
+    np.add.at(counts, which.ravel(), table.counts)
+    return groups[:, 0].astype(np.int32), groups[:, 1:].astype(np.int32), counts

@@ -1,0 +1,28 @@
+"""The first line of a file that a caller hands in: asked about where it may be somebody's row."""
+
+from __future__ import annotations
+
+from sfumato.core.errors import BadData
+from sfumato.engine.csv.reader import CsvReader
+from sfumato.engine.rows import RowSource
+from sfumato.engine.source import Source
+from sfumato.policy.header_row import may_be_a_row
+
+FIRST_ROWS = 1000
+"""So many rows are compared with the first line."""
+
+
+def check_header(source: Source, *, header: bool) -> None:
+    """Raises `BadData` where the first line of a CSV file may be a row, unless the caller says it is none.
+
+    Its cells would be shown as names of columns.
+    """
+    reader = source.reader if isinstance(source, RowSource) else None
+    if header or not isinstance(reader, CsvReader):
+        return
+    if may_be_a_row(source.columns, reader.first_rows(FIRST_ROWS)):
+        raise BadData(
+            "the first line may be a row, and no line of column names; its cells are not shown",
+            where=reader.path.name,
+            remedy="Write a line of names into the file; if it has one, say so with --header (header=True).",
+        )

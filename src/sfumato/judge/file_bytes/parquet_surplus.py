@@ -1,0 +1,158 @@
+"""What a Parquet file tells beyond its rows: notes, values that no row has, bytes that no reader reads."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import BadData
+from sfumato.judge.file_bytes.parquet_layout import ColumnChunk, ParquetLayout, layout_of
+from sfumato.judge.file_bytes.plain_values import plain_values
+from sfumato.judge.tables.parquet import is_harmless, parts_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+WRITER = re.compile(r"[A-Za-z0-9 .,:+/()_-]{0,120}")
+"""What the name of the program that wrote a file looks like."""
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """Something that the bytes of a file tell and its rows do not, in a sentence without values.
+
+    `certain` is False where it could not be found out, or may be harmless.
+    """
+
+    sentence: str
+    columns: tuple[str, ...] = ()
+    certain: bool = True
+
+
+def parquet_surplus(path: Path) -> tuple[Surplus, ...]:
+    """Returns what a Parquet file, or the parts of a folder, tell beyond their rows.
+
+    Raises `BadData` where the file cannot be read. What is inside a page, behind its last value, is not
+    looked at.
+    """
+    return tuple(dict.fromkeys(some for part in parts_of(path) for some in _of_part(part)))
+
+
+def _of_part(part: Path) -> Iterator[Surplus]:
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+    import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
+    layout = layout_of(part)
+    columns = tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks))
+    yield from _notes(layout, columns)
+    if layout.stray:
+        yield Surplus(f"{layout.stray:,} bytes of the file belong to no column")
+    try:
+        with pq.ParquetFile(part) as file:
+            yield from _claims(file, layout.chunks)
+    except (pa.ArrowException, OSError):
+        raise BadData("the file cannot be read as Parquet", where=part.name) from None
+
+
+def _notes(layout: ParquetLayout, columns: Sequence[str]) -> Iterator[Surplus]:
+    extra = sum(not is_harmless(key, value, columns) for key, value in layout.notes)
+    if extra:
+        notes = "a note" if extra == 1 else f"{extra} notes"
+        yield Surplus(f"the file carries {notes} besides its columns", certain=False)
+    if not WRITER.fullmatch(layout.made_by):
+        yield Surplus("the name of the file's writer is none", certain=False)
+    if noted := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if chunk.notes)):
+        yield Surplus("notes stand beside columns", noted)
+    if filtered := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if chunk.has_bloom_filter)):
+        yield Surplus("a filter tells which values a column may hold", filtered, certain=False)
+
+
+def _claims(file: pq.ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:
+    """Compares what headers claim of values with the values of the rows, column by column."""
+    by_path: dict[tuple[str, ...], list[ColumnChunk]] = defaultdict(list)
+    for chunk in chunks:
+        by_path[chunk.path].append(chunk)
+    unused, foreign, miscounted, unknown = [], [], [], []
+    for path, some in by_path.items():
+        held = _Held(file, path, some)
+        name = path[0]
+        if held.unknown:
+            unknown.append(name)
+            continue
+        unused += [name] * bool(held.lacking("entries"))
+        foreign += [name] * bool(held.lacking("low") or held.lacking("high"))
+        miscounted += [name] * held.miscounted
+    for names, sentence, certain in (
+        (unused, "a dictionary holds values that no row has", True),
+        (foreign, "statistics name values that no row has", True),
+        (miscounted, "statistics count other cells than there are", True),
+        (unknown, "what headers say of a column could not be compared with its cells", False),
+    ):
+        if names:
+            yield Surplus(sentence, tuple(dict.fromkeys(names)), certain)
+
+
+class _Held:
+    """The claims about one column that its cells do not bear out; one row group is held at a time."""
+
+    def __init__(self, file: pq.ParquetFile, path: tuple[str, ...], chunks: Sequence[ColumnChunk]) -> None:
+        self._left = {
+            "entries": set[bytes]().union(*(chunk.claims.entries for chunk in chunks)),
+            "low": set[bytes]().union(*(chunk.claims.low for chunk in chunks)),
+            "high": set[bytes]().union(*(chunk.claims.high for chunk in chunks)),
+        }
+        self.unknown = self.miscounted = False
+        for chunk in chunks:
+            cells = _cells(file, chunk.row_group, path)
+            found = None if cells is None else plain_values(cells, chunk.physical, chunk.length)
+            if cells is None or found is None:
+                self.unknown = any(self._left.values())
+                return
+            if len(path) == 1:
+                self.miscounted |= chunk.claims.nulls not in (None, cells.null_count)
+                self.miscounted |= chunk.claims.distinct not in (None, len(found))
+            self._settle(found)
+
+    def lacking(self, which: str) -> set[bytes]:
+        return self._left[which]
+
+    def _settle(self, found: set[bytes]) -> None:
+        for which, left in self._left.items():
+            left.difference_update(found)
+            shortened = {"low": _begins, "high": _ends}.get(which)
+            if left and shortened is not None:
+                cut = {claim for claim in left if any(shortened(value, claim) for value in found)}
+                left.difference_update(cut)
+
+
+def _begins(value: bytes, claim: bytes) -> bool:
+    """Tells whether a lower bound is a value cut short."""
+    return value.startswith(claim)
+
+
+def _ends(value: bytes, claim: bytes) -> bool:
+    """Tells whether an upper bound is a value cut short, its last byte or letter one higher."""
+    if claim and value[: len(claim)] == claim[:-1] + bytes([max(claim[-1] - 1, 0)]):
+        return True
+    try:
+        text, cut = value.decode(), claim.decode()
+    except UnicodeDecodeError:
+        return False
+    return bool(cut) and text[: len(cut)] == cut[:-1] + chr(max(ord(cut[-1]) - 1, 0))
+
+
+def _cells(file: pq.ParquetFile, row_group: int, path: tuple[str, ...]) -> pa.Array | None:
+    """Returns the cells of a column, or of the lists in it; `None` for records."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    kind = file.schema_arrow.field(path[0]).type
+    if pa.types.is_struct(kind) or pa.types.is_map(kind):
+        return None
+    table = file.read_row_group(row_group, columns=[path[0]])
+    whole = table.column(table.schema.get_field_index(path[0])).combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)

@@ -1,0 +1,274 @@
+"""Strictness: whether a later policy of a chain promises no less than the first one did, part by part.
+
+A statement is what a policy promises as plain data, without a value: the demands of its promises, the role
+and the tree of every column, who is told apart, and what recipients are promised. The ledger seals it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.arrays import packed, unpacked
+from sfumato.core.demand import Demand, fingerprint, missing_demands
+from sfumato.core.freeform.published_nodes import written_down
+from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.core.marks import tree_marks
+from sfumato.core.microdata import Role
+from sfumato.policy.content import ColumnRule, PolicyContent
+from sfumato.policy.recipients import RecipientRule
+from sfumato.policy.taxonomies.flat import Flat
+
+VERSION = 1
+RANKS: Mapping[str, Sequence[str]] = {
+    "coalition": ("none", "pairs", "any"),
+    "adversary": ("target", "register"),
+    "knows": ("row", "profile"),
+    "spelling": ("exact", "folded"),
+}
+"""Words of a policy from the weakest to the strictest; any other word has to stay as it is."""
+
+WEAKEST = {name: words[0] for name, words in RANKS.items()}
+STRICTEST = {name: words[-1] for name, words in RANKS.items()}
+UNTOLD = "the first certificate does not tell it"
+
+
+class Comparison(StrEnum):
+    """How one part of a policy compares with the same part of an earlier one."""
+
+    AS_STRICT = "at least as strict"
+    WEAKER = "weaker"
+    INCOMPARABLE = "cannot be compared"
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """One part of a policy: its place, how it compares, and both sides in words. No cell values.
+
+    A part that is `lasting` cannot be weakened by an override either.
+    """
+
+    place: str
+    comparison: Comparison
+    before: str
+    now: str
+    lasting: bool = False
+
+    @property
+    def kept(self) -> bool:
+        return self.comparison is Comparison.AS_STRICT
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.before}, now {self.now}"
+
+
+def statement_of(policy: PolicyContent) -> JsonObject:
+    """Returns what the policy promises, as JSON without a value: what later policies are compared with."""
+    words = policy.to_dict()
+    columns: dict[str, JsonMapping] = words["columns"]  # type: ignore[assignment]  # as `to_dict` writes it
+    return {
+        "sfumato-statement": VERSION,
+        "policy": policy.digest,
+        "promises": [[demand.as_dict() for demand in promise.demands()] for promise in policy.promises],
+        "columns": {name: _column(rule, columns[name]) for name, rule in policy.columns.items()},
+        "person": _person(words.get("person"), policy),
+        "recipients": _recipients(policy.recipients),
+    }
+
+
+def statement_of_0_1(policy: PolicyContent) -> JsonObject:
+    """Returns the same of a policy that 0.1 released by: what was told apart since was at its weakest."""
+    stated = statement_of(policy)
+    columns = {
+        name: {**column, "spelling": WEAKEST["spelling"]} if "spelling" in column else column
+        for name, column in stated["columns"].items()
+    }
+    person = stated["person"] and {**stated["person"], "knows": WEAKEST["knows"]}
+    recipients = {**stated["recipients"], "adversary": WEAKEST["adversary"]}
+    return {**stated, "columns": columns, "person": person, "recipients": recipients}
+
+
+def told_statement(policy: str, demands: Sequence[Demand]) -> JsonObject:
+    """Returns what a certificate alone tells: the policy's digest, and what its verdicts name."""
+    return {
+        "sfumato-statement": VERSION,
+        "policy": policy,
+        "promises": [[demand.as_dict()] for demand in demands],
+    }
+
+
+def weaker_parts(stated: JsonMapping, floor: JsonMapping) -> list[ComparedPart]:
+    """Returns the parts of a statement that are not at least as strict as those of the floor."""
+    return [part for part in compared(stated, floor) if not part.kept]
+
+
+def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+    """Yields every part of the floor beside the same part of a later statement.
+
+    The same policy is as strict as itself, also where little is told of it.
+    """
+    if stated["policy"] == floor["policy"]:
+        yield ComparedPart("policy", Comparison.AS_STRICT, "this one", "the same")
+        return
+    yield from _compared_promises(stated["promises"], floor["promises"])
+    parts = (
+        ("columns", _compared_columns),
+        ("person", _compared_person),
+        ("recipients", _compared_recipients),
+    )
+    for place, compare in parts:
+        if place in floor and place in stated:
+            yield from compare(stated[place], floor[place])
+        else:
+            yield ComparedPart(place, Comparison.INCOMPARABLE, UNTOLD, "as the policy says")
+
+
+# -- what a policy says ----------------------------------------------------------------------------------
+
+
+def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
+    others = {
+        key: word for key, word in words.items() if key not in ("role", "taxonomy", "start", "spelling")
+    }
+    stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
+    if rule.role is Role.SENSITIVE:
+        stated["spelling"] = words.get("spelling", STRICTEST["spelling"])
+    if others:
+        stated["options"] = {key: fingerprint(word) for key, word in others.items()}
+    return stated
+
+
+def _tree(rule: ColumnRule) -> JsonObject:
+    """Returns a tree by digest; of one that is written down, also the marks of its nodes: it may grow."""
+    taxonomy = rule.taxonomy or Flat()
+    spec = {key: word for key, word in taxonomy.spec.items() if key != "file"}
+    tree: JsonObject = {"digest": fingerprint([spec, taxonomy.digest])}
+    if rule.role is Role.QUASI and written_down(taxonomy):
+        built = taxonomy.build([])
+        marks = tree_marks(built)
+        tree["form"] = fingerprint(bool(taxonomy.ordered))
+        tree["nodes"], tree["leaves"] = packed(np.sort(marks)), packed(np.sort(marks[built.leaves]))
+    return tree
+
+
+def _person(words: object, policy: PolicyContent) -> JsonObject | None:
+    if words is None:
+        return None
+    by_size = all(promise.by_size for promise in policy.promises)
+    said: JsonMapping = words if isinstance(words, Mapping) else {"column": words}
+    return {"column": said["column"], "knows": said.get("knows") or RANKS["knows"][0 if by_size else 1]}
+
+
+def _recipients(rule: RecipientRule | None) -> JsonObject:
+    rule = rule or RecipientRule()
+    return {
+        "coalition": rule.coalition.value,
+        "adversary": rule.words.get("adversary", STRICTEST["adversary"]),
+        "frame-proof": rule.frame_proof,
+        "overriders": sorted(rule.overriders),
+    }
+
+
+# -- how two compare -------------------------------------------------------------------------------------
+
+
+def _compared_promises(given: Sequence[object], floor: Sequence[object]) -> Iterator[ComparedPart]:
+    stated = _demands(given)
+    for demands in _demands(floor):
+        wanted, lacking = demands[0], missing_demands(stated, [demands])
+        if not lacking:
+            yield ComparedPart("promises", Comparison.AS_STRICT, wanted.sentence, "no less")
+            continue
+        ((_, near),) = lacking
+        kind = Comparison.WEAKER if near else Comparison.INCOMPARABLE
+        lasting = any(demand.weakens_lasting(wanted) for demand in near)
+        now = "; ".join(demand.sentence for demand in near) or "nothing of the kind"
+        yield ComparedPart("promises", kind, wanted.sentence, _told_apart(wanted, now), lasting)
+
+
+def _told_apart(wanted: Demand, now: str) -> str:
+    return f"{now}, with other parameters" if now == wanted.sentence else now
+
+
+def _compared_columns(given: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+    hidden = {"role": Role.IDENTIFIER.value}
+    for name in dict.fromkeys([*floor, *given]):
+        before, now = floor.get(name, hidden), given.get(name, hidden)
+        place = f"columns.{name}"
+        if now["role"] == Role.IDENTIFIER:
+            yield ComparedPart(place, Comparison.AS_STRICT, before["role"], "not published")
+        elif before["role"] != now["role"]:
+            told = before["role"] if name in floor else "not there"
+            yield ComparedPart(f"{place}.role", Comparison.WEAKER, told, now["role"])
+        else:
+            yield from _compared_column(place, now, before)
+
+
+def _compared_column(place: str, now: JsonMapping, before: JsonMapping) -> Iterator[ComparedPart]:
+    """Yields the parts of a column that has the same role."""
+    same_tree = _has_grown(now["tree"], before["tree"])
+    word = Comparison.AS_STRICT if same_tree else Comparison.INCOMPARABLE
+    yield ComparedPart(
+        f"{place}.taxonomy", word, "the first tree", "no other" if same_tree else "another one"
+    )
+    deeper = Comparison.AS_STRICT if now["start"] >= before["start"] else Comparison.WEAKER
+    yield ComparedPart(f"{place}.start", deeper, str(before["start"]), str(now["start"]))
+    if "spelling" in before:
+        yield _ranked(f"{place}.spelling", "spelling", now["spelling"], before["spelling"])
+    if now.get("options", {}) != before.get("options", {}):
+        yield ComparedPart(f"{place}", Comparison.INCOMPARABLE, "what was said of it", "something else")
+
+
+def _has_grown(now: JsonMapping, before: JsonMapping) -> bool:
+    """Whether a tree is the same, or has grown below its nodes: all are there, and values stay values."""
+    if now["digest"] == before["digest"]:
+        return True
+    if "nodes" not in now or "nodes" not in before or now["form"] != before["form"]:
+        return False
+    return all(bool(np.isin(_marks(before[part]), _marks(now[part])).all()) for part in ("nodes", "leaves"))
+
+
+def _marks(text: str) -> NDArray[np.uint64]:
+    return unpacked(text, np.uint64)
+
+
+def _compared_person(given: JsonMapping | None, floor: JsonMapping | None) -> Iterator[ComparedPart]:
+    before, now = (None if side is None else side["column"] for side in (floor, given))
+    if before != now or floor is None or given is None:
+        word = Comparison.AS_STRICT if before == now else Comparison.INCOMPARABLE
+        yield ComparedPart("person", word, str(before or "rows"), str(now or "rows"))
+        return
+    yield _ranked("person.knows", "knows", given["knows"], floor["knows"])
+
+
+def _compared_recipients(given: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
+    place = "recipients"
+    yield _ranked(f"{place}.coalition", "coalition", given["coalition"], floor["coalition"])
+    if floor["coalition"] != WEAKEST["coalition"]:
+        yield _ranked(f"{place}.adversary", "adversary", given["adversary"], floor["adversary"])
+    before, now = int(floor["frame-proof"]), int(given["frame-proof"])
+    framing = Comparison.AS_STRICT if now >= before else Comparison.WEAKER
+    yield ComparedPart(f"{place}.frame-proof", framing, str(before), str(now))
+    more = set(given["overriders"]) - set(floor["overriders"])
+    who = Comparison.WEAKER if more else Comparison.AS_STRICT
+    yield ComparedPart(f"{place}.overriders", who, f"{len(floor['overriders'])} keys", f"{len(more)} more")
+
+
+def _ranked(place: str, key: str, now: str, before: str) -> ComparedPart:
+    """Returns how two words compare; words that are not known have to be equal."""
+    ranks = RANKS[key]
+    if now == before:
+        word = Comparison.AS_STRICT
+    elif now not in ranks or before not in ranks:
+        word = Comparison.INCOMPARABLE
+    else:
+        word = Comparison.AS_STRICT if ranks.index(now) > ranks.index(before) else Comparison.WEAKER
+    return ComparedPart(place, word, str(before), str(now))
+
+
+def _demands(promises: Sequence[object]) -> list[list[Demand]]:
+    return [[Demand.from_dict(words) for words in demands] for demands in promises]  # type: ignore[attr-defined]

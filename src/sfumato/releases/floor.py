@@ -1,0 +1,122 @@
+"""The floor of a chain: what its first release promised, and no later one may fall below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.policy.strictness import ComparedPart, told_statement, weaker_parts
+from sfumato.promises import demand_in
+from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.seals import signed
+from sfumato.releases.weaker_override import WeakerOverride
+
+PROMISES = "promises"
+"""The place of what verdicts tell; of a release of 0.1 nothing else is known."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What the first release of a chain promised: its statement, and whether all of it is known.
+
+    Of a chain that version 0.1 began, the first certificate tells the digest of the policy and the promises
+    by their sentences. The policy itself, if it is at hand, tells the rest.
+    """
+
+    statement: JsonMapping
+    whole: bool
+
+    @property
+    def policy(self) -> str:
+        """The digest of the policy of the first release."""
+        return str(self.statement["policy"])
+
+    @property
+    def overriders(self) -> tuple[str, ...]:
+        """The public keys of those who may let a later release promise less."""
+        return tuple(self.statement.get("recipients", {}).get("overriders", ()))
+
+
+def floor_of(history: Sequence[Record]) -> Floor | None:
+    """Returns the floor of a chain, given its releases in order; `None` before the first one."""
+    if not history:
+        return None
+    if history[0].statement:
+        return Floor(history[0].statement, whole=True)
+    sealed = next((record.floor for record in history if record.floor), None)
+    return Floor(told_by(history[0]), whole=False) if sealed is None else Floor(sealed, whole=True)
+
+
+def told_by(record: Record) -> JsonObject:
+    """Returns what the certificate of a release tells of its policy; promises nobody knows are left out."""
+    told = (demand_in(str(verdict["promise"])) for verdict in record.verdicts)
+    return told_statement(record.policy, [demand for demand in told if demand is not None])
+
+
+@dataclass(frozen=True)
+class WeakerRelease:
+    """A release below the floor of its chain: which parts promise less, and who allowed it, if anybody."""
+
+    number: int
+    chain: str
+    sequence: int
+    parts: tuple[str, ...]
+    allowed_by: str | None
+
+    def __str__(self) -> str:
+        by = f"allowed by {self.allowed_by}" if self.allowed_by else "allowed by nobody"
+        release = f"entry {self.number}: release {self.sequence} of chain {self.chain}"
+        return f"{release} promises less than the first, {by}: {self.parts[0]}"
+
+    def as_dict(self) -> JsonObject:
+        """Returns the release as JSON."""
+        return {
+            "entry": self.number,
+            "chain": self.chain,
+            "release": self.sequence,
+            "parts": list(self.parts),
+            "allowed_by": self.allowed_by,
+        }
+
+
+def weaker_releases(records: Sequence[Record]) -> list[WeakerRelease]:
+    """Returns every release below the floor of its chain, in the order of entry; also those of 0.1.
+
+    Of a release whose ledger entry holds no statement, as far as certificates tell: its verdicts beside those
+    of the first release. An override for one recipient is part of what was promised, and not counted.
+    """
+    chains: dict[str, list[Record]] = {}
+    for record in records:
+        chains.setdefault(record.chain, []).append(record)
+    found = [weaker for chain in chains.values() for weaker in _below(chain)]
+    return sorted(found, key=lambda release: release.number)
+
+
+def _below(chain: Sequence[Record]) -> Iterator[WeakerRelease]:
+    floor = floor_of(chain)
+    for record in chain[1:]:
+        if floor is None or (record.override is not None and not record.statement):
+            continue
+        parts = _parts(record, chain[0], floor)
+        if parts:
+            told = tuple(str(part) for part in parts)
+            by = _signed_by(record, floor)
+            yield WeakerRelease(record.number, record.chain, record.sequence, told, by)
+
+
+def _signed_by(record: Record, floor: Floor) -> str | None:
+    """Returns who allowed a release to promise less; `None` where no overrider of the floor signed for it."""
+    if not record.weaker:
+        return None
+    override = WeakerOverride(**{f.name: str(record.weaker.get(f.name, "")) for f in fields(WeakerOverride)})
+    genuine = signed(override.message, override.signature, override.public_key)
+    fitting = (override.policy, override.chain) == (record.policy, record.chain)
+    return override.by if genuine and fitting and override.public_key in floor.overriders else None
+
+
+def _parts(record: Record, first: Record, floor: Floor) -> list[ComparedPart]:
+    if record.statement and floor.whole:
+        return weaker_parts(record.statement, floor.statement)
+    stated, told = told_by(record), told_by(first)
+    return [part for part in weaker_parts(stated, told) if part.place == PROMISES]

@@ -1,0 +1,36 @@
+"""The names of chains and recipients: one spelling for what people take to be one name."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from sfumato.core.errors import WrongCall
+
+INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn"])
+"""Categories of characters that nobody sees, or that change how others are seen."""
+
+
+def same_name(name: str) -> str:
+    """Returns the one spelling of a name: composed (NFC), trimmed, with single blanks inside.
+
+    >>> same_name(" the \\t council"), same_name("A\\N{COMBINING RING ABOVE}rhus")
+    ('the council', 'Århus')
+    """
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def checked_name(name: str, what: str) -> str:
+    """Returns the one spelling of a name that was given; raises where it is empty or holds what nobody sees.
+
+    >>> checked_name("main ", "chain")
+    'main'
+    """
+    spelled = same_name(name)
+    if not spelled:
+        raise WrongCall(f"a {what} needs a name")
+    if any(unicodedata.category(character) in INVISIBLE for character in spelled):
+        raise WrongCall(
+            f"the name of a {what} holds an invisible character: two such names look like one",
+            remedy="Write it in letters, digits, signs and blanks.",
+        )
+    return spelled

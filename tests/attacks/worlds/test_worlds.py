@@ -1,0 +1,242 @@
+"""What the search tells about hidden values: against enumeration of every labelled table."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.attacks.worlds.class_draws import error_of
+from sfumato.cli.main import app
+from sfumato.core.errors import Infeasible, WrongCall
+
+SEARCHES = ["top-down", "lattice", "optimum", "mondrian"]
+TREES = {
+    "q": {"tree": {"A": ["a1", "a2"], "B": ["b1", "b2"]}},
+    "n": {"intervals": [1, 2], "from": 0, "to": 4},
+    "o": {"flat": ["lo", "mid", "hi"], "ordered": True},
+}
+LEAVES = {"q": ["a1", "a2", "b1", "b2"], "n": ["0", "1", "2", "3"], "o": ["lo", "mid", "hi"]}
+
+
+def policy(keys, search, *promises):
+    return sf.Policy.from_dict(
+        {
+            "columns": {
+                **{k: {"role": "quasi", "taxonomy": TREES[k]} for k in keys},
+                "s": {"role": "sensitive"},
+            },
+            "promises": list(promises),
+            "protect": {"search": search},
+        }
+    )
+
+
+def published(rows, keys, rules):
+    """What the search publishes, as a sorted list of rows; nothing where it refuses."""
+    frame = pl.DataFrame(rows, schema=[*keys, "s"], orient="row")
+    try:
+        plan = sf.protect(frame, rules)
+    except Infeasible:
+        return None
+    return sorted(plan.apply(frame).rows())
+
+
+def covered(label, key):
+    """The leaves below a published text."""
+    if label == "*":
+        return LEAVES[key]
+    tree = {"A": ["a1", "a2"], "B": ["b1", "b2"], "0-1": ["0", "1"], "2-3": ["2", "3"]}
+    if label in tree:
+        return tree[label]
+    if "–" in label:
+        first, last = (LEAVES[key].index(end) for end in label.split("–"))
+        return LEAVES[key][first : last + 1]
+    return [label]
+
+
+def finer(leaf, label, key):
+    """What a leaf would be one step below a published text."""
+    if label == "*" and key in "qn":
+        return {"a": "A", "b": "B"}.get(leaf[0], str(int(leaf) // 2) if key == "n" else leaf)
+    return leaf
+
+
+TABLES = st.lists(st.tuples(st.sampled_from(LEAVES["q"]), st.sampled_from("xy")), min_size=3, max_size=4)
+ORDERED = st.lists(st.tuples(st.sampled_from(LEAVES["n"]), st.sampled_from("xy")), min_size=3, max_size=4)
+
+
+@settings(max_examples=2, deadline=None)
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("key", ["q", "n"])
+@given(data=st.data())
+def test_downcoding_against_every_labelled_table(search, key, data):
+    rows = data.draw(TABLES if key == "q" else ORDERED)
+    rules = policy([key], search, {"k-anonymity": {"k": 2}})
+    shown = published(rows, [key], rules)
+    assume(shown is not None and any(len(covered(a, key)) > 1 for a, _ in shown))
+    every, same = Counter(), Counter()
+    worlds = list(product(*(covered(label, key) for label, _ in shown)))
+    left = 0
+    for world in worlds:
+        fits = (
+            published([(leaf, s) for leaf, (_, s) in zip(world, shown, strict=True)], [key], rules) == shown
+        )
+        left += fits
+        for leaf, (label, _) in zip(world, shown, strict=True):
+            every[label, finer(leaf, label, key)] += 1
+            same[label, finer(leaf, label, key)] += fits
+    sizes = Counter(label for label, _ in shown)
+    hiding = {label: n for label, n in sizes.items() if len(covered(label, key)) > 1}
+    frame = pl.DataFrame(shown, schema=[key, "s"], orient="row")
+    (finding,) = sf.attack.downcoding(frame, rules).findings
+    assert finding.details["worlds left"] == Fraction(left, len(worlds))
+    for name, tally, total in (("before", every, len(worlds)), ("after", same, left)):
+        best = {
+            a: Fraction(max(n for (b, _), n in tally.items() if b == a), total * sizes[a]) for a in hiding
+        }
+        mean = sum((n * best[a] for a, n in hiding.items()), Fraction(0)) / sum(hiding.values())
+        assert finding.details[name] == mean
+
+
+HALF = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}
+WONG = [("a1", "x"), ("a1", "x"), ("a2", "y"), ("a2", "z"), ("a2", "w"), ("a2", "v")]
+
+
+@pytest.mark.parametrize("search", ["top-down", "optimum", "mondrian", "lattice"])
+def test_wong_both_people_with_the_first_key_must_have_the_value(search):
+    """Two of six have x. Had the two people with the first key different values, the class would have been
+    divided: both have x, though one in three seems to."""
+    rules = policy(["q"], search, HALF)
+    assert {label for label, _ in published(WONG, ["q"], rules)} <= {"A", "*"}
+    frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
+    safe = sf.protect(frame, rules).apply(frame)
+    (finding,) = sf.attack.minimality(safe, rules, frame.select("q")).findings
+    assert finding.breach and finding.confidence == 1 and finding.people == 2
+    assert finding.details["method"] == "all worlds" and finding.details["before"] == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("search", ["top-down", "mondrian"])
+def test_wong_in_several_classes_is_estimated(search):
+    three = [(group + key[1], s) for group in "abc" for key, s in WONG]
+    groups = {g.upper(): [f"{g}1", f"{g}2"] for g in "abc"}
+    rules = policy(["q"], search, HALF).to_dict()
+    rules["columns"]["q"]["taxonomy"] = {"tree": groups}
+    frame = pl.DataFrame(three, schema=["q", "s"], orient="row")
+    safe = sf.protect(frame, rules).apply(frame)
+    assert set(safe["q"]) == set(groups)
+    (drawn,) = sf.attack.minimality(safe, rules, frame.select("q"), steps=1000).findings
+    assert drawn.details["method"].startswith("drawn") and drawn.confidence == 1
+    assert drawn.details["people told of"] == 18 and drawn.details["before"] == Fraction(1, 3)
+
+
+@settings(max_examples=3, deadline=None)
+@pytest.mark.parametrize("search", SEARCHES)
+@given(rows=st.lists(st.tuples(st.sampled_from(LEAVES["q"]), st.sampled_from("xyz")), min_size=4, max_size=5))
+def test_minimality_against_every_way_to_deal_the_values(search, rows):
+    rules = policy(["q"], search, {"l-diversity": {"of": "s", "l": 2}})
+    rows = sorted(rows)
+    shown = published(rows, ["q"], rules)
+    assume(shown is not None)
+    label_of = {leaf: next(a for a, _ in shown if leaf in covered(a, "q")) for leaf, _ in rows}
+    right, left = Counter(), 0
+    for order in set(permutations([s for _, s in rows])):
+        dealt = [(leaf, s) for (leaf, _), s in zip(rows, order, strict=True)]
+        if (
+            sorted((label_of[leaf], s) for leaf, s in dealt) != shown
+            or published(dealt, ["q"], rules) != shown
+        ):
+            continue
+        left += 1
+        for leaf, s in dealt:
+            right[leaf, s] += 1
+    people = Counter(leaf for leaf, _ in rows)
+    best = {a: Fraction(max(n for (b, _), n in right.items() if b == a), left * people[a]) for a in people}
+    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    safe = pl.DataFrame(shown, schema=["q", "s"], orient="row")
+    (finding,) = sf.attack.minimality(safe, rules, frame.select("q")).findings
+    assert finding.details["after"] == sum(people[a] * best[a] for a in people) / len(rows)
+    assert finding.confidence == max(best.values())
+
+
+def test_k_alone_tells_nothing_of_values():
+    rules = policy(["q"], "top-down", {"k-anonymity": {"k": 2}})
+    frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
+    safe = sf.protect(frame, rules).apply(frame)
+    (finding,) = sf.attack.minimality(safe, rules, frame.select("q")).findings
+    assert finding.details["before"] == finding.details["after"] and not finding.breach
+
+
+def test_a_register_of_other_people_is_refused():
+    rules = policy(["q"], "top-down", HALF)
+    frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
+    safe = sf.protect(frame, rules).apply(frame)
+    with pytest.raises(WrongCall, match="other people in the register than rows"):
+        sf.attack.minimality(safe, rules, frame.select("q").head(5))
+    with pytest.raises(WrongCall, match="no column q"):
+        sf.attack.minimality(safe, rules, frame.select("s"))
+
+
+def test_what_depends_on_more_than_the_table_is_refused():
+    frame = pl.DataFrame(WONG, schema=["q", "s"], orient="row")
+    rules = policy(["q"], "top-down", {"t-closeness": {"of": "s", "t": "1/2"}})
+    with pytest.raises(WrongCall, match="compares classes with the whole table"):
+        sf.attack.downcoding(sf.protect(frame, rules).apply(frame), rules, steps=1)
+    with pytest.raises(WrongCall, match="at least one search"):
+        sf.attack.downcoding(frame, rules, steps=0)
+
+
+def large(rows=400, seed=1):
+    rng = np.random.default_rng(seed)
+    keys = {
+        k: rng.choice(LEAVES[k], rows, p=p)
+        for k, p in (("q", [0.6, 0.2, 0.1, 0.1]), ("n", [0.1, 0.2, 0.3, 0.4]))
+    }
+    return pl.DataFrame({**keys, "s": rng.choice(["x", "y", "z"], rows)})
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_large_tables_are_estimated_the_same_way_twice(search):
+    frame, rules = large(), policy(["q", "n"], search, {"k-anonymity": {"k": 60}})
+    safe = sf.protect(frame, rules).apply(frame)
+    first, second = (sf.attack.downcoding(safe, rules, steps=300, seed=3).findings for _ in range(2))
+    assert first == second
+    for finding in first:
+        if "error" in finding.details:
+            assert finding.details["error"] == error_of(finding.details["people drawn"])
+            assert 0 <= finding.details["before"] <= 1 and 0 <= finding.details["after"] <= 1
+
+
+def test_estimates_agree_with_listing_on_one_class():
+    """A class of six that could not be divided: at most one row is alone, or five share one value."""
+    rows = [("a1", "x"), ("a1", "y"), ("a1", "x"), ("a1", "y"), ("a1", "x"), ("a2", "y")]
+    rules = policy(["q"], "mondrian", {"k-anonymity": {"k": 2}})
+    safe = pl.DataFrame(published(rows, ["q"], rules), schema=["q", "s"], orient="row")
+    (exact,) = sf.attack.downcoding(safe, rules).findings
+    (drawn,) = sf.attack.downcoding(safe, rules, steps=4000 // 200 * 20 - 380).findings
+    assert exact.details["share before"] < exact.details["share after"] == Fraction(5, 6)
+    assert drawn.details["share after"] >= Fraction(5, 6)
+
+
+def test_the_command_line(tmp_path):
+    frame, rules = pl.DataFrame(WONG, schema=["q", "s"], orient="row"), policy(["q"], "top-down", HALF)
+    (tmp_path / "policy.yaml").write_text(rules.to_yaml(), encoding="utf-8")
+    frame.write_csv(tmp_path / "raw.csv")
+    sf.protect(frame, rules).apply(frame).write_csv(tmp_path / "safe.csv")
+    where = [str(tmp_path / "safe.csv"), "-p", str(tmp_path / "policy.yaml"), "--json"]
+    struck = CliRunner().invoke(
+        app, ["attack", "minimality", *where, "--register", str(tmp_path / "raw.csv")]
+    )
+    assert struck.exit_code == 1 and '"worlds":' in struck.stdout
+    struck = CliRunner().invoke(app, ["attack", "downcoding", *where])
+    assert struck.exit_code == 0 and '"attack": "downcoding"' in struck.stdout
+
+
+def test_the_error_shrinks_with_the_sample():
+    assert error_of(0) == 1 and error_of(200) > error_of(2000) and error_of(10**9) == Fraction(1, 1000)

@@ -1,0 +1,137 @@
+"""Spellings of one value: told twice, by the search's code and by the judge's, and counted alike."""
+
+from __future__ import annotations
+
+import unicodedata
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.core.classes import Classes, histogram
+from sfumato.core.spelling import Folding, Spelling, meaning, meanings
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.weights import WeightedClass
+from sfumato.judge.tables.spelling import folded, one_value_each
+from sfumato.promises.confidence_bounding import ConfidenceBounding
+from sfumato.promises.distinct_l_diversity import DistinctLDiversity
+from sfumato.promises.entropy_l_diversity import EntropyLDiversity
+from sfumato.promises.recursive_l_diversity import RecursiveLDiversity
+
+SAME = [
+    (
+        "HIV",
+        "hiv",
+        "HIV ",
+        " H.I.V.",
+        "\uff28\uff29\uff36",
+        "H\u00cdV",
+        "H I V",
+        "h-i-v",
+        "\u200bHIV",
+        '"HIV"',
+    ),
+    ("Stra\u00dfe", "STRASSE", "strasse"),
+    ("HIV-1", "hiv 1", "HIV1"),
+    ("HIV-", "HIV -", "hiv\u2212"),
+    ("1.50", "1.5", "+1.5", "\uff11.5"),
+    ("0", "-0", "0.0", "-0.00"),
+]
+MISSING = ("", " ", "NA", "n/a", "N.A.", "#N/A", "null", "None", "NaN", "unknown", "?", "--", "*", ".", None)
+APART = (
+    "HIV",
+    "HIV+",
+    "HIV-",
+    "HIV?",
+    "1.5",
+    "1,5",
+    "15",
+    "1 5",
+    "-5",
+    "5",
+    "007",
+    "7",
+    "score -1",
+    "score 1",
+    "\u304c",
+    "\u304b",
+)
+
+characters = st.one_of(
+    st.sampled_from(
+        [
+            *"HIVhiv0129 .,-+/_'\"()[]?*#<>=%|\t",
+            *"\u00e9\u00df\uff21\u304c\u0301\u200b\u00ad\u2212\u2013\ufb01\u0130\u03c3\u00b2\u2460\u0439\u0327\u0663\x1f\u1fb3\u0345",
+        ]
+    ),
+    st.characters(exclude_categories=["Cs"]),
+)
+texts = st.text(characters, max_size=7)
+
+
+@pytest.mark.parametrize("spellings", SAME)
+def test_spellings_of_one_value(spellings):
+    assert len({meaning(text) for text in spellings}) == 1
+    assert meaning(spellings[0]) is not None
+
+
+@pytest.mark.parametrize("text", MISSING)
+def test_words_for_nothing(text):
+    assert meaning(text) is None
+
+
+def test_values_that_differ_stay_apart():
+    assert len({meaning(text) for text in APART}) == len(APART)
+
+
+@given(texts)
+def test_both_judges_fold_alike(text):
+    assert folded(text) == meaning(text)
+
+
+@given(texts)
+def test_writing_a_value_otherwise_changes_nothing(text):
+    said = meaning(text)
+    for other in (f" {text}\t", f"\u200b{text}", unicodedata.normalize("NFD", text)):
+        assert meaning(other) == said
+
+
+@given(st.lists(st.one_of(st.none(), texts), unique=True, max_size=8), st.sampled_from(Spelling))
+def test_both_judges_number_alike(labels, spelling):
+    ours, theirs = meanings(labels, spelling), one_value_each(labels, spelling.value)
+    assert ((ours < 0) == (theirs < 0)).all()
+    assert ((ours[:, None] == ours) == (theirs[:, None] == theirs)).all()
+
+
+def test_what_was_folded_is_told_in_counts():
+    folding = Folding.of(["HIV", "hiv", "H.I.V.", "flu", "n/a", "?", None])
+    assert (folding.texts, folding.values, folding.missing) == (3, 1, 2)
+    assert not Folding.of(["HIV", "flu", None])
+
+
+LABELS = ["HIV", "hiv", "flu", "n/a", None]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5).filter(any), min_size=1, max_size=4))
+def test_promises_count_meanings(grid):
+    """Against the definition, on the counts of the meanings: missing cells are in sizes, not among values."""
+    tree = Taxonomy.flat(LABELS).spelled(Spelling.FOLDED)
+    counts = np.array(grid)
+    owner, values = np.nonzero(counts)
+    one = histogram(tree, owner, values.astype(np.int32), counts[owner, values], len(grid))
+    classes = Classes(one.totals, one.totals, {"d": one})
+    for i, (hiv, small, flu, unknown, empty) in enumerate(grid):
+        known = [n for n in (hiv + small, flu) if n]
+        everyone = sum(grid[i])
+        largest = max([*known, unknown + empty])
+        said = {
+            DistinctLDiversity("d", 2): len(known) >= 2,
+            EntropyLDiversity("d", Fraction(2)): len(known) == 2 and known[0] == known[1],
+            RecursiveLDiversity("d", 2, Fraction(2)): len(known) == 2 and max(known) < 2 * min(known),
+            ConfidenceBounding("d", Fraction(1, 2)): 2 * largest <= everyone,
+        }
+        for promise, expected in said.items():
+            assert bool(promise.holds_on(classes)[i]) == expected, promise
+            assert promise.keeps_weights(WeightedClass.of(classes, i)) == expected, promise

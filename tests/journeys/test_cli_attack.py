@@ -1,0 +1,138 @@
+"""`sfumato attack` by name: an adversary who has nothing to strike is not told to have been withstood."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sfumato as sf
+from attacks.chain.test_table_chain import FIRST, SECOND, WORDS
+from sfumato.core.errors import WrongCall
+
+HOLDERS = ("correspondence", "differencing", "composition", "minimality")
+PLAIN = {"columns": {"place": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+
+
+@pytest.fixture
+def pair(tmp_path, monkeypatch):
+    """Two releases that are safe apart and not together, and their policy."""
+    monkeypatch.chdir(tmp_path)
+    FIRST.write_csv("one.csv")
+    SECOND.write_csv("two.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(WORDS), encoding="utf-8")
+    (tmp_path / "plain.yaml").write_text(json.dumps(PLAIN), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("name", HOLDERS)
+def test_one_release_alone_gives_who_holds_several_nothing_to_strike(sfumato, name):
+    said = sfumato("attack", name, "two.csv", "-p", "policy.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert f"{name} has nothing to strike: it needs" in said.err
+    assert "a ledger to hold the table against" in said.err
+    with pytest.raises(WrongCall, match="nothing to strike"):
+        sf.attack(name, SECOND, WORDS)
+
+
+@pytest.mark.usefixtures("pair")
+def test_files_of_releases_are_held_against_each_other(sfumato):
+    call = ("one.csv", "two.csv", "-p", "policy.yaml")
+    said = sfumato("attack", "correspondence", *call)
+    assert said.code == 1
+    assert said.out.startswith("2 attacks of 2 succeeded")
+    assert said.err == "2 releases held against each other, in the order given\n"
+    document = sfumato("attack", "correspondence", *call, "--json").document
+    assert [f["details"]["candidates"] for f in document["findings"]] == [4, 4]
+    assert document["beside"] == {"chain": None, "releases": 2, "place": 2}
+    assert sfumato("attack", "correspondence", "one.csv", *call[:1], *call[2:]).code == 0
+    for name in ("differencing", "composition"):
+        document = sfumato("attack", name, *call, "--json").document
+        assert {f["attack"] for f in document["findings"]} == {name}
+
+
+@pytest.mark.usefixtures("pair")
+def test_releases_in_python_are_a_list_or_one_by_one():
+    one_by_one = sf.attack.correspondence("one.csv", "two.csv", policy=WORDS)
+    assert one_by_one.holds is False
+    assert one_by_one.as_dict() == sf.attack.correspondence(["one.csv", "two.csv"], WORDS).as_dict()
+    assert one_by_one.as_dict() == sf.attack.correspondence((FIRST, SECOND), policy=WORDS).as_dict()
+    audit = sf.attack("correspondence", [FIRST, SECOND], WORDS)
+    assert len(audit.breaches) == 2
+    for few in (["one.csv"], [], "one.csv"):
+        with pytest.raises(WrongCall, match="needs two or more releases"):
+            sf.attack.correspondence(few, policy=WORDS)
+    with pytest.raises(WrongCall, match="followed by a policy and nothing else"):
+        sf.attack.correspondence([FIRST], SECOND, policy=WORDS)
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("homogeneity", "a sensitive column"),
+        ("skewness", "a sensitive column"),
+        ("gain", "the promise beta-likeness"),
+        ("quasi-sensitive", "the promise quasi-sensitive"),
+        ("freeform", "the promise freeform"),
+    ],
+)
+def test_what_the_policy_says_nothing_of_cannot_be_struck(sfumato, name, words):
+    said = sfumato("attack", name, "two.csv", "-p", "plain.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert words in said.err
+
+
+@pytest.mark.usefixtures("pair")
+def test_an_audit_says_who_had_nothing_to_strike_and_why(sfumato):
+    said = sfumato("audit", "two.csv", "-p", "plain.yaml")
+    last = said.out[said.out.index("not tried: ") :].replace("\n", " ")
+    for word in ("correspondence", "differencing", "two or more releases", "freeform (it needs the promise"):
+        assert word in " ".join(last.split())
+    untold = sfumato("audit", "two.csv", "-p", "plain.yaml", "--json").document["not_tried"]
+    assert {*HOLDERS, "homogeneity", "gain"} <= set(untold)
+    assert "linkage" not in untold
+    assert all(why.startswith("it needs ") for why in untold.values())
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("linkage", "one.csv", "two.csv"), "linkage strikes one table, and 2 were given"),
+        (("correspondence", "one.csv", "two.csv", "--against", "sqlite:///l.db"), "one or the other"),
+        (("correspondance", "one.csv", "two.csv"), "there is no attack"),
+    ],
+)
+def test_calls_that_make_no_sense(sfumato, arguments, words):
+    said = sfumato("attack", *arguments, "-p", "policy.yaml")
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_the_only_release_of_a_ledger_has_no_other(sfumato, pair):
+    SECOND.write_csv("people.csv")
+    call = ("people.csv", "-p", "policy.yaml", "--ledger", "sqlite:///l.db", "--into", pair / "out")
+    assert sfumato("release", *call).code == 0
+    said = sfumato(
+        "attack",
+        "correspondence",
+        pair / "out" / "data.csv",
+        "-p",
+        "policy.yaml",
+        "--against",
+        "sqlite:///l.db",
+    )
+    assert said.code == 2
+    assert "needs two or more releases" in said.err
+
+
+def test_a_table_that_cannot_be_compared_was_not_attacked(sfumato, pair):
+    SECOND.write_csv("people.csv")
+    call = ("people.csv", "-p", "policy.yaml", "--ledger", "sqlite:///l.db", "--into", pair / "out")
+    assert sfumato("release", *call).code == 0
+    SECOND.drop("job").write_csv("other.csv")
+    said = sfumato("attack", "differencing", "other.csv", "-p", "policy.yaml", "--against", "sqlite:///l.db")
+    assert said.code == 2
+    assert "cannot be held against the earlier releases" in said.err

@@ -1,0 +1,274 @@
+"""A chain keeps its floor: a later release promises no less than the first, unless somebody signed for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
+from sfumato.journey.floors import ledger_floors
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.keys import Key
+from sfumato.releases.weaker_override import WeakerOverride, read_override
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+WEAKENED = GOLDEN / "v0_1_weakened"
+SURVEY = pl.read_csv(GOLDEN / "v0_1" / "people" / "survey.csv", infer_schema=False)
+QUARTERS = pl.read_csv(GOLDEN / "v0_1" / "people" / "quarters.csv", infer_schema=False)
+
+
+def policy(name, **recipients):
+    """A policy of the chains that 0.1 let weaken, with more said of recipients."""
+    words = sf.Policy.load(WEAKENED / "policies" / f"{name}.yaml").to_dict()
+    if recipients:
+        words["recipients"] = {**words.get("recipients", {}), **recipients}
+    return sf.Policy.from_dict(words)
+
+
+@pytest.fixture
+def go(tmp_path):
+    """Release into a new folder."""
+
+    def call(data, rules, into, **more):
+        return sf.release(data, rules, ledger=f"sqlite:///{tmp_path}/ledger.db", into=tmp_path / into, **more)
+
+    return call
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return lambda: sf.Ledger(f"sqlite:///{tmp_path}/ledger.db", readonly=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "first", "later", "who", "part"),
+    [
+        (SURVEY, "k40", "k2", ("registry", "university"), "k-anonymity, k = 40, now k-anonymity, k = 2"),
+        (
+            SURVEY.head(384),
+            "pairs",
+            "alone",
+            ("registry", "university"),
+            "recipients.coalition: pairs, now none",
+        ),
+        (QUARTERS, "continuous5", "continuous2", (None, None), "continuous, k = 5, now continuous, k = 2"),
+    ],
+)
+def test_what_0_1_let_pass_is_refused(go, ledger, tmp_path, data, first, later, who, part):
+    table = data if who[0] else data.filter(pl.col("quarter") == "Q1")
+    go(table, policy(first), "one", to=who[0])
+    more = data if who[0] else data.filter(pl.col("quarter") <= "Q2")
+    for dry_run in (True, False):
+        with pytest.raises(
+            RefusedByHistory, match="promises less than the first release of chain main"
+        ) as no:
+            go(more, policy(later), "two", to=who[1], dry_run=dry_run)
+        assert part in no.value.message
+        assert "lists nobody" in no.value.remedy
+    assert not (tmp_path / "two").exists()
+    assert len(ledger().history()) == 1
+
+
+def test_a_chain_that_is_not_weakened_withstands_the_attack(go, ledger):
+    """Of the old chain the same attack finds 12 candidates of 15."""
+    go(SURVEY.head(384), policy("pairs"), "one", to="registry")
+    go(SURVEY.head(384), policy("pairs", tolerance="400%"), "two", to="university")
+    found = ledger_floors(ledger())
+    assert found.holds and found.weaker == () and found.findings == ()
+
+
+def test_a_stricter_policy_is_welcome_and_does_not_raise_the_floor(go):
+    first, second = QUARTERS.filter(pl.col("quarter") == "Q1"), QUARTERS.filter(pl.col("quarter") <= "Q2")
+    words = policy("continuous5").to_dict()
+    stricter = {**words, "promises": [{"continuous": {"k": 6, "since": "quarter", "hold": True}}]}
+    go(first, words, "one")
+    assert go(second, stricter, "two").record.sequence == 2
+    assert go(QUARTERS, words, "three").record.sequence == 3
+
+
+def test_the_floor_is_sealed_without_a_value(go, tmp_path, ledger):
+    go(SURVEY, policy("k40"), "one", to="registry")
+    (record,) = ledger().history()
+    assert record.statement["policy"] == record.policy
+    assert record.statement["promises"][0][0]["at_least"] == {"k": "40"}
+    stored = (tmp_path / "ledger.db").read_bytes()
+    assert not any(value.encode() in stored for value in ("ulcer", "harbour", "Answer 7"))
+
+
+class TestOverride:
+    """A key of the floor's overriders lets one policy promise less, for one chain and a time."""
+
+    @pytest.fixture
+    def keys(self, tmp_path):
+        return Key.make(tmp_path / "berg.key"), Key.make(tmp_path / "other.key")
+
+    def start(self, go, keys):
+        """A chain with k = 40 whose policy lists the first key."""
+        go(SURVEY, policy("k40", overriders=[keys[0].public]), "one", to="registry")
+        return policy("k2", overriders=[keys[0].public])
+
+    def sign(self, rules, key, **changes):
+        words = {
+            "policy": rules.digest,
+            "chain": "main",
+            "reason": "flood",
+            "by": "Berg",
+            "until": "2099-12-31",
+        }
+        return WeakerOverride(**{**words, **changes}).sign(key)
+
+    def test_it_lets_the_policy_pass_and_everything_says_so(self, go, ledger, tmp_path, keys):
+        rules = self.start(go, keys)
+        receipt = go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[0])])
+        part = "promises: k-anonymity, k = 40, now k-anonymity, k = 2"
+        assert receipt.record.weaker["parts"] == [part]
+        assert f"promises LESS than the first of its chain, by override of Berg: {part}" in str(receipt)
+        proof = examine(tmp_path / "two" / "certificate.json", key=ledger().public_key)
+        assert proof.holds and proof.as_dict()["weaker"]["by"] == "Berg" and part in str(proof.card())
+        plain = examine(tmp_path / "one" / "certificate.json", key=ledger().public_key)
+        assert "weaker" not in plain.as_dict()
+        found = ledger_floors(ledger())
+        assert [(release.sequence, release.allowed_by) for release in found.weaker] == [(2, "Berg")]
+        assert found.holds and not any(finding.breach for _, finding in found.findings)
+
+    def test_the_floor_stays(self, go, keys):
+        rules = self.start(go, keys)
+        go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[0])])
+        with pytest.raises(RefusedByHistory, match="promises less"):
+            go(SURVEY, rules, "three", to="ministry")
+
+    @pytest.mark.parametrize(
+        ("changes", "key", "why"),
+        [
+            ({}, 1, "does not let the author"),
+            ({"policy": "0" * 64}, 0, "another policy or chain"),
+            ({"chain": "other"}, 0, "another policy or chain"),
+            ({"until": "2001-01-01"}, 0, "ended on 2001-01-01"),
+        ],
+    )
+    def test_it_is_for_one_policy_chain_and_time_by_one_who_may(self, go, tmp_path, keys, changes, key, why):
+        rules = self.start(go, keys)
+        with pytest.raises(WrongCall, match=why):
+            go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[key], **changes)])
+        assert not (tmp_path / "two").exists()
+
+    def test_who_is_listed_by_the_weaker_policy_alone_may_not(self, go, keys):
+        self.start(go, keys)
+        rules = policy("k2", overriders=[key.public for key in keys])
+        with pytest.raises(WrongCall, match="the first policy of the chain does not let"):
+            go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[1])])
+
+    def test_the_key_of_the_ledger_will_not_do(self, go, tmp_path):
+        go(SURVEY, policy("k40"), "zero", to="nobody", chain="begun")
+        own = Key.load(tmp_path / "ledger.db.key")
+        go(SURVEY, policy("k40", overriders=[own.public]), "one", to="registry")
+        rules = policy("k2", overriders=[own.public])
+        with pytest.raises(WrongCall, match="key of the ledger"):
+            go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, own)])
+
+    def test_what_was_changed_is_not_believed(self, go, tmp_path, keys):
+        rules = self.start(go, keys)
+        words = {**self.sign(rules, keys[0]).as_dict(), "reason": "none"}
+        (tmp_path / "o.json").write_text(json.dumps(words), encoding="utf-8")
+        with pytest.raises(BadData, match="changed after it was signed"):
+            go(SURVEY, rules, "two", to="university", overrides=[tmp_path / "o.json"])
+
+    @pytest.mark.parametrize("place", ["policy", "signature", "sfumato-override"])
+    def test_a_file_that_lacks_something_is_none(self, tmp_path, keys, place):
+        words = self.sign(policy("k2"), keys[0]).as_dict()
+        del words[place]
+        (tmp_path / "o.json").write_text(json.dumps(words), encoding="utf-8")
+        with pytest.raises(BadData, match="no override"):
+            read_override(tmp_path / "o.json")
+
+    def test_it_is_refused_where_there_is_nothing_to_override(self, go, keys):
+        rules = policy("k40", overriders=[keys[0].public])
+        with pytest.raises(WrongCall, match="no release yet"):
+            go(SURVEY, rules, "one", to="registry", overrides=[self.sign(rules, keys[0])])
+        go(SURVEY, rules, "one", to="registry")
+        with pytest.raises(WrongCall, match="promises no less"):
+            go(SURVEY, rules, "two", to="university", overrides=[self.sign(rules, keys[0])])
+
+    def test_a_clock_that_was_set_back_does_not_revive_it(self, tmp_path, keys):
+        from datetime import UTC, datetime
+
+        url, days = f"sqlite:///{tmp_path}/ledger.db", [datetime(2030, 1, 2, tzinfo=UTC)]
+        opened = sf.Ledger(url, clock=lambda: days[0])
+        first, rules = (policy(name, overriders=[keys[0].public]) for name in ("k40", "k2"))
+        sf.release(SURVEY, first, ledger=opened, into=tmp_path / "one", to="registry")
+        days[0] = datetime(2029, 12, 1, tzinfo=UTC)
+        ended = self.sign(rules, keys[0], until="2030-01-01")
+        with pytest.raises(WrongCall, match="ended on 2030-01-01"):
+            sf.release(SURVEY, rules, ledger=opened, into=tmp_path / "two", to="b", overrides=[ended])
+
+    def test_two_at_a_time_are_refused(self, go, keys):
+        rules = self.start(go, keys)
+        both = [self.sign(rules, keys[0]), self.sign(rules, keys[0], reason="fire")]
+        with pytest.raises(WrongCall, match="two overrides"):
+            go(SURVEY, rules, "two", to="university", overrides=both)
+
+
+class TestOldChain:
+    """A chain that 0.1 began has its floor from the first certificate, which names the policy by digest."""
+
+    @pytest.fixture
+    def files(self, tmp_path, monkeypatch):
+        shutil.copytree(GOLDEN / "v0_1", tmp_path / "v0_1")
+        for name in ("ledger.db", "ledger.db.key", "berg.key"):
+            (tmp_path / "v0_1" / "ledger" / name).chmod(0o600)
+        monkeypatch.chdir(tmp_path / "v0_1")
+        return tmp_path / "v0_1"
+
+    def release(self, rules, **more):
+        ledger, into = "sqlite:///ledger/ledger.db", Path("released/later")
+        return sf.release("people/survey.csv", rules, ledger=ledger, into=into, to="ministry", **more)
+
+    def rules(self, **changes):
+        words = sf.Policy.load("policies/versions.yaml").to_dict()
+        words["promises"] = [{"k-anonymity": {"k": changes.pop("k", 3)}}]
+        words["recipients"] = {**words["recipients"], **changes}
+        return sf.Policy.from_dict(words)
+
+    @pytest.mark.usefixtures("files")
+    def test_the_same_policy_tells_all_of_it_and_it_is_sealed(self):
+        record = self.release("policies/versions.yaml").record
+        assert record.floor["recipients"]["frame-proof"] == 2
+        assert record.floor["recipients"]["adversary"] == "target"
+        with pytest.raises(RefusedByHistory, match="frame-proof: 2, now 1"):
+            sf.release(
+                "people/survey.csv",
+                self.rules(**{"frame-proof": 1}),
+                ledger="sqlite:///ledger/ledger.db",
+                into="released/last",
+                to="press",
+            )
+
+    @pytest.mark.usefixtures("files")
+    def test_another_policy_cannot_be_compared_without_it(self):
+        with pytest.raises(RefusedByHistory, match="does not tell it") as no:
+            self.release(self.rules(tolerance="300%"))
+        assert "--first-policy" in no.value.remedy
+        with pytest.raises(RefusedByHistory, match="k = 3, now k-anonymity, k = 2"):
+            self.release(self.rules(k=2))
+        assert not Path("released/later").exists()
+
+    @pytest.mark.usefixtures("files")
+    def test_the_first_policy_at_hand_tells_the_rest(self):
+        with pytest.raises(WrongCall, match="not the policy that the first release"):
+            self.release(self.rules(tolerance="300%"), first_policy="policies/ladders.yaml")
+        with pytest.raises(RefusedByHistory, match="k = 3, now k-anonymity, k = 2"):
+            self.release(self.rules(k=2), first_policy="policies/versions.yaml")
+        receipt = self.release(self.rules(tolerance="300%"), first_policy="policies/versions.yaml")
+        assert receipt.record.weaker is None and receipt.record.floor["promises"]
+
+    def test_an_overrider_of_the_first_policy_may_allow_less(self, files):
+        rules = self.rules(k=2)
+        allowed = WeakerOverride(rules.digest, "main", "flood", "Berg", "2099-12-31")
+        signed = allowed.sign(Key.load(files / "ledger" / "berg.key"))
+        receipt = self.release(rules, first_policy="policies/versions.yaml", overrides=[signed])
+        assert receipt.record.weaker["by"] == "Berg"
