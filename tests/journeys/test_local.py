@@ -102,3 +102,24 @@ def test_recipients_and_promises_beside_earlier_releases_are_refused():
 def test_a_suppression_limit_is_refused():
     with pytest.raises(BadPolicy, match="nothing to suppress"):
         sf.protect(PEOPLE, policy(protect={"search": "local", "suppress": "5%"}))
+
+
+def test_the_best_search_says_what_the_others_gave(sfumato, tmp_path):
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy("best")), encoding="utf-8")
+    call = ("protect", tmp_path / "people.csv", "-p", tmp_path / "policy.yaml", "--dry-run")
+    told = sfumato(*call, "--compare").out
+    assert "plan by best of 5 searches: local" in told
+    assert told.index("searches compared") < told.index("  local ") < told.index("  lattice ")
+    document = sfumato(*call, "--json").document
+    assert document["found_by"] == "local"
+    assert min(one["loss"] for one in document["compared"]) == document["loss"]
+    assert document == sfumato(*call, "--json").document
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy("lattice")), encoding="utf-8")
+    assert "only `search: best` tries several searches" in sfumato(*call, "--compare").out
+
+
+def test_the_best_search_may_be_local_and_stands_alone(go):
+    assert go(policy("best"), "one").record.figures["alone"] == "best"
+    with pytest.raises(RefusedByHistory, match="search best publishes the same value differently"):
+        go(policy("top-down"), "two")

@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     Against,
     AsJson,
     Chain,
+    Compare,
     Data,
     MemoryLimit,
     Overwrite,
@@ -35,9 +36,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Say what each search gave (search: best).")
-    ] = False,
+    compare: Compare = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -83,9 +82,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
         content = {**plan.as_dict(), "published": published}
         document({**content, "explanation": plan.explain().as_dict()} if explain else content)
         return
-    say(str(plan))
-    if compare:
-        say(str(plan.comparison()) if plan.compared else "only `search: best` tries several searches")
+    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
     if explain:
         say(str(plan.explain()))
         if show_values:

@@ -174,7 +174,9 @@ class Plan(Printable):
         return Card(f"plan by {self._searched}", lines, notes)
 
     def comparison(self) -> Card:
-        """Returns what each search gave that was tried, the chosen one first."""
+        """Returns what each search gave that was tried, the chosen one first; says so where one was tried."""
+        if not self.compared:
+            return Card("nothing to compare: only `search: best` tries several searches", (), ())
         ranked = sorted(self.compared, key=lambda one: one.search != self.search)
         return Card("searches compared", [one.cells for one in ranked], ())
 
