@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import sfumato as sf
+from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import audit
 from sfumato.attacks.worlds.downcoding import Downcoding
+from sfumato.attacks.worlds.minimality import ValueMinimality
 from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.verdict import Finding
+from sfumato.engine import open_source
 from sfumato.journey.known_search import known_search
 from sfumato.policy.searches import BUILT_IN
 
@@ -37,8 +41,8 @@ KEYS = (
     "salary-class",
 )
 SECRET = "occupation"
-TREE = {"tree": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
-LINE = {"intervals": [1, 2], "from": 0, "to": 4}
+TREE = {"tree": {"A": ["a1", "a2"], "B": ["b1"]}}
+LINE = {"intervals": [1, 2], "from": 0, "to": 3}
 STEPS = 400
 """Worlds of a made-up table that are listed at most; tables with more are left aside."""
 
@@ -51,15 +55,20 @@ def made_up(tables: int, *, rows: int = 4, seed: int = 0) -> Iterator[Row]:
         for attack in ("downcoding", "minimality"):
             rng, found = np.random.default_rng(seed), Counter[str]()
             gains: list[float] = []
+            left: list[float] = []
+            shares: list[float] = []
             for _ in range(tables):
-                finding = _one(search, attack, rng, rows)
+                finding = _one(search, attack, rng, rows if attack == "downcoding" else rows + 2)
                 if finding is None or "worlds" not in finding.details:
                     found["aside"] += 1
                     continue
                 found["decided"] += 1
                 found["breaches"] += finding.breach
                 found["people"] += finding.people
-                gains.append(float(finding.details["after"]) - float(finding.details["before"]))
+                details = {name: float(value) for name, value in finding.details.items() if name != "method"}
+                gains.append(details["after"] - details["before"])
+                left.append(details.get("worlds left", 1.0))
+                shares.append(details.get("share after", 0.0) - details.get("share before", 0.0))
             yield {
                 "search": search,
                 "attack": attack,
@@ -67,20 +76,22 @@ def made_up(tables: int, *, rows: int = 4, seed: int = 0) -> Iterator[Row]:
                 **found,
                 "mean gain": round(float(np.mean(gains)), 4) if gains else None,
                 "largest gain": round(max(gains, default=0.0), 4),
+                "mean worlds left": round(float(np.mean(left)), 4) if left else None,
+                "larger shares": sum(share > 0 for share in shares),
             }
 
 
 def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Finding | None:
     frame = pa.table(
         {
-            "q": rng.choice(["a1", "a2", "b1", "b2"], rows),
-            "n": rng.integers(0, 4, rows).astype(str),
+            "q": rng.choice(["a1", "a2", "b1"], rows),
+            "n": rng.integers(0, 3, rows).astype(str),
             "s": rng.choice(["x", "y", "z"], rows),
         }
     )
-    asked: list[Row] = [{"k-anonymity": {"k": 2}}]
+    asked: Row = {"k-anonymity": {"k": 2}}
     if attack == "minimality":
-        asked.append({"l-diversity": {"of": "s", "l": 2}})
+        asked = {"confidence-bounding": {"of": "s", "confidence": "1/2"}}
     policy = sf.Policy.from_dict(
         {
             "columns": {
@@ -88,7 +99,7 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
                 "n": {"role": "quasi", "taxonomy": LINE},
                 "s": {"role": "sensitive"},
             },
-            "promises": asked,
+            "promises": [asked],
             "protect": {"search": search},
         }
     )
@@ -96,10 +107,13 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
         safe = sf.protect(frame, policy).apply(frame)
     except Infeasible:
         return None
-    if attack == "downcoding":
-        findings = sf.attack.downcoding(safe, policy, steps=STEPS).findings
-    else:
-        findings = sf.attack.minimality(safe, policy, frame, steps=STEPS).findings
+    known = replace(known_search(policy, steps=STEPS, seed=0), class_by_class=False)
+    strike: Attack = Downcoding(known)
+    if attack == "minimality":
+        codings = [coding for coding in policy.codings if coding.role.is_key]
+        people = open_source(frame).count(codings, missing=policy.missing)
+        strike = ValueMinimality(known, people)
+    findings = audit(safe, policy, attacks=(strike,)).findings
     return findings[0] if findings else None
 
 
@@ -134,19 +148,22 @@ def _adult_keys(folder: Path, table: pa.Table, search: str, k: int, steps: int, 
 
 
 def _adult_values(
-    folder: Path,
-    table: pa.Table,
-    search: str,
-    asked: tuple[int, int],
-    steps: int,
-    seed: int,
+    folder: Path, table: pa.Table, search: str, asked: tuple[int, int], steps: int, seed: int
 ) -> Iterator[Row]:
-    policy = _policy(
-        folder, search, [{"k-anonymity": {"k": asked[0]}}, {"l-diversity": {"of": SECRET, "l": asked[1]}}]
-    )
-    safe = sf.protect(table, policy).apply(table)
-    for finding in sf.attack.minimality(safe, policy, table, steps=steps, seed=seed).findings:
-        yield {"search": search, "attack": "minimality", **_figures(finding)}
+    k, least = asked
+    for promise in (
+        {"l-diversity": {"of": SECRET, "l": least}},
+        {"confidence-bounding": {"of": SECRET, "confidence": f"1/{least}"}},
+    ):
+        policy = _policy(folder, search, [{"k-anonymity": {"k": k}}, promise])
+        safe = sf.protect(table, policy).apply(table)
+        for finding in sf.attack.minimality(safe, policy, table, steps=steps, seed=seed).findings:
+            yield {
+                "search": search,
+                "attack": "minimality",
+                "asked": next(iter(promise)),
+                **_figures(finding),
+            }
 
 
 def _policy(folder: Path, search: str, promises: list[Row]) -> sf.Policy:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 
 import numpy as np
@@ -56,22 +57,27 @@ class ClassWorlds:
         """Whether classes are recoded one by one."""
         return self.known.recodes_locally
 
-    def kept(
-        self, c: int, j: int, draws: int, rng: np.random.Generator, *, ask: bool = True
-    ) -> tuple[Codes, Codes]:
+    def kept(self, c: int, j: int, draws: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
         """Returns the finer values of the rows of class c in key column j: of all draws, and of those kept.
 
-        There is a row per world and a column per row of the class. Unless asked, the search keeps nothing.
+        There is a row per world and a column per row of the class. Classes that are recoded by themselves are
+        drawn once for all columns; in each a world is kept that leaves the class whole and shows the same.
         """
-        every, kept = [], []
-        for _ in range(draws):
-            drawn, same = self._drawn(c, j, rng) if ask else (self.draw(c, rng), False)
-            every.append(self.boxes.parts(c, j)[drawn[:, j] - self.boxes.low[c, j]])
-            if same:
-                kept.append(every[-1])
-        size = int(self.boxes.sizes[c])
-        shape = (-1, size)
-        return np.array(every, np.int32).reshape(shape), np.array(kept, np.int32).reshape(shape)
+        if self.recodes_locally:
+            codes, same = self._local(c, draws, rng)
+            worlds, keep = codes[:, :, j], same[:, j]
+        else:
+            pairs = [self._with_node(c, j, rng) for _ in range(draws)]
+            worlds = np.array([codes[:, j] for codes, _ in pairs], np.int32).reshape(len(pairs), -1)
+            keep = np.array([held for _, held in pairs], bool)
+        finer = self.boxes.parts(c, j)[worlds - self.boxes.low[c, j]].astype(np.int32)
+        return finer, finer[keep]
+
+    def drawn_only(self, c: int, j: int, draws: int, rng: np.random.Generator) -> Codes:
+        """Returns the finer values of the rows of class c in worlds of which the search is not asked."""
+        worlds = np.stack([self.draw(c, rng)[:, j] for _ in range(draws)])
+        finer: Codes = self.boxes.parts(c, j)[worlds - self.boxes.low[c, j]].astype(np.int32)
+        return finer
 
     def draw(self, c: int, rng: np.random.Generator) -> Codes:
         """Returns leaf ranks for every row of class c, independent and as common as at large."""
@@ -82,12 +88,6 @@ class ClassWorlds:
             chance = self._common(j)[low:high]
             codes[:, j] = low + rng.choice(high - low, rows, p=chance / chance.sum())
         return codes
-
-    def held(self, c: int) -> Codes:
-        """Returns the sensitive values of class c, one row per row."""
-        of = self.boxes.owner == c
-        values: Codes = np.repeat(self.boxes.held[of], self.boxes.counts[of], axis=0)
-        return values
 
     def stays(self, c: int, codes: Codes, held: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
@@ -129,12 +129,22 @@ class ClassWorlds:
         found: NDArray[np.float64] = np.maximum(given, given.sum() / 1e6)
         return found
 
-    def _drawn(self, c: int, j: int, rng: np.random.Generator) -> tuple[Codes, bool]:
-        return self._local(c, rng) if self.recodes_locally else self._with_node(c, j, rng)
+    def _local(self, c: int, draws: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.bool_]]:
+        """Returns drawn worlds of class c, and per column whether the search would have shown the same."""
+        if c not in self._worlds:
+            boxes, held = self.boxes, self.boxes.values_of(c)
+            codes = np.stack([self.draw(c, rng) for _ in range(draws)])
+            same = np.zeros((draws, len(boxes.keys)), bool)
+            for i, drawn in enumerate(codes):
+                recoding = self._republish(boxes.table(list(drawn.T), held))
+                if recoding is not None and recoding.count == 1 and not recoding.suppressed:
+                    same[i] = (recoding.low[0] == boxes.low[c]) & (recoding.high[0] == boxes.high[c])
+            self._worlds[c] = codes, same
+        return self._worlds[c]
 
-    def _local(self, c: int, rng: np.random.Generator) -> tuple[Codes, bool]:
-        codes = self.draw(c, rng)
-        return codes, self.stays(c, codes, self.held(c))
+    @cached_property
+    def _worlds(self) -> dict[int, tuple[Codes, NDArray[np.bool_]]]:
+        return {}
 
     def _with_node(self, c: int, j: int, rng: np.random.Generator) -> tuple[Codes, bool]:
         """Draws all classes with the node: at least one of them must have kept it from being divided."""
@@ -142,7 +152,7 @@ class ClassWorlds:
         for other in self.finer_together(c, j).tolist():
             codes = self.draw(other, rng)
             drawn = codes if other == c else drawn
-            kept = kept or not self.divides(other, j, codes[:, j], self.held(other))
+            kept = kept or not self.divides(other, j, codes[:, j], self.boxes.values_of(other))
         return drawn, kept
 
 

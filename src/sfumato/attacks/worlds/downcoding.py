@@ -70,7 +70,7 @@ class Downcoding:
         listed = boxes.complete and not self.weights and worlds.count <= self.known.steps
         if listed:
             return self._listed(worlds, columns)
-        return [self._drawn(boxes, j) for j in columns] if self.known.class_by_class else []
+        return self._drawn(boxes, columns) if self.known.class_by_class else []
 
     def _listed(self, worlds: KeyWorlds, columns: list[int]) -> list[Finding]:
         assert self.known is not None  # noqa: S101  # `strike` looked
@@ -100,38 +100,50 @@ class Downcoding:
             found.append(self._finding(boxes, j, best=best, sure=sure, breach=sure > 0, figures=figures))
         return found
 
-    def _drawn(self, boxes: PublishedBoxes, j: int) -> Finding:
-        """Estimates the same for people drawn at random: each guess is made on one half of the worlds that
-        were kept, and tried on the other."""
+    def _drawn(self, boxes: PublishedBoxes, columns: list[int]) -> list[Finding]:
+        """Estimates the same for people drawn at random."""
         known = self.known
         assert known is not None  # noqa: S101  # `strike` looked
-        rng = np.random.default_rng([known.seed, j])
+        rng = np.random.default_rng(known.seed)
         worlds = ClassWorlds(boxes, known, dict(self.weights))
-        sizes = boxes.hiding(j)
+        sizes = boxes.sizes
         people = min(SAMPLE, int(sizes.sum()))
         drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
-        each, told = max(2 * LEAST_KEPT, known.steps // max(1, len(drawn) * len(boxes.hidden))), 0
+        together = 1 if known.recodes_locally else len(columns)
+        each = max(1, known.steps // (len(drawn) * together))
+        return [
+            self._estimate(worlds, j, dict(zip(drawn.tolist(), often.tolist(), strict=True)), each, rng)
+            for j in columns
+        ]
+
+    def _estimate(
+        self, worlds: ClassWorlds, j: int, drawn: Mapping[int, int], each: int, rng: np.random.Generator
+    ) -> Finding:
+        """Estimates one column from people of these classes: each guess is made on one half of the worlds
+        that were kept, and tried on the other."""
+        boxes, hiding, searched = worlds.boxes, worlds.boxes.hiding(j), worlds.searches
+        chosen = {c: times for c, times in drawn.items() if hiding[c]}
+        people, told = sum(chosen.values()), 0
         sums = dict.fromkeys(("before", "after", "share before", "share after", "sure"), Fraction(0))
-        for c, times in zip(drawn.tolist(), often.tolist(), strict=True):
+        for c, times in chosen.items():
             guess = _guess(worlds, c, j, each, rng)
-            told += times * guess.pop("told")
-            sure = guess["before"] <= SURE < guess["after"]
-            for name, value in {**guess, "sure": Fraction(int(sure))}.items():
+            told += times * int(guess.pop("told"))
+            guess["sure"] = Fraction(int(guess["before"] <= SURE < guess["after"]))
+            for name, value in guess.items():
                 sums[name] += times * value / people
         error = error_of(people)
-        exposed = round(float(sums["sure"]) * int(sizes.sum()))
         figures: Figures = {
             "method": "drawn worlds of single classes",
             "people drawn": people,
-            "people told of": int(told),
-            "searches": worlds.searches,
-            "seed": known.seed,
+            "people told of": told,
+            "searches": worlds.searches - (0 if worlds.recodes_locally else searched),
+            "seed": worlds.known.seed,
             "error": error,
             **{name: value for name, value in sums.items() if name != "sure"},
         }
-        return self._finding(
-            boxes, j, best=sums["after"], sure=exposed, breach=sums["sure"] > error, figures=figures
-        )
+        exposed = round(float(sums["sure"]) * int(hiding.sum()))
+        breach = sums["sure"] > error
+        return self._finding(boxes, j, best=sums["after"], sure=exposed, breach=breach, figures=figures)
 
     def _finding(
         self,
@@ -174,8 +186,12 @@ class Downcoding:
 def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Generator) -> dict[str, Fraction]:
     """Returns how often a guess about a row of class c is right, before and after; `told` if draws tell."""
     kinds = int(worlds.boxes.parts(c, j).max(initial=0)) + 1
-    shown_by_many = not worlds.recodes_locally and len(worlds.finer_together(c, j)) > MOST_TOGETHER
-    every, kept = worlds.kept(c, j, LEAST_KEPT if shown_by_many else draws, rng, ask=not shown_by_many)
+    together = 1 if worlds.recodes_locally else len(worlds.finer_together(c, j))
+    if together <= MOST_TOGETHER:
+        every, kept = worlds.kept(c, j, max(1, draws // together), rng)
+    else:
+        every = worlds.drawn_only(c, j, LEAST_KEPT, rng)
+        kept = every[:0]
     before, share = worlds.commonest(c, j), _tried(every, kinds)[1]
     after, shares = (before, share) if len(kept) < LEAST_KEPT else _tried(kept, kinds)
     told = Fraction(int(len(kept) >= LEAST_KEPT))
@@ -185,12 +201,13 @@ def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Gener
 def _tried(worlds: NDArray[np.int32], kinds: int) -> tuple[Fraction, Fraction]:
     """Returns how often the commonest value of one half of the worlds is right in the other half, and the
     mean share of the commonest value within a world."""
-    half = len(worlds) // 2
-    first, second = worlds[:half], worlds[half:]
-    guess = int(np.bincount(first.ravel(), minlength=kinds).argmax())
-    right = Fraction(int((second == guess).sum()), max(1, second.size))
+    right = 0
+    for first, second in ((worlds[::2], worlds[1::2]), (worlds[1::2], worlds[::2])):
+        guess = int(np.bincount(first.ravel(), minlength=kinds).argmax())
+        right += int((second == guess).sum())
     counts = np.stack([(worlds == kind).sum(axis=1) for kind in range(kinds)])
-    return right, Fraction(int(counts.max(axis=0).sum()), max(1, worlds.size))
+    size = max(1, worlds.size)
+    return Fraction(right, size), Fraction(int(counts.max(axis=0).sum()), size)
 
 
 def _mean(sizes: list[int], chances: list[Fraction]) -> Fraction:

@@ -96,7 +96,7 @@ class ValueMinimality:
         each = max(2 * LEAST_KEPT, known.steps // max(1, len(drawn)))
         seen, told = _Seen(boxes, column, limits, sample=True), 0
         for c, times in zip(drawn.tolist(), often.tolist(), strict=True):
-            held, keys = draws.held(c), register.keys_of(c)
+            held, keys = boxes.values_of(c), register.keys_of(c)
             codes = np.repeat(register.codes[keys], [register.people[i] for i in keys], axis=0)
             kept = _kept_values(draws, c, codes, held, column, each, rng)
             before = np.bincount(held[:, column]).astype(np.int64)
@@ -203,11 +203,11 @@ def _kept_values(
 
 def _tried(kept: Codes) -> list[Fraction]:
     """Returns, per person, how often the commonest value of one half of the worlds is right in the other."""
-    half = len(kept) // 2
-    first, second = kept[:half], kept[half:]
-    counts = np.stack([(first == value).sum(axis=0) for value in range(int(kept.max()) + 1)])
-    right = (second == counts.argmax(axis=0)).sum(axis=0)
-    return [Fraction(int(n), len(second)) for n in right]
+    right = np.zeros(kept.shape[1], np.int64)
+    for first, second in ((kept[::2], kept[1::2]), (kept[1::2], kept[::2])):
+        counts = np.stack([(first == value).sum(axis=0) for value in range(int(kept.max()) + 1)])
+        right += (second == counts.argmax(axis=0)).sum(axis=0)
+    return [Fraction(n, len(kept)) for n in right.tolist()]
 
 
 def _fractions(counts: Counts) -> list[Fraction]:

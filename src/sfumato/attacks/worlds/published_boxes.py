@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class PublishedBoxes:
         values = published.table.sensitive
         return cls(tuple(keys), values, low, high, tuple(texts), owner, held, counts, tuple(hidden))
 
-    @property
+    @cached_property
     def sizes(self) -> Counts:
         """The rows of every class."""
         sizes = np.zeros(len(self.low), np.int64)
@@ -79,7 +80,7 @@ class PublishedBoxes:
         """Whether the values of every key column are known, so that worlds can be listed."""
         return all(c.name in self.hidden or _shows_values(c) for c in self.keys)
 
-    @property
+    @cached_property
     def publication(self) -> Publication:
         """What is published, row by row."""
         groups = zip(self.owner.tolist(), self.held.tolist(), self.counts.tolist(), strict=True)
@@ -90,17 +91,32 @@ class PublishedBoxes:
         hides = [bool(self.parts(c, j).any()) for c in range(len(self.low))]
         return np.where(hides, self.sizes, 0)
 
+    def values_of(self, c: int) -> Codes:
+        """Returns the sensitive values of class c, one row per row."""
+        first, last = np.searchsorted(self.owner, [c, c + 1])
+        values: Codes = np.repeat(self.held[first:last], self.counts[first:last], axis=0)
+        return values
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], NDArray[np.int64]]:
+        return {}
+
     def parts(self, c: int, j: int) -> NDArray[np.int64]:
         """Returns, for every leaf that class c may hold in key column j, the finer value it would become.
 
         Finer values are the children of the published node, or the nodes of the range level that a range
         runs over; they are numbered from 0. There is one where nothing is hidden.
         """
+        if (c, j) not in self._parts:
+            self._parts[c, j] = self._parts_of(c, j)
+        return self._parts[c, j]
+
+    def _parts_of(self, c: int, j: int) -> NDArray[np.int64]:
         column, low, high = self.keys[j], int(self.low[c, j]), int(self.high[c, j])
         tree = column.taxonomy
-        node = tree.lowest_cover(low, high)
         if high - low < 2 or column.name not in self.hidden:
             return np.zeros(high - low, np.int64)
+        node = tree.lowest_cover(low, high)
         if (tree.low[node], tree.high[node]) == (low, high):
             finer = tree.child_above(node)
         else:

@@ -15,6 +15,9 @@ from sfumato.attacks.worlds.published_boxes import PublishedBoxes, Republish, pu
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Codes
 
+MOST_KEYS = 100
+"""With more different keys in a class, its worlds are not listed."""
+
 Spread = tuple[tuple[int, ...], ...]
 """How many people with each key of a class have each of its combinations of values."""
 
@@ -55,10 +58,11 @@ class Register:
 
     def keys_of(self, c: int) -> list[int]:
         """Returns the keys that people of class c have."""
-        return self._by_class.get(c, [])
+        return self.by_class.get(c, [])
 
     @cached_property
-    def _by_class(self) -> dict[int, list[int]]:
+    def by_class(self) -> dict[int, list[int]]:
+        """By class, the keys that its people have."""
         found: dict[int, list[int]] = {}
         for i, owner in enumerate(self.owner):
             found.setdefault(owner, []).append(i)
@@ -74,8 +78,10 @@ class ValueWorlds:
 
     def listed(self, most: int) -> list[list[tuple[int, Spread]]] | None:
         """Returns, per class, all spreads with the ways to deal them; `None` if there are more than `most`
-        worlds."""
+        worlds, or a class has more than `MOST_KEYS` keys."""
         found, total = [], 1
+        if max(map(len, self.register.by_class.values()), default=0) > MOST_KEYS:
+            return None
         for c in range(len(self.boxes.low)):
             spreads = []
             for spread in self._of_class(c):
