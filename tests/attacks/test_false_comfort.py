@@ -119,7 +119,7 @@ def test_nothing_published_is_nothing_judged():
     found = audit(OLD / "no_rows.csv", RULE)
     assert (found.rows, found.holds) == (0, None)
     assert {v.reason for v in found.verdicts} == {"there are no rows to judge"}
-    assert str(found).startswith("not decided\n")
+    assert str(found).startswith("what is promised is not decided\n")
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,11 @@ from oracles.several_tables import (
     search,
     search_one_target,
 )
-from oracles.tiny_chains import chains, table, two
+from oracles.tiny_chains import S, chains, imprint, table, two
+from sfumato.chains.history import History, release_under
 from sfumato.chains.pooling import Pool
+from sfumato.chains.positions import overall_counts
+from sfumato.chains.random_worlds import BelievedColumn, expectations_kept, expected_cells
 from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
@@ -66,6 +69,16 @@ def versions(case):
     return [{f"q{j}": c for j, c in enumerate(cuts)} for cuts in case.cuts]
 
 
+def random_worlds_keep(case, promise):
+    """Rule P alone: what two tables make likely."""
+    earlier = [imprint(case.trees, case.people, case.cuts[0], 1)] if case.people[-1][-1] > 1 else []
+    history = History.of(table(case.trees, case.people), earlier, "since" if earlier else None)
+    tables = (*history.releases, *(release_under(history, v) for v in versions(case)[len(earlier) :]))
+    overall = overall_counts(history.table, ["s"])["s"]
+    column = BelievedColumn("s", S, history.code_of_value("s"), overall)
+    return expectations_kept(expected_cells(case.trees, *tables), [promise], [column])
+
+
 TEN_ILL = square([10, 0, 0, 0], *([[0, 2, 2, 200]] * 5))
 """Ten people with one disease in a corner, five other diseases elsewhere."""
 EXPECTED_ILL = {0: Fraction(10), **dict.fromkeys(range(1, 6), Fraction(4, 204))}
@@ -86,6 +99,9 @@ def test_ten_ill_people_in_a_corner_are_not_hidden_by_what_others_might_be_there
     """The largest counts that the corner can have keep all of these, and two recipients believe 102/103."""
     belief = EXPECTED_ILL[0] / sum(EXPECTED_ILL.values())
     assert belief == Fraction(102, 103)
+    assert random_worlds_keep(TEN_ILL, ConfidenceBounding("s", belief)), "exactly at the limit"
+    assert not random_worlds_keep(TEN_ILL, ConfidenceBounding("s", belief - Fraction(1, 10**9)))
+    assert not random_worlds_keep(TEN_ILL, promise)
     corner = pool(TEN_ILL, promise)
     assert not corner.meet_keeps(versions(TEN_ILL))
     assert not corner.keeps(versions(TEN_ILL))
@@ -153,8 +169,8 @@ def test_a_later_release_that_gives_four_people_away_is_refused_and_one_that_hid
     shown, hidden = chain_of(COLUMNS), chain_of([Cut.root(t) for t in TREES])
     assert accepts_chain(shown, CONFIDENT) is False
     assert accepts_chain(hidden, CONFIDENT) is True
-    ill, other = Fraction(4), Fraction(4 * 2, 14)
-    assert ill / (ill + 2 * Fraction(other / 2)) == Fraction(7, 8)
+    assert random_worlds_keep(shown, ConfidenceBounding("s", Fraction(7, 8)))
+    assert not random_worlds_keep(shown, ConfidenceBounding("s", Fraction(7, 8) - Fraction(1, 10**9)))
 
 
 def test_three_versions_of_one_bit_each_tell_what_no_two_do():

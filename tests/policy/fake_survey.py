@@ -18,6 +18,11 @@ class FakeColumn:
     counts: np.ndarray
     complete: bool = True
 
+    @property
+    def repeats(self) -> bool:
+        told = zip(self.values, self.counts.tolist(), strict=True)
+        return any(value is not None and count > 1 for value, count in told)
+
 
 @dataclass(frozen=True)
 class FakeSurvey:

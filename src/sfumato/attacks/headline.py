@@ -34,7 +34,11 @@ class Headline:
     @property
     def title(self) -> str:
         """The answer in one line; it never says that all is well above an attack that succeeded."""
-        promised = {True: "what is promised holds", False: "BROKEN", None: "not decided"}[self.holds]
+        promised = {
+            True: "what is promised holds",
+            False: "what is promised is BROKEN",
+            None: "what is promised is not decided",
+        }[self.holds]
         if not self.succeeded:
             return promised + ("; no attack beyond it succeeds" if self.holds else "")
         joint = "; beyond it, " if self.holds else "; "
@@ -43,10 +47,13 @@ class Headline:
     @property
     def lines(self) -> list[tuple[str, ...]]:
         """What was promised, what was attacked, and what fails the call."""
-        parts = ((self.hold, "hold"), (self.undecided, "not decidable"), (self.broken, "BROKEN"))
+        holding = "holds" if self.hold == 1 else "hold"
+        parts = ((self.hold, holding), (self.undecided, "not decidable"), (self.broken, "BROKEN"))
         promised = ", ".join(f"{count} {words}" for count, words in parts if count)
         asked = self.hold + self.undecided + self.broken
-        won = f"{self.succeeded} succeed" if self.succeeded else "none succeeds"
+        won = f"{self.succeeded} {'succeeds' if self.succeeded == 1 else 'succeed'}"
+        if not self.succeeded:
+            won = "none succeeds" if self.attacks else "none was tried"
         return [
             ("promised", f"{several(asked, 'promise')}: {promised or 'none'}"),
             ("attacked", f"{several(self.attacks, 'attack')}: {won}"),

@@ -83,7 +83,8 @@ def attack(
             )
     if as_json:
         whole = audit.as_dict()
-        document({name: whole[name] for name in ("findings", "failed", "beside")})
+        told = {key: whole[key] for key in ("findings", "failed", "beside")}
+        document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(str(attack_card(audit.findings)))
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import document, progress_bar, say, talk, warn
 
 
 def declare(
@@ -42,7 +42,9 @@ def declare(
     if out is not None:
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
-        policy = declare_(table_read_by(engine, data), preset=preset, header=header, progress=progress)
+        policy = declare_(
+            table_read_by(engine, data), preset=preset, header=header, warn=warn, progress=progress
+        )
     text = policy.to_yaml()
     if out is not None:
         out.write_text(text, encoding="utf-8")

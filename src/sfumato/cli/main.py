@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -29,7 +27,8 @@ from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
-from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, WrongCall
+from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, Unfinished, WrongCall
+from sfumato.system.stop_request import stop_request
 
 app = typer.Typer(
     name="sfumato",
@@ -66,7 +65,7 @@ def sfumato_(
 
 def main() -> NoReturn:
     """The entry point."""
-    signal.signal(signal.SIGTERM, _stop)
+    stop_request.watch()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -74,6 +73,8 @@ def run(arguments: Sequence[str]) -> int:
     """Do what the arguments say; returns the exit code."""
     try:
         code: object = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
+        if stop_request.asked:
+            talk("asked to stop too late: this call was finished")
         return code if isinstance(code, int) else 0
     except SystemExit:
         raise
@@ -82,6 +83,8 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, BrokenPipeError):
             _forget_stdout()
             return 0
+        if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
+            error = KeyboardInterrupt()
         return _report(as_ours(error), arguments)
 
 
@@ -156,7 +159,3 @@ def _bug(error: BaseException) -> SfumatoError:
 def _forget_stdout() -> None:
     """Nobody reads stdout any more: keep the interpreter from complaining of that at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # the shape of a signal handler
-    raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 
@@ -25,10 +25,14 @@ Truth = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BeliefLimit(AttackLimit):
-    """What may be believed, at most, about labels that terms of a column link to under some knowledge."""
+    """What may be believed, at most, about labels that terms of a column link to under some knowledge.
+
+    With `parts`, of these columns taken together (`JointColumn`), under what is known of each.
+    """
 
     column: str
     knowledge: Knowledge
+    parts: tuple[str, ...] = field(default=(), kw_only=True)
 
     def broken(
         self, belief: NDArray[np.float64], before: list[Fraction], links: Links, held: Histogram, low: int

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadPolicy
+from sfumato.core.joint_columns import tagged
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -94,6 +98,37 @@ class Knowledge:
 
     def __repr__(self) -> str:
         return f"Knowledge({len(self.labels)} labels, {len(self.rows)} rows, {len(self.terms)} terms)"
+
+
+def merged_rows(tables: Sequence[Knowledge]) -> int:
+    """Returns how many rows tables about the same labels have when they are merged."""
+    rows = [Counter(label for label, _ in table.rows) for table in tables]
+    return sum(prod(table[label] for table in rows) for label in rows[0])
+
+
+def merged(tables: Sequence[Knowledge]) -> Knowledge:
+    """Returns what tables about the same labels say of joint values (`core.joint_columns`).
+
+    For every label all combinations of one row of each table: a joint value then links to the labels that
+    each of its parts links to.
+
+    >>> ills = Knowledge.of([("Flu", ["fever"]), ("HIV", ["rash"])])
+    >>> drugs = Knowledge.of([("Flu", ["A"]), ("HIV", ["A", "B"])])
+    >>> both = merged([ills, drugs])
+    >>> both.linked(tagged(0, ["rash"]) + tagged(1, ["A"])), both.linked(tagged(1, ["A"]))
+    (('HIV',), ('Flu', 'HIV'))
+    """
+    of_label: list[dict[str, list[frozenset[str]]]] = []
+    for part, table in enumerate(tables):
+        held: dict[str, list[frozenset[str]]] = {}
+        for label, terms in table.rows:
+            held.setdefault(label, []).append(frozenset(tagged(part, terms)))
+        of_label.append(held)
+    return Knowledge.of(
+        (label, frozenset().union(*choice))
+        for label in of_label[0]
+        for choice in product(*(held[label] for held in of_label))
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.joint_columns import JointColumn, joined
 from sfumato.core.packing import Packing, Words, sort_and_count
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
@@ -84,7 +86,9 @@ class Microdata:
     a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
     `person_column` is the source's name of the person column, where the table came from a source. With
     `profiles`, outsiders are taken to know all rows of a person: promises are judged on positions instead of
-    classes (`core.positions`).
+    classes (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are:
+    what is told of them speaks of rows. `joints` are columns of term sets that are looked at together: they
+    can be asked for by name like others, and are no columns of the table.
     """
 
     columns: tuple[Column, ...]
@@ -95,6 +99,8 @@ class Microdata:
     dropped: int = 0
     person_column: str | None = None
     profiles: bool = False
+    rows_only: bool = False
+    joints: tuple[JointColumn, ...] = ()
 
     @classmethod
     def of_codes(
@@ -140,11 +146,26 @@ class Microdata:
         return tuple(c for c in self.columns if c.role is Role.SENSITIVE)
 
     def column(self, name: str) -> Column:
+        if name in self._joined:
+            return self._joined[name][0]
         return self.columns[self._index(name)]
 
     def codes(self, name: str) -> Codes:
         """The leaf rank of every distinct row in this column."""
+        if name in self._joined:
+            return self._joined[name][1]
         return self.packing.unpack(self.words, self._index(name))
+
+    @cached_property
+    def _joined(self) -> dict[str, tuple[Column, Codes]]:
+        """The joint columns, by name, and the leaf rank of every distinct row in each."""
+        found = {}
+        for joint in self.joints:
+            places = [self._index(part) for part in joint.parts]
+            codes = [self.packing.unpack(self.words, place) for place in places]
+            tree, ranks = joined([self.columns[place].taxonomy for place in places], codes)
+            found[joint.name] = Column(joint.name, Role.QUASI_SENSITIVE, tree), ranks
+        return found
 
     @property
     def person(self) -> Codes | None:

@@ -24,6 +24,7 @@ from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
 from sfumato.core.demand import Demand, fingerprint
+from sfumato.core.derivation import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
@@ -39,7 +40,7 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 
 
-class Promise(ABC):
+class Promise(DerivesPromises, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
     Any member may be a class variable, a field or a property in a definition.
@@ -66,7 +67,6 @@ class Promise(ABC):
     """A role of columns that means nothing in a policy without this promise."""
     column_options: ClassVar[type[ColumnOptions] | None] = None
     """The keys that columns of that role may have in a policy."""
-
     several_values: ClassVar[bool] = False
     """Whether it bounds how many people have a value, and so covers people who have several values, too."""
 

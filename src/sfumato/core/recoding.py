@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.cut import Cut
+from sfumato.core.joint_columns import joined
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import BLOCK_ROWS, Packing, sort_and_count
 from sfumato.core.taxonomy import Label, Taxonomy
@@ -103,7 +104,8 @@ class Recoding:
 
     def classes(self, class_of: NDArray[np.integer], sensitive: Sequence[str]) -> Classes:
         """The classes that `class_of` gives to the distinct rows, with histograms of what is published."""
-        plain = [name for name in sensitive if name not in self.rewritten]
+        joints = {joint.name: joint for joint in self.table.joints if set(joint.parts) & set(self.rewritten)}
+        plain = [name for name in sensitive if name not in self.rewritten and name not in joints]
         classes = Classes.of(self.table, class_of, sensitive=plain)
         if len(plain) == len(sensitive):
             return classes
@@ -112,10 +114,20 @@ class Recoding:
         ones = np.ones(int(kept.sum()), np.int64)
         histograms = dict(classes.histograms)
         for name in sensitive:
-            if name in self.rewritten:
+            if name in joints:
+                shown = [self._shown(part) for part in joints[name].parts]
+                tree, codes = joined([tree for tree, _ in shown], [codes[kept] for _, codes in shown])
+                histograms[name] = histogram(tree, owner[kept], codes, ones, len(classes))
+            elif name in self.rewritten:
                 new = self.rewritten[name]
                 histograms[name] = histogram(new.taxonomy, owner[kept], new.codes[kept], ones, len(classes))
         return Classes(classes.people, classes.rows, histograms)
+
+    def _shown(self, name: str) -> tuple[Taxonomy, Codes]:
+        """What every row, not every distinct row, publishes in a column that is no key."""
+        if name in self.rewritten:
+            return self.rewritten[name].taxonomy, self.rewritten[name].codes
+        return self.table.column(name).taxonomy, np.repeat(self.table.codes(name), self.table.counts)
 
 
 def classes_under(table: Microdata, cuts: Mapping[str, Cut]) -> tuple[Codes, Codes]:

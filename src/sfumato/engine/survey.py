@@ -29,7 +29,8 @@ class ColumnSurvey:
 
     `kind` is text, integer, decimal, date, boolean or list. `values` are canonical texts in ascending order,
     `None` at the end where cells are missing, and `counts` stand beside them. Where there are more distinct
-    values than the limit, `complete` is False, `values` is empty and `distinct` a lower bound.
+    values than the limit, `complete` is False, `values` is empty and `distinct` a lower bound. `repeats` says
+    that a value was seen twice, as far as values were told apart.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ColumnSurvey:
     values: tuple[Label, ...]
     counts: NDArray[np.int64]
     complete: bool = True
+    repeats: bool = False
 
     def __repr__(self) -> str:
         return f"ColumnSurvey({self.name!r}, {self.kind}, {self.distinct} distinct, {self.missing} missing)"
@@ -152,8 +154,16 @@ class _ColumnTally:
             return ColumnSurvey(self.name, "list", 0, self.missing, (), np.zeros(0, np.int64), False)
         values, index = self.seen.distinct_values()
         if not self.complete:
+            repeats = int(self.counts[1:].sum()) > len(values)
             return ColumnSurvey(
-                self.name, self.guess.kind, len(values), self.missing, (), np.zeros(0, np.int64), False
+                self.name,
+                self.guess.kind,
+                len(values),
+                self.missing,
+                (),
+                np.zeros(0, np.int64),
+                False,
+                repeats,
             )
         texts = self.seen.texts(values)
         sums = np.zeros(len(texts) + 1, np.int64)
@@ -163,7 +173,16 @@ class _ColumnTally:
         if self.missing:
             labels.append(None)
             order.append(len(texts))
-        return ColumnSurvey(self.name, self.guess.kind, len(texts), self.missing, tuple(labels), sums[order])
+        repeats = int(sums[:-1].max(initial=0)) > 1
+        return ColumnSurvey(
+            self.name,
+            self.guess.kind,
+            len(texts),
+            self.missing,
+            tuple(labels),
+            sums[order],
+            repeats=repeats,
+        )
 
 
 PATTERNS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.core.imprint import Imprint
@@ -13,7 +14,7 @@ from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import earlier_imprints
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
-from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.policy import Policy
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
@@ -43,15 +44,26 @@ def protect(
     """
     imprints, rules = earlier_imprints(earlier, against, chain), load_policy(policy)
     show = progress or silent
-    source = with_warnings(open_table(data, memory), rules, warn, progress=show)
-    return plan_table(source, rules, earlier=imprints, progress=show)
+    noted = None if warn is None else NotedWarnings(warn)
+    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
+    return plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
 
 
 def plan_table(
-    source: Source, policy: Policy, *, earlier: Sequence[Imprint] = (), progress: Progress = silent
+    source: Source,
+    policy: Policy,
+    *,
+    earlier: Sequence[Imprint] = (),
+    noted: NotedWarnings | None = None,
+    progress: Progress = silent,
 ) -> Plan:
-    """Returns the plan for an opened table: one pass over its rows, then the search."""
+    """Returns the plan for an opened table: one pass over its rows, then the search.
+
+    `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
+    """
     bound = bind_earlier(policy, earlier)
     table = count_table(source, bound, progress=progress)
+    if noted is not None and noted.rows_only:
+        table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
     return make_plan(table, bound, progress=progress)

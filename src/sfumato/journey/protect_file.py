@@ -19,7 +19,7 @@ from sfumato.journey.judgement import judged
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
-from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
@@ -61,8 +61,9 @@ def protect_file(
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_target(target, source=file_of(data), overwrite=overwrite)
     imprints = earlier_imprints(earlier, against, chain)
-    source = with_warnings(open_table(data, memory), rules, warn, progress=show)
-    plan = plan_table(source, rules, earlier=imprints, progress=show)
+    noted = None if warn is None else NotedWarnings(warn)
+    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
+    plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
     shared = target.parent if source.kind == SPARK else None
     writer = version_writer(
         source,

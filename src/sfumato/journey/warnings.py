@@ -20,6 +20,25 @@ Warn = Callable[["Diagnosis"], None]
 """Receives the warnings, one by one."""
 
 
+class NotedWarnings:
+    """Passes warnings on and remembers their names."""
+
+    def __init__(self, warn: Warn) -> None:
+        self._warn = warn
+        self.names: set[str] = set()
+
+    def __call__(self, diagnosis: Diagnosis) -> None:
+        self.names.add(diagnosis.name)
+        self._warn(diagnosis)
+
+    @property
+    def rows_only(self) -> bool:
+        """Whether an identifier repeats and nothing says whose rows are whose: rows are counted."""
+        from sfumato.policy.doctor.policy import SEVERAL_ROWS
+
+        return SEVERAL_ROWS in self.names
+
+
 def warn_of_policy(policy: Policy, warn: Warn | None) -> None:
     """Report what the policy and its files alone give reason to warn of."""
     if warn is not None:
@@ -32,10 +51,11 @@ def with_warnings(
 ) -> Source:
     """Report what a policy and its table give reason to warn of; returns the source to read from now on.
 
-    What the policy alone tells is reported at once, what the published columns hold at the end of the first
-    pass over the returned source: the pass that counts is also the one that surveys. A source that cannot do
-    both (one in Spark, or one held to a limit of memory) is surveyed here. Where a survey fails, nothing is
-    reported: what is wrong with the table is for the verb to say.
+    What the policy alone tells is reported at once, what the columns hold (identifiers only where the policy
+    does not say what tells people apart) at the end of the first pass over the returned source: the pass that
+    counts is also the one that surveys. A source that cannot do both (one in Spark, or one held to a limit of
+    memory) is surveyed here. Where a survey fails, nothing is reported: what is wrong with the table is for
+    the verb to say.
     """
     if warn is None:
         return source
@@ -45,7 +65,8 @@ def with_warnings(
     alone = _warnings(policy)
     for diagnosis in alone:
         warn(diagnosis)
-    names = [name for name in policy.published if name in source.columns]
+    looked_at = policy.columns if policy.person is None else policy.published
+    names = [name for name in looked_at if name in source.columns]
     here = set(source.columns)
     forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
 

@@ -28,6 +28,10 @@ class ColumnEvidence(Protocol):
     def counts(self) -> NDArray[np.int64]: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def repeats(self) -> bool:
+        """Whether a value was seen twice, as far as values were told apart."""
+        ...
 
 
 class TableEvidence(Protocol):

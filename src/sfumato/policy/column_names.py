@@ -15,6 +15,8 @@ IDENTIFIERS = _set("""
     vin serial token
 """)
 PEOPLE = _set("id ids uid uuid guid ssn nhs mrn person patient subject participant member customer")
+ONE_PERSON = _set("ssn nhs mrn person patient subject participant member customer")
+"""Words of columns in which equal values mean the same person, and different ones different people."""
 SENSITIVE = _set("""
     diagnosis diagnoses disease illness condition icd icd9 icd10 income salary wage wages earnings pay debt
     credit hiv drug drugs medication treatment therapy symptom symptoms religion faith party offence offense

@@ -156,7 +156,7 @@ class PolicyContent:
         words: dict[str, object] = {
             "sfumato": 1,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
-            "promises": [{p.name: p.parameters()} for p in self.promises],
+            "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
             "protect": _protect(self.protect),
             "missing": self.missing.value,
         }
@@ -173,7 +173,7 @@ class PolicyContent:
             "policy": self.to_dict(),
             "order": list(self.columns),
             "files": files,
-            "promises": [[list(pair) for pair in p.files] for p in self.promises],
+            "promises": [[list(pair) for pair in p.files] for p in self.promises if not p.derived],
         }
         text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

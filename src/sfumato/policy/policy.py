@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.core.derived_promises import with_derived
 from sfumato.core.errors import BadPolicy
 from sfumato.core.problem import Origin, refuse
 from sfumato.core.promise import Promises
@@ -45,7 +46,7 @@ class Policy(PolicyContent):
 
     def __post_init__(self) -> None:
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
-        object.__setattr__(self, "promises", informed)
+        object.__setattr__(self, "promises", with_derived(informed))
         refuse(objections(self), self.origin)
 
     @classmethod

@@ -165,7 +165,8 @@ class Plan(Printable):
     def _smallest(self) -> str:
         if self.recoding.table.profiles:
             return f"everybody among {figure(self.smallest)} people or more with the same rows"
-        return f"the smallest of {figure(self.smallest)} people"
+        counted = "rows" if self.recoding.table.rows_only else "people"
+        return f"the smallest of {figure(self.smallest)} {counted}"
 
     def __repr__(self) -> str:
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"

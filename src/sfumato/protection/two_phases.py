@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sfumato.core.microdata import Microdata, Role
@@ -42,12 +43,27 @@ def is_kept_by_terms(promise: Promise) -> bool:
 
 
 def limits_of(promises: Promises) -> list[TermLimit]:
-    """Returns what has to be kept in phase two, column by column."""
+    """Returns what has to be kept in phase two: column by column, or columns that are judged together."""
     by_column: dict[str, list[ClassPromise]] = {}
     for promise in promises.of_class:
-        if is_kept_by_terms(promise):
+        if is_kept_by_terms(promise) and not promise.derived:
             by_column.setdefault(promise.sensitive[0], []).append(promise)
-    return [TermLimit.of(*some) for some in by_column.values()]
+    limits = []
+    while by_column:
+        column, some = by_column.popitem()
+        derived = [p for p in promises.of_class if p.derived and column in p.reads]
+        others = dict.fromkeys(name for p in derived for name in p.reads if name in by_column)
+        for other in others:
+            some += by_column.pop(other)
+        limits.append(
+            TermLimit.jointly(*some, *derived, *_among(promises, others)) if others else TermLimit.of(*some)
+        )
+    return limits[::-1]
+
+
+def _among(promises: Promises, columns: Mapping[str, None]) -> list[ClassPromise]:
+    """Returns what is derived for some of these columns together, and of no other."""
+    return [p for p in promises.of_class if p.derived and set(p.reads) <= set(columns)]
 
 
 def removes_terms(policy: Policy) -> bool:

@@ -22,11 +22,12 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck, HistoryComparison, Record
 from sfumato.releases.receipt import Receipt
 from sfumato.releases.recovery import recover
-from sfumato.releases.steps import StepHook, no_hook, uninterrupted
+from sfumato.releases.steps import StepHook, heeding, no_hook, uninterrupted
 from sfumato.releases.targets.target import Target, target_of
 from sfumato.show.document import verdict_document
 from sfumato.system.address import Address
 from sfumato.system.disk import digest_of, remove_folder, write_to_disk
+from sfumato.system.stop_request import stop_request
 
 PRIVATE_FOLDER = "private"
 """Below the staging folder: what the judge needs and nobody else may see."""
@@ -99,6 +100,7 @@ def issue_all(
 
     What goes to a store is written and judged in a hidden folder in `aside`, or the temporary folder, first.
     """
+    at, stop_request.published = heeding(at), False
     target = target_of(into, aside=aside, progress=progress)
     recover(ledger)
     target.check()
@@ -134,6 +136,7 @@ def issue_all(
         with uninterrupted():
             progress("enter in the ledger", 0)
             entries = _commit(ledger, records, after, target, at)
+            stop_request.published = True
             at("committed")
             target.show(entries, at=at)
             with contextlib.suppress(SfumatoError):  # recovery will

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from sfumato.core.errors import WrongCall
+from sfumato.releases.steps import uninterrupted
 from sfumato.system.disk import to_disk
 from sfumato.system.private_folder import private_folder
+from sfumato.system.stop_request import stop_request
 
 Judgement = TypeVar("Judgement")
 
@@ -42,16 +44,20 @@ def publish(
     one, never half of either.
     """
     check_target(path, overwrite=overwrite)
+    stop_request.published = False
     with private_folder(path.parent, hidden=True) as folder:
         staged = folder / path.name
         write(staged)
         judgement = judge(staged)
         to_disk(staged)
-        if overwrite:
-            staged.replace(path)
-        else:
-            _rename_unless_there(staged, path)
-        to_disk(path.parent)
+        stop_request.heed()
+        with uninterrupted():
+            if overwrite:
+                staged.replace(path)
+            else:
+                _rename_unless_there(staged, path)
+            stop_request.published = True
+            to_disk(path.parent)
         return judgement
 
 

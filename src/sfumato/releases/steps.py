@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from sfumato.system.stop_request import stop_request
+
 StepHook = Callable[[str], object]
 """Is called at every step, with its name."""
 
@@ -36,25 +38,37 @@ STORE_STEPS = (
 """Further steps of a release into a store, before it is ready."""
 
 
+def heeding(at: StepHook) -> StepHook:
+    """Returns a hook that also heeds a request to stop, at every step before the entry is made."""
+    last = STEPS.index("entered")
+
+    def step_and_heed(step: str) -> None:
+        at(step)
+        if step not in STEPS[last:]:
+            stop_request.heed()
+
+    return step_and_heed
+
+
 def no_hook(step: str) -> None:
     """Does nothing: outside of tests nobody watches the steps."""
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Makes Ctrl-C and SIGTERM wait: between the commit and the last rename there is nothing to cancel."""
+    """Only notes Ctrl-C and SIGTERM: between the commit and the last rename there is nothing to cancel."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before: dict[signal.Signals, SignalHandler] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, _ignore)
+            before[number] = signal.signal(number, _note)
         yield
     finally:
         for held, handler in before.items():
             signal.signal(held, signal.SIG_DFL if handler is None else handler)
 
 
-def _ignore(number: int, frame: object) -> None:
-    """Ignores a signal."""
+def _note(number: int, frame: object) -> None:  # noqa: ARG001  # the shape of a signal handler
+    stop_request.note()

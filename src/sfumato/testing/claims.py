@@ -15,8 +15,12 @@ DATA = ("promise", "kind", "sentence", "evidence", "columns", "parameters", "lea
 
 def check_words(promise: Promise) -> None:
     """Raises `AssertionError` where a promise does not say what everybody may ask of it."""
-    for claim in (promise.monotone, promise.hereditary, promise.cone, promise.by_size, promise.relative):
-        require(isinstance(claim, bool), "monotone, hereditary, cone, by_size and relative are True or False")
+    by = (promise.by_size, promise.by_values)
+    for claim in (promise.monotone, promise.hereditary, promise.cone, *by, promise.relative):
+        require(
+            isinstance(claim, bool),
+            "monotone, hereditary, cone, by_size, by_values and relative are True or False",
+        )
     require(bool(promise.name) and isinstance(promise.name, str), "it needs a name, its policy key")
     require(isinstance(promise.evidence, Evidence), "evidence is a member of Evidence")
     for columns in (promise.sensitive, promise.reads, promise.ordered_columns):

@@ -26,7 +26,8 @@ def check_promise(promise: ClassPromise, *, tables: int = 300, seed: int = 0) ->
 
     Choose parameters that some small classes keep and others break: a claim can only be tested where both
     happen. The same `seed` gives the same tables. Tested are the claims `monotone`, `hereditary`, `cone`,
-    `by_size`, `least_people` and `least_values`, and `keeps_weights`, `limits`, `threats` and `judge_data`.
+    `by_size`, `by_values`, `least_people` and `least_values`, and `keeps_weights`, `limits`, `threats` and
+    `judge_data`.
 
     >>> from sfumato.promises import KAnonymity
     >>> check_promise(KAnonymity(3), tables=20)
@@ -143,7 +144,7 @@ def _check_hereditary(
 
 
 def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
-    """`least_people` and `least_values` are needed; `by_size` says that the former is enough, too."""
+    """`least_people` and `least_values` are needed; `by_size` and `by_values` say that one is enough."""
     large: Truth = classes.people >= promise.least_people
     require(not (truth & ~large).any(), "a class of fewer than least_people keeps it")
     require(
@@ -152,6 +153,8 @@ def _check_least(promise: ClassPromise, classes: Classes, truth: Truth) -> None:
     for name in promise.sensitive:
         rich: Truth = np.diff(classes.histograms[name].start) >= promise.least_values
         require(not (truth & ~rich).any(), "a class of fewer than least_values different values keeps it")
+        enough = not promise.by_values or bool((truth == rich).all())
+        require(enough, "by_values: least_values alone decides, or not")
 
 
 def _check_cone(

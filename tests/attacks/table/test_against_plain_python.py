@@ -76,11 +76,13 @@ def test_homogeneity(rows, values, chance):
     share = {key: Fraction(max(Counter(g).values()), len(g)) for key, g in groups.items()}
     certain = sum(len(g) for g in groups.values() if len(set(g)) == 1)
     broken = {
-        key for key, g in groups.items() if len(set(g)) < values or share[key] > chance or share[key] == 1
+        key
+        for key, g in groups.items()
+        if len(set(g) - {None}) < values or share[key] > chance or share[key] == 1
     }
     assert finding.confidence == max(share.values())
     assert finding.details["people exposed with certainty"] == certain
-    assert finding.details["fewest values"] == min(len(set(g)) for g in groups.values())
+    assert finding.details["fewest values"] == min(len(set(g) - {None}) for g in groups.values())
     assert finding.people == sum(len(groups[key]) for key in broken)
     assert finding.breach == bool(broken)
     shown = groups[finding.values["q0"], finding.values["q1"]]

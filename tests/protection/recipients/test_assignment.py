@@ -194,3 +194,16 @@ def test_subtree_cuts_carry_where_levels_run_out():
     assert [v.index for v in chosen] == [None] * 4
     assert len({v.cuts["q"] for v in chosen}) == 4
     assert is_safe(people, [v.cuts for v in chosen], rule, 3)
+
+
+def test_capacity_says_what_each_adversary_costs():
+    """Versions of four patients: fewer go out if their holders meet."""
+    rule = RecipientRule(tolerance=Fraction(10), coalition=Coalition.PAIRS)
+    served = dict(capacity_of(made(table(), rule, "height", k=2)).costs)
+    assert served["nobody who puts versions together"] >= served["register"] >= served["target"] >= 1
+    assert served["nobody who puts versions together"] > served["target"]
+    assert capacity_of(made(table(), RecipientRule(), "height", k=2)).costs == ()
+    diverse = Promises((make("confidence-bounding", {"of": "complaint", "confidence": "1/2"}),))
+    found = capacity_of(AvailableVersions(classify(table(), diverse, Aim()), rule, "height"))
+    assert dict(found.costs)["target"] is None
+    assert "not for these promises" in str(found.card())

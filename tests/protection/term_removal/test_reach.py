@@ -91,7 +91,7 @@ E = {
     "Malaria": ["fever", "chills", "headache"],
     "Allergy": ["sneeze", "rash"],
 }
-DRUGS = {"Flu": ["rest", "tea"], "Cold": ["tea", "spray"], "Allergy": ["spray"]}
+DRUGS = {"Heat": ["rest", "tea"], "Chill": ["tea", "spray"], "Itch": ["spray"]}
 PEOPLE = {
     "age": [22, 24, 31, 35, 61, 65],
     "symptoms": ["fever;cough", "fever;cough;headache", "sneeze", "cough;headache", "rash", "rash;sneeze"],

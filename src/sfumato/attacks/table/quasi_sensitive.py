@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -14,7 +14,8 @@ from sfumato.attacks.audit import audit
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.beliefs import BeliefLimit, LabelCloseness, posterior
-from sfumato.core.classes import Histogram
+from sfumato.core.classes import Classes, Histogram
+from sfumato.core.joint_columns import JointColumn
 from sfumato.core.knowledge import Links
 from sfumato.core.limits import AttackLimits
 from sfumato.core.prior import Prior
@@ -56,7 +57,7 @@ class IndirectLabel:
         """What is found under every knowledge that a promise names."""
         found: list[Finding] = []
         for limit in limits.of_kind(BeliefLimit):
-            held = published.classes.histograms.get(limit.column)
+            held = _held(published, limit)
             if held is not None:
                 found += self._seek(published, limit, held)
         return found
@@ -174,6 +175,16 @@ class Beliefs:
             leads = belief >= belief.max(axis=1)[:, None] * (1 - 1e-12)
             breach |= (leads & broken[low:high, None] & (belief > 0)).any(axis=0)
         return cls(most, people, where, breach, broken)
+
+
+def _held(published: PublishedTable, limit: BeliefLimit) -> Histogram | None:
+    """The term sets of every class, in one column or in several together; `None` where a column is absent."""
+    if not limit.parts:
+        return published.classes.histograms.get(limit.column)
+    if not set(limit.parts) <= set(published.judged):
+        return None
+    table = replace(published.table, joints=(JointColumn(limit.parts),))
+    return Classes.of(table, published.class_of, sensitive=(limit.column,)).histograms[limit.column]
 
 
 def _blocks(held: Histogram, step: int) -> Iterator[tuple[int, int]]:

@@ -78,4 +78,6 @@ def _listed(name: str, occurring: SparkValueCounts) -> ColumnSurvey:
     guess = KindGuess(occurring.values.type)
     guess.observe([label for label in labels if label is not None])
     distinct = len(labels) - (missing > 0)
-    return ColumnSurvey(name, guess.kind, distinct, missing, tuple(labels), counts[order].astype(np.int64))
+    seen = counts[order].astype(np.int64)
+    repeats = int(seen[:distinct].max(initial=0)) > 1
+    return ColumnSurvey(name, guess.kind, distinct, missing, tuple(labels), seen, repeats=repeats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import localcontext
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = 0, 1, 2, 4, 5, 6, 7
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+DIGITS = 80
+"""As many as any decimal of a file has, and a few more."""
 ZEROS = {FLOAT: (bytes(4), b"\0\0\0\x80"), DOUBLE: (bytes(8), bytes(7) + b"\x80")}
 
 
@@ -94,6 +97,6 @@ def _whole_numbers(cells: pa.Array) -> set[int] | None:
         own = TICKS[kind.unit]
         return {n * ticks // own for n in held for ticks in TICKS.values() if n * ticks % own == 0}
     if types.is_decimal(kind):
-        scale = kind.scale
-        return {int(n.scaleb(scale)) for n in cells.unique().to_pylist() if n is not None}
+        with localcontext(prec=DIGITS):
+            return {int(n.scaleb(kind.scale)) for n in cells.unique().to_pylist() if n is not None}
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import nextafter
@@ -10,12 +10,13 @@ from math import nextafter
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.errors import BadPolicy
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
 from sfumato.judge.rulings import NEEDS_ORIGINAL, undecided
 from sfumato.judge.tables.arrow_text import TERM_END
-from sfumato.judge.tables.tally import Tally, ValueCounts
+from sfumato.judge.tables.tally import JointCounts, Tally, ValueCounts
 from sfumato.judge.taxonomies.value_tree import Text
 
 AT_ONCE = 1 << 23
@@ -108,11 +109,43 @@ class Block:
         return beliefs, kind.ravel()
 
 
-def blocks(spread: ValueCounts, table: LinkTable, classes: int) -> Iterator[Block]:
+@dataclass(frozen=True, eq=False)
+class LinkedValues:
+    """What rows hold, class by class, and which labels each value links to.
+
+    Where a promise takes several tables together, a value is a cell of each of their columns, and it links to
+    the labels that every one of these cells links to.
+    """
+
+    labels: tuple[str, ...]
+    entries: ValueCounts | JointCounts
+    linked: Callable[[NDArray[np.int64]], Bits]
+
+    @classmethod
+    def of(cls, tally: Tally, promise: PromiseData) -> LinkedValues:
+        if not promise.get("jointly"):
+            table, spread = LinkTable.of(promise.knowledge), tally.spreads[promise.of]
+            texts = spread.tree.values
+            return cls(table.labels, spread, lambda some: table.linked([texts[v] for v in some.tolist()]))
+        tables = [LinkTable.of(known) for _, known in promise.jointly]
+        if len({table.labels for table in tables}) > 1:
+            raise BadPolicy(f"{promise} takes tables together that are about different labels")
+        held = tally.together[tuple(column for column, _ in promise.jointly)]
+
+        def linked(some: NDArray[np.int64]) -> Bits:
+            cells = [held.texts[v] for v in some.tolist()]
+            parts = [table.linked([row[d] for row in cells]) for d, table in enumerate(tables)]
+            in_all: Bits = np.logical_and.reduce(parts)
+            return in_all
+
+        return cls(tables[0].labels, held, linked)
+
+
+def blocks(held: LinkedValues, classes: int) -> Iterator[Block]:
     """Yields all classes, a few at a time."""
-    texts = spread.tree.values
+    spread = held.entries
     first = np.searchsorted(spread.owner, np.arange(classes + 1))
-    most = max(1, AT_ONCE // max(1, len(table.labels)))
+    most = max(1, AT_ONCE // max(1, len(held.labels)))
     low = 0
     while low < classes:
         high = low + 1
@@ -120,7 +153,7 @@ def blocks(spread: ValueCounts, table: LinkTable, classes: int) -> Iterator[Bloc
             high += 1
         span = slice(first[low], first[high])
         values, again = np.unique(spread.value[span], return_inverse=True)
-        links = table.linked([texts[v] for v in values.tolist()])[again.ravel()]
+        links = held.linked(values)[again.ravel()]
         count, start = spread.count[span], first[low : high + 1] - first[low]
         many = links.sum(axis=1)
         weight = np.divide(count, many, out=np.zeros(len(count)), where=many > 0)
@@ -134,11 +167,11 @@ def blocks(spread: ValueCounts, table: LinkTable, classes: int) -> Iterator[Bloc
 @second_judge("quasi-sensitive", "diversity")
 def quasi_sensitive_diversity(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has p1 > c * (pl + ... + pm), the beliefs in its labels in falling order."""
-    table, c, skip = LinkTable.of(promise.knowledge), Fraction(promise.c), int(promise.l) - 1
+    held, c, skip = LinkedValues.of(tally, promise), Fraction(promise.c), int(promise.l) - 1
     broken, poor = (np.zeros(len(tally.people), dtype=bool) for _ in range(2))
     ratios: dict[int, Fraction] = {}
     leading, unlinked = 0.0, 0
-    for block in blocks(tally.spreads[promise.of], table, len(tally.people)):
+    for block in blocks(held, len(tally.people)):
         unlinked += block.unlinked
         falling = -np.sort(-block.belief, axis=1)
         head, tail = falling[:, 0], falling[:, skip:].sum(axis=1)
@@ -170,15 +203,15 @@ def _head_and_tail(beliefs: list[Fraction], kind: NDArray[np.int64], skip: int) 
 @second_judge("quasi-sensitive", "closeness")
 def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     """Returns whether no class has beliefs further from the prior than t, in squares."""
-    table, limit = LinkTable.of(promise.knowledge), Fraction(promise.t) ** 2
-    before = _prior(promise, table)
+    held, limit = LinkedValues.of(tally, promise), Fraction(promise.t) ** 2
+    before = _prior(promise, held.labels)
     if before is None:
         return undecided(promise, NEEDS_ORIGINAL)
     floats = np.array([float(share) for share in before])
     broken = np.zeros(len(tally.people), dtype=bool)
     furthest, unlinked = -1.0, 0
     exact: dict[int, Fraction] = {}
-    for block in blocks(tally.spreads[promise.of], table, len(tally.people)):
+    for block in blocks(held, len(tally.people)):
         unlinked += block.unlinked
         gap = ((block.belief - floats) ** 2).sum(axis=1)
         broken[block.classes] = gap > float(limit)
@@ -190,6 +223,8 @@ def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
             far = sum(((beliefs[k] - share) ** 2 for k, share in pairs), Fraction(0))
             broken[block.classes[i]] = far > limit
             exact[int(block.classes[i])] = far
+    if promise.get("jointly") and unlinked:
+        return undecided(promise, f"{_without_label(unlinked)} in every column")
     worst = max(exact, key=lambda i: (exact[i], -i), default=None)
     measured = None if worst is None else _readable(exact[worst])
     return verdict(
@@ -197,14 +232,14 @@ def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     )
 
 
-def _prior(promise: PromiseData, table: LinkTable) -> list[Fraction] | None:
+def _prior(promise: PromiseData, labels: tuple[str, ...]) -> list[Fraction] | None:
     """Returns the share of every label before; `None` where it is yet to be made of the original table."""
     if promise.prior == "uniform":
-        return [Fraction(1, len(table.labels))] * len(table.labels)
+        return [Fraction(1, len(labels))] * len(labels)
     if isinstance(promise.prior, str):
         return None
     known = dict(promise.prior)
-    return [known.get(label, Fraction(0)) for label in table.labels]
+    return [known.get(label, Fraction(0)) for label in labels]
 
 
 def _without_label(rows: int) -> str:

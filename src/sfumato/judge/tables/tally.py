@@ -63,6 +63,16 @@ class ValueCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class JointCounts:
+    """Several columns together: `count[i]` rows of class `owner[i]` hold the cells `texts[value[i]]`."""
+
+    owner: Counts
+    value: Counts
+    count: Counts
+    texts: tuple[tuple[Text, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ClassTexts:
     """One key column: its texts, and which of them every class shows."""
 
@@ -76,9 +86,10 @@ class Tally:
 
     Classes are in the order of their texts. Where the policy has people judged by all their rows, and the
     table tells whose they are, a class here is a position: the people whose rows are in the same classes,
-    equally often in each. `shown` is filled where a promise looks at texts. `policy` is what the judge was
-    handed. `overall` counts the leaves of the whole table, where these classes are not it. `too_fine` says
-    how many texts of a key column are finer than its levels.
+    equally often in each. `shown` is filled where a promise looks at texts, `together` where one looks at
+    several columns at once. `policy` is what the judge was handed. `overall` counts the leaves of the whole
+    table, where these classes are not it. `too_fine` says how many texts of a key column are finer than its
+    levels.
     """
 
     people: Counts
@@ -88,6 +99,7 @@ class Tally:
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
     overall: Mapping[str, Counts] = field(default_factory=dict)
     too_fine: Mapping[str, int] = field(default_factory=dict)
+    together: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
         """Returns how often every leaf of a judged column occurs in the whole table."""
@@ -126,6 +138,12 @@ class TallyRequest:
             policy.person if policy.person in names else None,
             any(promise.get("judged_on_labels") for promise in policy.promises),
         )
+
+    @property
+    def together(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that a promise looks at together, where the table has all of them."""
+        asked = [tuple(c for c, _ in p.get("jointly") or ()) for p in self.policy.promises]
+        return tuple(dict.fromkeys(some for some in asked if some and set(some) <= set(self.judged)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -185,10 +203,14 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         for name in asked.judged
     }
     shown = {name: _shown(db, place[name], kinds[name]) for name in asked.keys} if asked.texts else {}
+    together = {
+        columns: _together(db, [place[name] for name in columns], [kinds[name] for name in columns])
+        for columns in asked.together
+    }
     too_fine = {
         name: asked.policy.columns[name].too_fine(_texts(db, place[name], kinds[name])) for name in asked.keys
     }
-    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine)
+    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine, together=together)
 
 
 def _group(
@@ -289,6 +311,30 @@ def _spread(db: duckdb.DuckDBPyConnection, column: str, kind: str, grow: Grow, m
         f"ON numbered.{column} IS NOT DISTINCT FROM coded.v GROUP BY class, leaf ORDER BY class, leaf",
     )
     return ValueCounts(owner, value, counts, tree, unplaced=unplaced)
+
+
+def _together(db: duckdb.DuckDBPyConnection, columns: Sequence[str], kinds: Sequence[str]) -> JointCounts:
+    """Counts the combinations of cells of several columns, class by class; a column may be named twice."""
+    cells = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
+    names = [f"c{i}" for i in range(len(columns))]
+    listed, order = ", ".join(names), ", ".join(f"{name} NULLS LAST" for name in names)
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE combined AS "  # noqa: S608
+        f"SELECT {listed}, row_number() OVER (ORDER BY {order}) - 1 AS v "
+        f"FROM (SELECT DISTINCT {cells} FROM numbered)"
+    )
+    found = db.execute(f"SELECT {listed} FROM combined ORDER BY v").fetchall()  # noqa: S608
+    same = " AND ".join(
+        f"numbered.{column} IS NOT DISTINCT FROM combined.{name}"
+        for column, name in zip(columns, names, strict=True)
+    )
+    owner, value, counts = _arrays(
+        db,
+        f"SELECT class, v, sum(n)::BIGINT FROM numbered JOIN combined ON {same} "  # noqa: S608
+        "GROUP BY class, v ORDER BY class, v",
+    )
+    texts = tuple(tuple(text_of(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in found)
+    return JointCounts(owner, value, counts, texts)
 
 
 def _shown(db: duckdb.DuckDBPyConnection, column: str, kind: str) -> ClassTexts:

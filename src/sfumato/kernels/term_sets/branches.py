@@ -166,7 +166,7 @@ def raise_multipliers(
             multiplier *= 1.0 - shrink
             constant *= 1.0 - shrink
         else:
-            length = step * 0.5 * max(1.0, cost - value) / beyond
+            length = step * 0.5 * max(1.0, cost - value) / max(beyond, 1e-12)
             multiplier += length * plane
             constant += length * touch
     return bound, cost

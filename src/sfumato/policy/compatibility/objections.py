@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sfumato import promises
-from sfumato.core.beliefs import BeliefLimit
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import Promises, TablePromise
+from sfumato.core.promise import TablePromise
 from sfumato.policy import searches
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
+from sfumato.policy.compatibility.term_sets import joint_knowledge, one_knowledge, set_columns
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
-from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
 
 
 def roles() -> tuple[Role, ...]:
@@ -57,7 +56,7 @@ def _some_key(policy: PolicyContent) -> Iterator[Problem]:
 def _protected_columns(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         fit = promise.roles
-        for name in promise.sensitive:
+        for name in () if promise.derived else promise.sensitive:
             rule = policy.rule_of(name)
             if rule is None:
                 near = did_you_mean(name, list(policy.columns))
@@ -280,41 +279,6 @@ def _roles_without_promise(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
-def _set_columns(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields what is wrong about set-valued columns."""
-    for name, rule in policy.columns.items():
-        if rule.role is not Role.QUASI_SENSITIVE:
-            continue
-        options = set_options_of(rule)
-        if options.separator is not None and options.set is not None:
-            yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
-        if options.set is not None and options.set in policy.columns:
-            yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
-        if rule.taxonomy is not None:
-            yield Problem(
-                ("columns", name, "taxonomy"), "term sets are shortened, not generalized along a tree"
-            )
-    if not 0 <= policy.protect.terms.margin < 1:
-        yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
-
-
-def _one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields columns whose terms would be removed for more than one knowledge."""
-    if policy.protect.terms.method == "keep":
-        return
-    known: dict[str, str] = {}
-    for i, promise in enumerate(policy.promises):
-        for limit in Promises((promise,)).limits.of_kind(BeliefLimit):
-            digest = limit.knowledge.digest
-            if known.setdefault(limit.column, digest) != digest:
-                yield Problem(
-                    ("promises", str(i)),
-                    f"terms of {short(limit.column)} are removed for one knowledge, and the promises name"
-                    " several.",
-                    "Join them into one knowledge table, or set protect.terms.method to keep.",
-                )
-
-
 def _objections_of_promises(policy: PolicyContent) -> Iterator[Problem]:
     for place, promise in with_places(policy):
         for sentence in promise.objections(policy):
@@ -334,8 +298,9 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _limits,
     _person,
     _knows,
-    _set_columns,
-    _one_knowledge,
+    set_columns,
+    one_knowledge,
+    joint_knowledge,
     for_recipients,
     for_colluders,
     beside_earlier,

@@ -21,6 +21,8 @@ from sfumato.policy.column_evidence import (
     nearly_unique,
     texts,
 )
+from sfumato.policy.column_names import ONE_PERSON
+from sfumato.policy.column_names import words as words_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
@@ -48,6 +50,7 @@ def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnos
     if survey is not None:
         diagnoses += _columns(policy, survey)
         diagnoses += _few_people(policy, survey)
+        diagnoses += several_rows(policy, survey)
         for name, rule in policy.columns.items():
             if name in survey.columns:
                 for check in CHECKS:
@@ -70,7 +73,8 @@ def examine_held(policy: Policy, sets: Mapping[str, HeldTermSets]) -> list[Diagn
 def _known(policy: Policy) -> Iterator[tuple[str, Knowledge]]:
     """Yields the columns of term sets, and the knowledge that a promise brings for each."""
     for limit in policy.promises.limits.of_kind(BeliefLimit):
-        yield limit.column, limit.knowledge
+        if not limit.parts:
+            yield limit.column, limit.knowledge
 
 
 def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[Diagnosis]:
@@ -141,6 +145,8 @@ def _columns(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
     person = survey.columns.get(policy.person or "")
     people = survey.rows if person is None else person.distinct
+    repeated = next(several_rows(policy, survey), None)
+    what = f"it is about {people} people" if repeated is None else f"it has {people} rows"
     for promise in policy.promises:
         k = promise.least_people
         if people < k:
@@ -148,10 +154,47 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
                 "too-few",
                 Severity.ERROR,
                 "table",
-                f"it is about {people} people, fewer than k = {k}",
+                f"{what}, fewer than k = {k}",
                 people,
                 "No recoding can mend that; collect more or ask for a smaller k.",
             )
+
+
+SEVERAL_ROWS = "several-rows"
+
+
+def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
+    """Yields a warning for every identifier that repeats, where the policy names no person column.
+
+    None, where a column whose name says that it tells people apart is different in every row.
+    """
+    if policy.person is not None or any(_tells_people_apart(n, policy, survey) for n in policy.columns):
+        return
+    for name, rule in policy.columns.items():
+        column = survey.columns.get(name)
+        if column is None or rule.role is not Role.IDENTIFIER or not column.repeats:
+            continue
+        rows = survey.rows - column.missing
+        seen = (
+            f"{column.distinct:,} different values in {rows:,} rows" if column.complete else "values repeat"
+        )
+        yield Diagnosis(
+            SEVERAL_ROWS,
+            Severity.WARNING,
+            f"column {short(name)}",
+            f"{seen}: if these are people with several rows, then rows are counted where people are promised",
+            rows - column.distinct,
+            f"Say person: {short(name)}, if equal values mean the same person; what all rows of a person show"
+            " together is then judged.",
+        )
+
+
+def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> bool:
+    """Returns whether an identifier names people, by its name, and every row another one."""
+    column = survey.columns.get(name)
+    if column is None or policy.columns[name].role is not Role.IDENTIFIER or not words_of(name) & ONE_PERSON:
+        return False
+    return column.complete and not column.missing and not column.repeats
 
 
 def _empty_cells(

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 from sfumato.core.beliefs import LabelCloseness, LabelDiversity, head_and_tail, squared_distance
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.demand import Order
-from sfumato.core.knowledge import Knowledge, Links
-from sfumato.core.microdata import Counts, Microdata, Role
-from sfumato.core.policy_view import ColumnOptions, PolicyView
+from sfumato.core.errors import BadData
+from sfumato.core.knowledge import Links
+from sfumato.core.microdata import Counts, Microdata
+from sfumato.core.policy_view import PolicyView
 from sfumato.core.prior import KeptPrior, Prior
-from sfumato.core.promise import ClassPromise, Truth
-from sfumato.core.verdict import Evidence, Measure, Verdict
+from sfumato.core.promise import Truth
+from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Declared, Exact, Name, Parameter, Whole, histogram_of
+from sfumato.promises.parameters import Exact, Name, Parameter, Whole
 from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
+from sfumato.promises.quasi_sensitive.label_promise import LabelPromise
 from sfumato.promises.quasi_sensitive.prior import MADE, PriorRule
-from sfumato.promises.quasi_sensitive.set_options import SetOptions, options_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, verdict
 from sfumato.show.card import several
@@ -36,68 +37,9 @@ ROUNDED = 2.0**-50
 READABLE = 2**53
 
 
-@dataclass(frozen=True)
-class _QuasiSensitive(Declared, ClassPromise):
-    """What both kinds have in common."""
-
-    of: str
-    knowledge: Knowledge
-
-    name: ClassVar[str] = "quasi-sensitive"
-    monotone: ClassVar[bool] = True
-    hereditary: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence.REFERENCE
-    cone: ClassVar[bool] = True
-    roles: ClassVar[tuple[Role, ...]] = (Role.QUASI_SENSITIVE,)
-    column_role: ClassVar[Role | None] = Role.QUASI_SENSITIVE
-    threats: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
-    column_options: ClassVar[type[ColumnOptions] | None] = SetOptions
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        return (self.of,)
-
-    @property
-    def files(self) -> tuple[tuple[str, str], ...]:
-        """The knowledge, where it stands in a file."""
-        return ((self.knowledge.file, self.knowledge.digest),) if self.knowledge.file else ()
-
-    def objections(self, policy: PolicyView) -> list[str]:
-        """What it cannot go with."""
-        found = []
-        if policy.person is not None:
-            found.append(
-                "it judges rows, one per person, but the policy names a person column: join the rows of a"
-                " person into one term set first"
-            )
-        rule = policy.columns.get(self.of)
-        separator = options_of(rule).separator if rule else None
-        mixed = sum(separator in term for term in self.knowledge.terms) if separator else 0
-        if mixed:
-            found.append(
-                f"{several(mixed, 'term')} of the knowledge with the separator of {self.of} inside,"
-                " which no row can hold: choose another separator"
-            )
-        return found
-
-    def _links(self, classes: Classes) -> tuple[Links, Histogram]:
-        held = histogram_of(classes, self.of)
-        return self._links_in(held), held
-
-    def _links_in(self, held: Histogram) -> Links:
-        from sfumato.kernels.term_sets.knowledge import links_of  # noqa: PLC0415  # compiled
-
-        return links_of(self.knowledge, held.taxonomy)
-
-    def _unlinked(self, links: Links, held: Histogram) -> str:
-        """A sentence about rows that link to nothing."""
-        count = int(held.counts[links.number[held.values] == 0].sum())
-        return f"{several(count, 'row links', 'rows link')} to no label" if count else ""
-
-
 @register("quasi-sensitive", kind="diversity")
 @dataclass(frozen=True)
-class QuasiSensitiveDiversity(_QuasiSensitive):
+class QuasiSensitiveDiversity(LabelPromise):
     """In every class p1 <= c * (pl + ... + pm), where p1 >= ... >= pm > 0 are the beliefs in its m labels.
 
     The belief in a label is the mean, over the rows of the class, of one over the number of labels that the
@@ -143,14 +85,14 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
 
     @property
     def _limit(self) -> LabelDiversity:
-        return LabelDiversity(self.of, self.knowledge, self.l, self.c)
+        return LabelDiversity(self.of, self.knowledge, self.l, self.c, parts=self.parts)
 
     def limits(self) -> tuple[LabelDiversity, ...]:
         return (self._limit,)
 
     def objections(self, policy: PolicyView) -> list[str]:
         found = super().objections(policy)
-        if not self.reachable:
+        if not self.reachable and not self.derived:
             found.append(
                 f"no class can keep it, even with every term removed: l = {self.l} and c = {self.c} need more"
                 f" than the {len(self.knowledge.labels)} labels of the knowledge"
@@ -158,12 +100,12 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
         return found
 
     def holds_on(self, classes: Classes) -> Truth:
-        return self._judge(*self._links(classes))[0]
+        return self._judge(*self.links(classes))[0]
 
     def verdict(self, classes: Classes) -> Verdict:
-        links, held = self._links(classes)
+        links, held = self.links(classes)
         truth, head, tail, poor = self._judge(links, held)
-        worst, measured, reason = None, None, self._unlinked(links, held)
+        worst, measured, reason = None, None, self.unlinked(links, held)
         if poor.any():
             worst = int(poor.argmax())
             reason = "; ".join(r for r in (f"a class links to fewer than {self.l} labels", reason) if r)
@@ -225,15 +167,15 @@ class QuasiSensitiveDiversity(_QuasiSensitive):
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
-        return self._limit.keeps(self._links_in(whole), whole, 0)
+        return self._limit.keeps(self.links_in(whole), whole, 0)
 
     def __str__(self) -> str:
-        return f"quasi-sensitive (c, l)-diversity of {self.of}, c = {self.c}, l = {self.l}"
+        return f"quasi-sensitive (c, l)-diversity of {self.about_what}, c = {self.c}, l = {self.l}"
 
 
 @register("quasi-sensitive", kind="closeness")
 @dataclass(frozen=True)
-class QuasiSensitiveCloseness(_QuasiSensitive):
+class QuasiSensitiveCloseness(LabelPromise):
     """In every class the beliefs in labels are within the distance t of what was believed before.
 
     Beliefs are those of `QuasiSensitiveDiversity`. The prior is made from the original table, never from the
@@ -272,7 +214,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         return self.needs_original
 
     def limits(self) -> tuple[LabelCloseness, ...]:
-        return (LabelCloseness(self.of, self.knowledge, self.t, self.prior),)
+        return (LabelCloseness(self.of, self.knowledge, self.t, self.prior, parts=self.parts),)
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -283,9 +225,23 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     def given_original(self, table: Microdata) -> Self:
         """Returns the same promise with the prior that the original table gives."""
-        if isinstance(self.prior, Prior):
+        if isinstance(self.prior, Prior) and not self.tables:
             return self
-        return self.bound(Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=self.sensitive))
+        whole = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=self.sensitive)
+        if self.tables:
+            self._refuse_contradictions(whole)
+        return self.bound(whole)
+
+    def _refuse_contradictions(self, whole: Classes) -> None:
+        """Raises where the columns of a row, taken together, link to no label: no belief follows."""
+        links, held = self.links(whole)
+        if rows := int(held.counts[links.number[held.values] == 0].sum()):
+            raise BadData(
+                f"{several(rows, 'row links', 'rows link')} to no label in all of {self.of}, and {self} says"
+                " nothing of them.",
+                where=f"column {self.reads[0]}",
+                remedy="Correct the knowledge, leave such rows out, or promise diversity instead.",
+            )
 
     @property
     def kept_of_original(self) -> tuple[KeptPrior, ...]:
@@ -302,11 +258,11 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         """Returns the same promise with the prior that these classes, those of the original table, give."""
         if isinstance(self.prior, Prior):
             return self
-        links, held = self._links(classes)
+        links, held = self.links(classes)
         return replace(self, prior=self._prior(links, held))
 
     def holds_on(self, classes: Classes) -> Truth:
-        links, held = self._links(classes)
+        links, held = self.links(classes)
         target, rough = self._rough(links, held)
         border = float(self.t * self.t)
         truth: Truth = rough <= border
@@ -315,7 +271,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
         return truth
 
     def verdict(self, classes: Classes) -> Verdict:
-        links, held = self._links(classes)
+        links, held = self.links(classes)
         truth, worst, measured = self.holds_on(classes), None, None
         if len(classes):
             target, rough = self._rough(links, held)
@@ -332,7 +288,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
             limit=self.t * self.t,
             worst=worst,
             measured=measured,
-            reason=self._unlinked(links, held),
+            reason=self.unlinked(links, held),
         )
 
     def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
@@ -347,7 +303,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
-        links = self._links_in(whole)
+        links = self.links_in(whole)
         target = self._prior(links, whole).on(self.knowledge.labels)
         return squared_distance(links, whole, 0, target) <= self.t * self.t
 
@@ -360,7 +316,7 @@ class QuasiSensitiveCloseness(_QuasiSensitive):
 
     def __str__(self) -> str:
         before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"
-        return f"quasi-sensitive t-closeness of {self.of}, t = {self.t}, {before} prior"
+        return f"quasi-sensitive t-closeness of {self.about_what}, t = {self.t}, {before} prior"
 
 
 def _readable(number: Fraction) -> Measure:

@@ -62,6 +62,7 @@ class ColumnExplanation:
 
     `possible` steps were judged, of which `steps` lists the cheapest; `blocked` counts per promise the steps
     that break it first. `by_class` says that classes are recoded one by one: a step splits one of them.
+    `rows_only` says that rows were counted, and nobody knows how many people these are.
     """
 
     shape: ColumnShape
@@ -69,6 +70,7 @@ class ColumnExplanation:
     possible: int
     blocked: Mapping[str, int]
     by_class: bool = False
+    rows_only: bool = False
 
     @property
     def sentence(self) -> str:
@@ -87,7 +89,8 @@ class ColumnExplanation:
         change = (
             f"save {figure(cheapest.gain)}" if cheapest.gain >= 0 else f"lose {figure(-cheapest.gain)} more"
         )
-        cost = f"{several(cheapest.cost, 'row')} ({several(cheapest.people, 'person', 'people')} too exposed)"
+        words = ("row", "rows") if self.rows_only else ("person", "people")
+        cost = f"{several(cheapest.cost, 'row')} ({several(cheapest.people, *words)} too exposed)"
         return f"{stopped}; the cheapest would cost {cost} and {change}"
 
     @property
@@ -183,7 +186,8 @@ def _explain_level(
         finer.suppressed - recoding.suppressed,
         measure(loss, recoding, levels, weights) - measure(loss, finer, finer_levels, weights),
     )
-    return ColumnExplanation(shape, (step,), 1, {first: 1} if first else {})
+    blocked = {first: 1} if first else {}
+    return ColumnExplanation(shape, (step,), 1, blocked, rows_only=table.rows_only)
 
 
 def _explain_column(
@@ -217,7 +221,8 @@ def _explain_column(
         for s in np.lexsort((-gain, cost))[: None if promises.of_table else MOST_STEPS_SHOWN].tolist()
     )  # fmt: skip
     blocked = {name: n for i, name in enumerate(names) if (n := int((first == i).sum()))}
-    return ColumnExplanation(shape, steps, count, blocked, by_class=recoding.cuts is None)
+    by_class = recoding.cuts is None
+    return ColumnExplanation(shape, steps, count, blocked, by_class=by_class, rows_only=table.rows_only)
 
 
 class TablePromiseCheck:

@@ -91,10 +91,9 @@ class Families:
         """Returns a family of the window, found without regard to shorter ones."""
         if self.rule.coalition is Coalition.NONE:
             return self._frame_proof(window)
-        if self.rule.adversary is Adversary.TARGET:
-            return self._extended(window[:0], window)
         base = self._above_a_base(window)
-        return self._extended(window[:0], np.append(base, window[~np.isin(window, base)]))
+        base_first = np.append(base, window[~np.isin(window, base)])
+        return max((self._extended(window[:0], order) for order in (base_first, window)), key=len)
 
     def distinct(self, indices: Indices) -> Indices:
         """Returns these patterns, none that shows the same as another or as one that is held."""

@@ -104,7 +104,7 @@ class SplitJudge:
         everything = self._everything()
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         if not promises.holds_on(everything).all():
-            raise refusal.at_the_root(everything, promises, final=not self._jointly)
+            raise refusal.at_the_root(table, everything, promises, final=not self._jointly)
 
     def accept(self, proposal: SplitProposal, split: Truths) -> Truths:
         """Flags the segments that were split and may stay so."""

@@ -16,19 +16,17 @@ def too_many_missing(table: Microdata, allowed: int) -> Infeasible:
     )
 
 
-def at_the_root(
-    everything: Classes, promises: Promises, *, final: bool, profiles: bool = False
-) -> Infeasible:
-    """The table breaks a promise with every key column at its root.
+def at_the_root(table: Microdata, everything: Classes, promises: Promises, *, final: bool) -> Infeasible:
+    """The table breaks a promise with every key column at its root: `everything` is what is judged there.
 
-    `final` says that nothing finer can keep it either, `profiles` that people with the same rows are judged.
+    `final` says that nothing finer can keep it either.
     """
     broken = [p for p in promises.of_class if not p.holds_on(everything).all()]
-    message = "; ".join(_shortfall(p, everything) for p in broken)
+    message = "; ".join(_shortfall(table, p, everything) for p in broken)
     remedy = f"Ask for at most what the whole table reaches, or drop {' and '.join(p.name for p in broken)}."
     if not final:
         remedy += " Search by lattice: it may find classes to suppress that make the rest keep the promises."
-    if profiles:
+    if table.profiles:
         remedy += (
             " Even then people are told apart by how many rows they have: allow some to be suppressed, give"
             " everybody the same number of rows, or promise k-anonymity alone (person: {knows: row})."
@@ -55,14 +53,14 @@ def no_recoding_found(promise: TablePromise, reason: str, looked: int, *, all_of
     )
 
 
-def _shortfall(promise: ClassPromise, everything: Classes) -> str:
-    """Which promise, asked and reached, and how many people are concerned."""
+def _shortfall(table: Microdata, promise: ClassPromise, everything: Classes) -> str:
+    """Which promise, asked and reached, and how many people, or rows, are concerned."""
     verdict = promise.verdict(everything)
     if promise.by_size:
         fewest = int(verdict.measured or 0)
-        said = f"the table is about {fewest} people"
+        said = f"the table {f'has {fewest} rows' if table.rows_only else f'is about {fewest} people'}"
         if len(everything) > 1:
             said = f"the fewest people with the same number of rows are {fewest}"
         return f"{promise} is short by {int(verdict.limit) - fewest}: {said}"
     reached = "" if verdict.measured is None else f" (reached: {verdict.measured}, asked: {verdict.limit})"
-    return f"{promise} fails for {verdict.people} people{reached}"
+    return f"{promise} fails for {verdict.people} {'rows' if table.rows_only else 'people'}{reached}"

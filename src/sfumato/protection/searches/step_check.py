@@ -141,9 +141,7 @@ class StepJudge:
         """
         lost = int(everything.rows[~keep(everything, self.promises)].sum())
         if lost > self.budget:
-            raise refusal.at_the_root(
-                everything, self.promises, final=not self._whole, profiles=self.classes.table.profiles
-            )
+            raise refusal.at_the_root(self.classes.table, everything, self.promises, final=not self._whole)
         for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
             answer, reason = watch.ask(self._cuts)
             if answer is Answer.NEVER:

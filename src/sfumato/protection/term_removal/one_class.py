@@ -40,7 +40,11 @@ MOST_ROW_PAIRS = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class TermLimit:
-    """Promises about one column and one knowledge, in the form that the search works with."""
+    """Promises about one column and one knowledge, in the form that the search works with.
+
+    Where several columns are judged together the search works with what all of them say together; `promises`
+    are then all that concern any of them, and `parts` names the columns.
+    """
 
     promises: Promises
     limits: tuple[BeliefLimit, ...]
@@ -55,6 +59,23 @@ class TermLimit:
         if len({(one.column, one.knowledge.digest) for one in limits}) != 1:
             raise WrongCall("terms are removed for one column and one knowledge at a time")
         return cls(together, limits)
+
+    @classmethod
+    def jointly(cls, *promises: ClassPromise) -> TermLimit:
+        """Returns what promises say of columns that are judged together, each alone and some of them, too."""
+        together = Promises(promises)
+        most = max(len(one.parts) for one in together.limits.of_kind(BeliefLimit))
+        whole = [p for p in promises if any(len(one.parts) == most for one in _belief_limits(p))]
+        return cls(together, cls.of(*whole).limits)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns that are judged together; none where there is one."""
+        return self.limits[0].parts
+
+    def alone(self, column: str) -> TermLimit:
+        """Returns what is promised of one of the columns by itself."""
+        return TermLimit.of(*(p for p in self.promises.of_class if p.sensitive == (column,)))
 
     @property
     def knowledge(self) -> Knowledge:
@@ -103,6 +124,10 @@ class TermLimit:
 
     def __str__(self) -> str:
         return " and ".join(str(p) for p in self.promises)
+
+
+def _belief_limits(promise: ClassPromise) -> tuple[BeliefLimit, ...]:
+    return Promises((promise,)).limits.of_kind(BeliefLimit)
 
 
 def _prior(limit: LabelCloseness) -> Prior:

@@ -17,6 +17,7 @@ from sfumato.policy.set_columns import TermRule
 from sfumato.protection.boxes import merged_classes, nearest_class, one_class_per_box
 from sfumato.protection.term_removal.all_classes import infeasible_among, solve_classes
 from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.protection.term_removal.joint_answers import all_removed, one_by_one
 from sfumato.protection.term_removal.margin import with_margin
 from sfumato.protection.term_removal.one_class import ClassSolution, TermLimit, Terms
 from sfumato.protection.term_removal.report import MERGED, SATISFIED, SUPPRESSED_TERMS, TermReport
@@ -103,7 +104,7 @@ def suppress_terms(
     for column, lost_terms in zip(phase.columns, gone, strict=True):
         if not column.judged(phase.recoding, lost_terms).all():
             raise SfumatoError(f"the removal of terms broke {column.limit}", remedy="This is a bug.")
-    written = {p.limit.column: p.sets.rewriting(g) for p, g in zip(phase.columns, gone, strict=True) if g}
+    written = {n: w for p, g in zip(phase.columns, gone, strict=True) for n, w in p.sets.rewritten(g).items()}
     result = replace(phase.recoding, rewritten=written) if written else phase.recoding
     return result, _report(phase, gone)
 
@@ -148,9 +149,20 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
         for c in again:
             del column.answers[c]
         solved({c: rows[c] for c in again}, strict=True)
-        for c in np.flatnonzero(~column.judged(phase.recoding, column.gone(phase.recoding))).tolist():
-            column.answers.pop(c, None)
+        _drop_wrong(phase, column)
+    if column.limit.parts:
+        for otherwise in (one_by_one, all_removed):
+            left = {c: rows[c] for c in todo.tolist() if c not in column.answers}
+            if left:
+                column.answers |= otherwise(left, column.limit, phase.costs, rule.method, phase.seconds)
+                _drop_wrong(phase, column)
     return todo[[c not in column.answers for c in todo.tolist()]]
+
+
+def _drop_wrong(phase: Phase, column: TermColumn) -> None:
+    """Forgets the answers with which a class breaks a promise."""
+    for c in np.flatnonzero(~column.judged(phase.recoding, column.gone(phase.recoding))).tolist():
+        column.answers.pop(c, None)
 
 
 def _erased_if_none(

@@ -26,10 +26,9 @@ class TermColumn:
 
     def classes(self, recoding: Recoding, gone: Mapping[int, Terms]) -> Classes:
         """Returns the classes when these terms are gone."""
-        column = self.limit.column
         if gone:
-            recoding = replace(recoding, rewritten={column: self.sets.rewriting(gone)})
-        return recoding.classes(recoding.class_of, (column,))
+            recoding = replace(recoding, rewritten=self.sets.rewritten(gone))
+        return recoding.classes(recoding.class_of, self.limit.promises.sensitive)
 
     def judged(self, recoding: Recoding, gone: Mapping[int, Terms]) -> NDArray[np.bool_]:
         """Flags the classes that keep the promises when these terms are gone, exactly."""

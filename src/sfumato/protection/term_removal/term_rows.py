@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.joint_columns import untagged
 from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding, Rewriting
 from sfumato.core.taxonomy import Taxonomy
@@ -53,11 +54,25 @@ class TermRows:
         bounds = np.searchsorted(owner[order], np.arange(recoding.count + 1))
         return [order[bounds[c] : bounds[c + 1]] for c in range(recoding.count)]
 
-    def rewriting(self, gone: Mapping[int, Terms]) -> Rewriting:
-        """Returns what rows publish when these terms of these rows are gone."""
-        texts = [self.texts[c] for c in self.code.tolist()]
-        for row, terms in gone.items():
-            texts[row] = shortened(texts[row], terms)
-        labels = sorted(set(texts), key=lambda text: (text is None, text or ""))
-        rank = {label: i for i, label in enumerate(labels)}
-        return Rewriting(Taxonomy.flat(labels), np.array([rank[text] for text in texts], np.int32))
+    def rewritten(self, gone: Mapping[int, Terms]) -> dict[str, Rewriting]:
+        """Returns what rows publish, column by column, when these terms of these rows are gone."""
+        joint = next((j for j in self.table.joints if j.name == self.column), None)
+        if joint is None:
+            return {self.column: _rewriting(self.table, self.column, self.row, gone)} if gone else {}
+        written = {}
+        for number, part in enumerate(joint.parts):
+            own = {row: tuple(untagged(number, terms)) for row, terms in gone.items()}
+            if any(own.values()):
+                written[part] = _rewriting(self.table, part, self.row, own)
+        return written
+
+
+def _rewriting(table: Microdata, column: str, row: NDArray[np.int64], gone: Mapping[int, Terms]) -> Rewriting:
+    """Returns what rows publish in one column when these terms of these rows are gone."""
+    leaves = table.column(column).taxonomy.leaf_labels
+    texts = [leaves[c] for c in table.codes(column)[row].tolist()]
+    for place, terms in gone.items():
+        texts[place] = shortened(texts[place], terms)
+    labels = sorted(set(texts), key=lambda text: (text is None, text or ""))
+    rank = {label: i for i, label in enumerate(labels)}
+    return Rewriting(Taxonomy.flat(labels), np.array([rank[text] for text in texts], np.int32))

@@ -1,0 +1,66 @@
+"""A request to stop: a signal that came in, remembered until it is heeded or it is too late."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+
+class StopAsked(KeyboardInterrupt):
+    """Raised where a request to stop is heeded.
+
+    A class of our own: Python ends with a signal, not with the exit code it is given, once a plain
+    `KeyboardInterrupt` has left a text that it compiled, such as that of a dataclass.
+    """
+
+
+@dataclass
+class StopRequest:
+    """Whether the program was asked to stop, and whether something is published already.
+
+    An exception alone does not stop a program: what a signal raises inside a finalizer or a callback of
+    compiled code is dropped, or becomes another error. So the request is noted, and asked for at every step
+    before something is published. From then on it is only noted: what was begun is finished.
+    """
+
+    watching: bool = False
+    asked: bool = False
+    published: bool = False
+
+    def watch(self) -> None:
+        """Notes Ctrl-C and SIGTERM from now on; Ctrl-C stays ignored where the program is started so."""
+        self.watching = True
+        signal.signal(signal.SIGTERM, self._note)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._note)
+        sys.unraisablehook = _without_interrupts
+
+    def heed(self) -> None:
+        """Raises `StopAsked` if the program was asked to stop and nothing is published yet."""
+        if self.asked and not self.published:
+            raise StopAsked
+
+    def note(self) -> None:
+        """Notes that a signal came while nothing could be cancelled; only where signals are watched."""
+        self.asked = self.asked or self.watching
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.asked = True
+        self.heed()
+
+
+stop_request = StopRequest()
+"""The request of this process: signals know no other."""
+
+
+def _without_interrupts(dropped: UnraisableHookArgs) -> None:
+    """Says nothing about interrupts that were dropped: they are noted."""
+    if not issubclass(dropped.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)

@@ -1,0 +1,124 @@
+"""`sfumato release` and `protect` are asked to stop: they do, and say so, or they finish, and say so."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from faults.conftest import report
+from faults.made_up import check_all
+from sfumato import demo
+
+STOPPED = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from sfumato.cli.main import main
+from sfumato.journey import judgement
+from sfumato.releases import issue
+how, number = sys.argv[1], int(sys.argv[2])
+sys.argv[1:3] = []
+honest_recheck, honest_issue = judgement.recheck, issue.issue_all
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), number)
+        time.sleep(0.01)
+
+def recheck(*words, **options):
+    if how == "dropped":
+        Finalized()
+    if how == "compiled text":
+        exec("os.kill(os.getpid(), number)\\ntime.sleep(10)")
+    if how == "another error":
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        except KeyboardInterrupt:
+            raise RuntimeError("a callback failed")
+    return honest_recheck(*words, **options)
+
+def at(step):
+    if step == how:
+        os.kill(os.getpid(), number)
+
+judgement.recheck = recheck
+issue.issue_all = lambda *words, **options: honest_issue(*words, **{**options, "at": at})
+main()
+"""
+"""The program with a signal put in: where an exception is dropped, becomes another error, or at a step."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.fixture
+def place(tmp_path):
+    demo.write(tmp_path, 300)
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def command(place, number, *start):
+    words = ["release", place / "hospital.csv", "-p", place / "policy.yaml"]
+    words += ["--ledger", f"sqlite:///{place}/ledger.db", "--chain", f"c{number}"]
+    words += ["--into", place / "out" / f"r{number}"]
+    return [str(word) for word in (sys.executable, *start, *words)]
+
+
+def stopped(place, how, number):
+    call = command(place, 0, "-c", STOPPED, how, int(number))
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("how", ["dropped", "another error", "compiled text"])
+def test_a_signal_is_not_lost_and_no_bug(place, how, number):
+    said = stopped(place, how, number)
+    assert (said.returncode, said.stdout) == (130, "")
+    assert said.stderr == "interrupted; nothing was published\n"
+    assert list((place / "out").iterdir()) == []
+    assert check_all(f"sqlite:///{place}/ledger.db", None, place / "out") == 0
+
+
+@pytest.mark.parametrize("how", ["entered", "committed", "done"])
+def test_a_signal_that_comes_too_late_is_told(place, how):
+    said = stopped(place, how, signal.SIGTERM)
+    assert said.returncode == 0
+    assert "asked to stop too late: this call was finished" in said.stderr
+    assert (place / "out" / "r0" / "data.csv").exists()
+
+
+def test_a_protected_file_is_there_or_not(place):
+    call = [sys.executable, "-c", STOPPED, "dropped", str(int(signal.SIGTERM)), "protect"]
+    call += [place / "hospital.csv", "-p", place / "policy.yaml", "-o", place / "safe.csv"]
+    said = subprocess.run([str(word) for word in call], capture_output=True, text=True, check=False)
+    assert said.returncode == 130
+    assert "nothing was published" in said.stderr and "Traceback" not in said.stderr
+    assert not (place / "safe.csv").exists()
+
+
+def test_asked_to_stop_at_random_moments(place, times):
+    begun = time.monotonic()
+    subprocess.run(command(place, "first", "-m", "sfumato"), check=True, capture_output=True)
+    usual, published, chance = time.monotonic() - begun, 1, random.Random(9)
+    told = {"stopped": 0, "before it began": 0, "finished": 0}
+    for number in range(times(3, 250)):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command(place, number, "-m", "sfumato"), **pipes) as program:
+            time.sleep(chance.uniform(0.1, 1.0) * usual)
+            os.kill(program.pid, signal.SIGTERM)
+            _, err = program.communicate(timeout=120)
+        now = check_all(f"sqlite:///{place}/ledger.db", None, place / "out")
+        assert "Traceback" not in err
+        assert program.returncode in (0, 130, -signal.SIGTERM), err
+        assert (program.returncode == 0) == (now > published)
+        assert program.returncode != 130 or "nothing was published" in err
+        kinds = {0: "finished", 130: "stopped"}
+        told[kinds.get(program.returncode, "before it began")] += 1
+        published = now
+    report("sfumato release asked to stop at random moments, on SQLite", told)

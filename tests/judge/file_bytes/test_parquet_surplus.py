@@ -1,0 +1,193 @@
+"""What Parquet files tell beyond their rows: nothing as libraries write them, and every planted canary."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.both import recheck
+from sfumato.core.errors import BadData
+from sfumato.judge.file_bytes.parquet_layout import layout_of
+from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
+from sfumato.policy.policy import Policy
+
+CANARY = "Alma Canary"
+KINDS = {
+    "text": st.text(st.characters(exclude_categories=["Cs"]), max_size=90),
+    "whole": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(),
+    "truth": st.booleans(),
+    "day": st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1)),
+    "moment": st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)),
+    "decimal": st.decimals(-999, 999, places=2, allow_nan=False).map(lambda d: d.quantize(Decimal("0.01"))),
+}
+TYPES = {
+    "text": pa.string(),
+    "whole": pa.int64(),
+    "float": pa.float64(),
+    "truth": pa.bool_(),
+    "day": pa.date32(),
+    "moment": pa.timestamp("us"),
+    "decimal": pa.decimal128(7, 2),
+}
+WRITERS = {
+    "pyarrow": lambda table, path: pq.write_table(table, path, row_group_size=3),
+    "with an index": lambda table, path: pq.write_table(table, path, write_page_index=True),
+    "pages of version 2": lambda table, path: pq.write_table(
+        table, path, data_page_version="2.0", compression="gzip", use_dictionary=False
+    ),
+    "pandas": lambda table, path: table.to_pandas(types_mapper=pd.ArrowDtype).to_parquet(path),
+    "polars": lambda table, path: pl.DataFrame(pl.from_arrow(table)).write_parquet(path),
+    "duckdb": lambda table, path: duckdb.from_arrow(table).write_parquet(str(path)),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@given(data=st.data())
+def test_files_of_libraries_tell_nothing_more(writer, data, tmp_path_factory):
+    rows = data.draw(st.integers(1, 7))
+    columns = {
+        kind: pa.array(data.draw(st.lists(st.none() | values, min_size=rows, max_size=rows)), TYPES[kind])
+        for kind, values in KINDS.items()
+    }
+    path = tmp_path_factory.mktemp("files") / "table.parquet"
+    WRITERS[writer](pa.table(columns), path)
+    found = [
+        some
+        for some in parquet_surplus(path)
+        if some.sentence != "a filter tells which values a column may hold"
+    ]
+    assert found == []
+
+
+def written(path, **options):
+    table = pa.table({"zip": ["021**"] * 4, "disease": ["HIV", "cold", "burn", "flu"]})
+    pq.write_table(table, path, **options)
+    return path
+
+
+def replaced(path, old, new, *, last=False):
+    raw = path.read_bytes()
+    place = raw.rfind(old) if last else raw.find(old)
+    assert place >= 0
+    path.write_bytes(raw[:place] + new + raw[place + len(old) :])
+
+
+def said(path):
+    return [(some.sentence, some.columns, some.certain) for some in parquet_surplus(path)]
+
+
+def test_an_entry_of_a_dictionary_that_no_row_has(tmp_path):
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1]), pa.array(["x", "y", CANARY]))
+    pq.write_table(pa.table({"a": cells, "b": [1, 2, 3]}), tmp_path / "t.parquet")
+    assert said(tmp_path / "t.parquet") == [("a dictionary holds values that no row has", ("a",), True)]
+
+
+def test_an_entry_that_rows_of_another_group_have_is_none_of_these(tmp_path):
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1, 1]), pa.array(["x", "y"]))
+    pq.write_table(pa.table({"a": cells}), tmp_path / "t.parquet", row_group_size=2)
+    assert said(tmp_path / "t.parquet") == []
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_value_in_statistics_that_no_row_has(index, tmp_path):
+    path = written(tmp_path / "t.parquet", compression="none", use_dictionary=False, write_page_index=index)
+    replaced(path, b"HIV", b"Ann", last=True)
+    assert said(path) == [("statistics name values that no row has", ("disease",), True)]
+
+
+def test_a_count_in_statistics_of_cells_that_are_not_there(tmp_path):
+    path = tmp_path / "t.parquet"
+    cells = pa.array([1, 2, None], pa.int64())
+    pq.write_table(pa.table({"a": cells}), path, compression="none", use_dictionary=False)
+    assert [chunk.claims.nulls for chunk in layout_of(path).chunks] == [1]
+    # In the footer's statistics the count of missing cells follows the field header 0x16: 1 is written as 2.
+    raw = path.read_bytes()
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    place = raw.index(b"\x16\x02", raw.index(b"\x3c", footer))
+    path.write_bytes(raw[:place] + b"\x16\x08" + raw[place + 2 :])
+    assert [chunk.claims.nulls for chunk in layout_of(path).chunks] == [4]
+    assert said(path) == [("statistics count other cells than there are", ("a",), True)]
+
+
+def test_bytes_between_the_pages_and_the_footer(tmp_path):
+    path = written(tmp_path / "t.parquet")
+    raw = path.read_bytes()
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    path.write_bytes(raw[:footer] + CANARY.encode() + raw[footer:])
+    assert said(path) == [("11 bytes of the file belong to no column", (), True)]
+    path.write_bytes(raw[:footer] + bytes(8) + raw[footer:])
+    assert said(path) == []
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"note": CANARY},
+        {"org.apache.spark.version": f"4.0 {CANARY}"},
+        {"pandas": '{"columns": [], "attributes": {"who": "Alma"}}'},
+        {"pandas": '{"columns": [{"name": "Alma"}]}'},
+        {"pandas": '{"index_columns": ["Alma"]}'},
+        {"pandas": "Alma"},
+    ],
+)
+def test_notes(notes, tmp_path):
+    table = pa.table({"a": ["x"]})
+    with pq.ParquetWriter(tmp_path / "t.parquet", table.schema) as file:
+        file.write_table(table)
+        file.add_key_value_metadata(notes)
+    assert said(tmp_path / "t.parquet") == [("the file carries a note besides its columns", (), False)]
+
+
+def test_notes_of_a_column_within_the_schema(tmp_path):
+    schema = pa.schema([pa.field("a", pa.list_(pa.field("x", pa.string(), metadata={"who": CANARY})))])
+    pq.write_table(pa.table({"a": [["x"]]}, schema=schema), tmp_path / "t.parquet")
+    assert said(tmp_path / "t.parquet") == [("the file carries a note besides its columns", (), False)]
+
+
+def test_what_tells_more_is_not_published(tmp_path):
+    path = tmp_path / "t.parquet"
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0]), pa.array(["x", CANARY]))
+    pq.write_table(pa.table({"a": cells}), path)
+    asked = Policy.from_dict({"columns": {"a": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]})
+    with pytest.raises(BadData, match="a dictionary holds values that no row has: a") as refused:
+        recheck(path, asked)
+    assert "Canary" not in str(refused.value)
+
+
+@given(data=st.data())
+def test_damaged_files_are_refused_and_nothing_else(data, tmp_path_factory):
+    path = written(tmp_path_factory.mktemp("files") / "t.parquet")
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
+    try:
+        parquet_surplus(path)
+    except BadData as refused:
+        assert "HIV" not in str(refused)
+
+
+def test_numbers_of_all_sizes(tmp_path):
+    table = pa.table(
+        {
+            "a": pa.array([2**64 - 1, 0], pa.uint64()),
+            "b": pa.array([-128, 127], pa.int8()),
+            "c": pa.array([1.5, -0.0], pa.float32()),
+            "d": pa.array([dt.time(1, 2), None]),
+            "e": pa.array([Decimal("1" * 30), None], pa.decimal128(38, 2)),
+            "f": pa.array(np.array([1, 2]), pa.timestamp("ns")),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert said(tmp_path / "t.parquet") == []

@@ -1,0 +1,341 @@
+"""Several quasi-sensitive columns about the same labels: judged together, against the definitions.
+
+`SFUMATO_CASES` says how many random tables are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import sfumato as sf
+from judge.both import recheck
+from oracles import beliefs as plain
+from sfumato.core.classes import Classes
+from sfumato.core.derived_promises import joint_columns_of, with_derived
+from sfumato.core.errors import BadData, BadPolicy
+from sfumato.core.joint_columns import tagged
+from sfumato.core.knowledge import Knowledge, merged
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.term_sets import text_of
+from sfumato.journey.protect_file import protect_file
+from sfumato.policy.policy import Policy
+from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
+
+CASES = int(os.environ.get("SFUMATO_CASES", "60"))
+OLD = Path(__file__).parents[1] / "golden" / "quasi_sensitive_together"
+F = Fraction
+ONE = F(1)
+LABELS, TERMS = "ABCD", "123"
+
+
+def linked(tables, row):
+    """The labels that every cell of a row links to."""
+    found = [plain.linked(known, terms) for known, terms in zip(tables, row, strict=True)]
+    return set.intersection(*found)
+
+
+def posterior(tables, rows):
+    found = dict.fromkeys(plain.labels_of(tables[0]), F(0))
+    for row in rows:
+        links = linked(tables, row)
+        for label in links:
+            found[label] += F(1, len(links) * len(rows))
+    return found
+
+
+def diverse(belief, c, few):
+    falling = sorted((p for p in belief.values() if p), reverse=True)
+    return not falling or (len(falling) >= few and falling[0] <= c * sum(falling[few - 1 :]))
+
+
+def near(belief, before, t):
+    return sum((belief[label] - before[label]) ** 2 for label in belief) <= t * t
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is promised of one column: diversity (c, l) or closeness t."""
+
+    kind: str
+    c: Fraction = ONE
+    few: int = 2
+    t: Fraction = ONE
+
+    def kept(self, belief, before):
+        return diverse(belief, self.c, self.few) if self.kind == "diversity" else near(belief, before, self.t)
+
+    def promise(self, column, known):
+        knowledge = Knowledge.of(known)
+        if self.kind == "diversity":
+            return QuasiSensitiveDiversity(column, knowledge, l=self.few, c=self.c)
+        return QuasiSensitiveCloseness(column, knowledge, t=self.t)
+
+    def words(self, column, known):
+        table = {}
+        for label, terms in known:
+            table.setdefault(label, []).append(list(terms))
+        own = {"l": self.few, "c": str(self.c)} if self.kind == "diversity" else {"t": str(self.t)}
+        return {"quasi-sensitive": {"of": column, "kind": self.kind, "knowledge": table, **own}}
+
+
+def kept_by_definition(tables, asked, classes):
+    """Whether every set of tables keeps every promise about one of them, in every class."""
+    everybody = [row for rows in classes for row in rows]
+    for size in range(1, len(tables) + 1):
+        for some in combinations(range(len(tables)), size):
+            known = [tables[d] for d in some]
+            before = posterior(known, [[row[d] for d in some] for row in everybody])
+            for rows in classes:
+                belief = posterior(known, [[row[d] for d in some] for row in rows])
+                if not all(asked[d].kept(belief, before) for d in some):
+                    return False
+    return True
+
+
+def safe_from_all_tables(tables, asked, classes):
+    before = posterior(tables, [row for rows in classes for row in rows])
+    return all(a.kept(posterior(tables, rows), before) for a in asked for rows in classes)
+
+
+def contradicts(tables, asked, classes):
+    """Whether a closeness meets rows whose cells link to no label together."""
+    subsets = [s for n in range(2, len(tables) + 1) for s in combinations(range(len(tables)), n)]
+    return any(
+        not linked([tables[d] for d in some], [row[d] for d in some])
+        for some in subsets
+        if any(asked[d].kind == "closeness" for d in some)
+        for rows in classes
+        for row in rows
+    )
+
+
+def random_case(rng, *, columns=None):
+    count = columns or rng.choice([2, 2, 2, 3])
+    tables = [
+        [
+            (label, tuple(sorted(rng.sample(TERMS, rng.randint(1, 3)))))
+            for label in LABELS
+            for _ in range(rng.choice([1, 1, 2]))
+        ]
+        for _ in range(count)
+    ]
+    asked = []
+    for _ in range(count):
+        kind = rng.choice(["diversity", "diversity", "closeness"])
+        c, few, t = (
+            rng.choice([F(1, 2), F(1), F(2)]),
+            rng.choice([1, 2, 3]),
+            rng.choice([F(1, 4), F(1, 2), F(3, 4)]),
+        )
+        asked.append(Asked(kind, c, few, t))
+    truth = [[rng.choice(LABELS) for _ in range(rng.randint(1, 4))] for _ in range(rng.choice([1, 2]))]
+
+    def cell(table, label):
+        label = rng.choice(LABELS) if rng.random() < 1 / 20 else label
+        held = rng.choice([terms for other, terms in table if other == label])
+        return tuple(sorted(rng.sample(held, rng.randint(0, len(held)))))
+
+    classes = [[[cell(table, label) for table in tables] for label in rows] for rows in truth]
+    return tables, asked, classes
+
+
+def microdata(tables, classes, joints):
+    rows = [(q, *row) for q, held in enumerate(classes) for row in held]
+    columns = [Column("q", Role.QUASI, Taxonomy.flat([f"q{i}" for i in range(len(classes))]))]
+    codes = [np.array([row[0] for row in rows], np.int32)]
+    for d in range(len(tables)):
+        texts = [text_of(row[1 + d]) for row in rows]
+        order = sorted(set(texts))
+        columns.append(Column(f"s{d}", Role.QUASI_SENSITIVE, Taxonomy.flat(order)))
+        codes.append(np.array([order.index(text) for text in texts], np.int32))
+    return replace(Microdata.of_codes(columns, codes), joints=joints)
+
+
+def certified(tables, asked, classes):
+    """Whether the promises, and what follows from them, hold; `None` where a row contradicts itself."""
+    made = [a.promise(f"s{d}", known) for d, (a, known) in enumerate(zip(asked, tables, strict=True))]
+    promises = with_derived(Promises(tuple(made)))
+    table = microdata(tables, classes, joint_columns_of(promises))
+    try:
+        promises = Promises(tuple(p.given_original(table) for p in promises))
+    except BadData:
+        return None
+    found = Classes.of(table, table.codes("q"), sensitive=promises.sensitive)
+    return bool(promises.holds_on(found).all())
+
+
+def search(cases, seed=0):
+    rng = random.Random(seed)
+    figures = dict.fromkeys(
+        ["certified", "breached", "refused", "safe_but_refused", "contradictory", "alone"], 0
+    )
+    for _ in range(cases):
+        tables, asked, classes = random_case(rng)
+        truth = kept_by_definition(tables, asked, classes)
+        found = certified(tables, asked, classes)
+        if found is None:
+            assert contradicts(tables, asked, classes)
+            figures["contradictory"] += 1
+            continue
+        assert found == truth, (tables, asked, classes)
+        safe = safe_from_all_tables(tables, asked, classes)
+        figures["certified" if found else "refused"] += 1
+        figures["breached"] += found and not safe
+        figures["safe_but_refused"] += safe and not found
+        each = [kept_by_definition([t], [a], [[[row[d]] for row in rows] for rows in classes])
+                for d, (t, a) in enumerate(zip(tables, asked, strict=True))]  # fmt: skip
+        figures["alone"] += all(each) and not safe
+    return figures
+
+
+def test_random_tables_are_judged_as_the_definitions_say():
+    figures = search(CASES)
+    print(figures)
+    assert figures["breached"] == 0
+    assert figures["certified"] and figures["refused"] and figures["alone"]
+
+
+def test_a_joint_value_links_to_what_all_its_parts_link_to():
+    rng = random.Random(3)
+    for _ in range(CASES):
+        tables, _, classes = random_case(rng)
+        both = merged([Knowledge.of(known) for known in tables])
+        for row in (row for rows in classes for row in rows):
+            terms = [term for d, cell in enumerate(row) for term in tagged(d, cell)]
+            assert set(both.linked(terms)) == linked(tables, row)
+
+
+def policy_of(tables, asked, **protect):
+    columns = {"q": {"role": "quasi"}, **{f"s{d}": {"role": "quasi-sensitive"} for d in range(len(tables))}}
+    made = [a.words(f"s{d}", known) for d, (a, known) in enumerate(zip(asked, tables, strict=True))]
+    return {"columns": columns, "promises": [{"k-anonymity": {"k": 1}}, *made], "protect": protect}
+
+
+def frame_of(classes):
+    rows = [{"q": f"q{q}", **{f"s{d}": ";".join(cell) for d, cell in enumerate(row)}}
+            for q, held in enumerate(classes) for row in held]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def classes_of(path, count):
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    cells = [[tuple(sorted(t for t in x.split(";") if t)) for x in frame[f"s{d}"]] for d in range(count)]
+    groups = {}
+    for q, *row in zip(frame["q"], *cells, strict=True):
+        groups.setdefault(q, []).append(list(row))
+    return list(groups.values())
+
+
+@pytest.mark.parametrize("seed", range(max(6, CASES // 40)))
+@pytest.mark.parametrize("method", ["exact", "keep"])
+def test_what_is_published_keeps_what_all_columns_say_together(tmp_path, seed, method):
+    rng = random.Random(seed)
+    tables, asked, classes = random_case(rng)
+    asked = [replace(a, kind="diversity", c=F(2), few=min(2, a.few)) for a in asked]
+    words = policy_of(tables, asked, terms={"method": method})
+    try:
+        _, verdicts = protect_file(frame_of(classes), words, tmp_path / "safe.csv")
+    except sf.SfumatoError as refused:
+        assert "This is a bug" not in str(refused)
+        assert method == "keep", "with every term gone all labels are equally likely"
+        return
+    assert all(v.holds for v in verdicts)
+    assert len(verdicts) > 1 + len(tables), "what they say together has verdicts of its own"
+    assert kept_by_definition(tables, asked, classes_of(tmp_path / "safe.csv", len(tables)))
+    assert all(v.holds for v in recheck(tmp_path / "safe.csv", Policy.from_dict(words)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_second_judge_says_the_same(tmp_path, seed):
+    rng = random.Random(100 + seed)
+    tables, asked, classes = random_case(rng)
+    asked = [replace(a, kind="diversity") for a in asked]
+    if any(a.c * (len(LABELS) - a.few + 1) < 1 for a in asked):
+        asked = [replace(a, c=F(2)) for a in asked]
+    rule = Policy.from_dict(policy_of(tables, asked, terms={"method": "keep"}))
+    frame_of(classes).write_csv(tmp_path / "table.csv")
+    judged = recheck(tmp_path / "table.csv", rule)
+    assert all(v.holds for v in judged) == kept_by_definition(tables, asked, classes)
+    assert all(v.holds for v in judged) == certified(tables, asked, classes)
+
+
+def test_each_alone_leaves_two_labels_and_both_together_one():
+    ills = [("Flu", ("fever",)), ("Cold", ("fever",)), ("HIV", ("rash",)), ("Gout", ("rash",))]
+    drugs = [("Flu", ("A",)), ("HIV", ("A",)), ("Cold", ("B",)), ("Gout", ("B",))]
+    row = (("rash",), ("A",))
+    assert [len(plain.linked(known, terms)) for known, terms in zip((ills, drugs), row, strict=True)] == [
+        2,
+        2,
+    ]
+    assert posterior([ills, drugs], [row])["HIV"] == 1
+    two = Asked("diversity")
+    assert certified([ills], [two], [[[row[0]]]]) and not certified([ills, drugs], [two, two], [[row]])
+
+
+def test_one_alone_may_break_what_both_together_keep():
+    first = [("A", ("1", "2", "3")), ("B", ("1",)), ("C", ("2",)), ("D", ("3",))]
+    second = [("A", ("6",)), ("B", ("4", "6")), ("C", ("4", "5")), ("D", ("5",))]
+    rows = [(("1",), ("4",)), (("2",), ("5",)), (("3",), ("6",))]
+    assert sorted(posterior([first, second], rows).values()) == [0, F(1, 3), F(1, 3), F(1, 3)]
+    assert posterior([first], [row[:1] for row in rows])["A"] == F(1, 2)
+    half = Asked("diversity", c=F(1, 2))
+    assert safe_from_all_tables([first, second], [half, half], [rows])
+    assert not certified([first, second], [half, half], [rows])
+
+
+def test_the_attack_finds_the_label_of_everybody_in_the_old_output_and_of_nobody_in_the_new(tmp_path):
+    old = pd.read_csv(OLD / "old.csv", dtype=str)
+    found = sf.attack("quasi-sensitive", old, OLD / "policy.yaml").findings
+    sure = [f for f in found if f.breach and f.confidence == 1 and "label" in f.details]
+    assert [(f.details["label"], f.people) for f in sure] == [("HIV", 6)]
+    assert [v.holds for v in sf.audit(old, OLD / "policy.yaml").verdicts] == [True, True, True, False]
+    protect_file(old, OLD / "policy.yaml", tmp_path / "new.csv")
+    again = sf.attack("quasi-sensitive", tmp_path / "new.csv", OLD / "policy.yaml")
+    assert not again.breaches
+    assert all(v.holds for v in again.verdicts)
+
+
+@pytest.mark.parametrize(
+    "labels, said",
+    [
+        (["ABC", "ABD"], "shares some labels"),
+        (["AB"] * 5, "at most 4 are judged together"),
+    ],
+)
+def test_what_cannot_be_judged_together_is_refused(labels, said):
+    tables = [[(label, ("1",)) for label in some] for some in labels]
+    asked = [Asked("diversity", few=1) for _ in tables]
+    with pytest.raises(BadPolicy, match=said):
+        Policy.from_dict(policy_of(tables, asked))
+    apart = [[(f"{d}{label}", ("1",)) for label in some] for d, some in enumerate(labels)]
+    fine = Policy.from_dict(policy_of(apart, asked))
+    assert not any(p.derived for p in fine.promises), "unrelated labels need no joint judgement"
+
+
+def test_closeness_of_rows_that_contradict_themselves_is_refused():
+    tables = [[("A", ("1",)), ("B", ("2",))], [("A", ("1",)), ("B", ("2",))]]
+    words = policy_of(tables, [Asked("closeness")] * 2)
+    with pytest.raises(BadData, match="link"):
+        sf.protect(frame_of([[(("1",), ("2",)), (("1",), ("1",))]]), words)
+    loose = policy_of(tables, [Asked("diversity", few=1)] * 2)
+    assert sf.protect(frame_of([[(("1",), ("2",)), (("1",), ("1",))]]), loose) is not None
+
+
+def test_what_is_derived_stands_in_no_policy():
+    tables = [[("A", ("1",)), ("B", ("2",))]] * 2
+    rule = Policy.from_dict(policy_of(tables, [Asked("diversity", few=1)] * 2))
+    assert len(rule.promises.members) == 4 and sum(p.derived for p in rule.promises) == 1
+    assert len(rule.to_dict()["promises"]) == 3
+    assert Policy.from_dict(rule.to_dict()).digest == rule.digest
