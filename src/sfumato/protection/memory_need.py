@@ -47,6 +47,7 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
         "mondrian": 2 * width + (95 if named else 60),
         "lattice": 4 * width + (95 if named else 85),
         "optimum": 4 * keys + 2 * width + 130,
+        "local": 12 * keys + 2 * width + 900,
     }.get(policy.protect.search, 4 * keys + 2 * width + 130)
     if table.profiles:
         each += BYTES_PER_POSITION_ROW

@@ -128,7 +128,8 @@ class Downcoding:
         for c, times in chosen.items():
             guess = _guess(worlds, c, j, each, rng)
             told += times * int(guess.pop("told"))
-            guess["sure"] = Fraction(int(guess["before"] <= SURE < guess["after"]))
+            doubt = error_of(int(guess.pop("kept")))
+            guess["sure"] = Fraction(int(guess["before"] <= SURE < guess["after"] - doubt))
             for name, value in guess.items():
                 sums[name] += times * value / people
         error = error_of(people)
@@ -195,7 +196,15 @@ def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Gener
     before, share = worlds.commonest(c, j), _tried(every, kinds)[1]
     after, shares = (before, share) if len(kept) < LEAST_KEPT else _tried(kept, kinds)
     told = Fraction(int(len(kept) >= LEAST_KEPT))
-    return {"before": before, "after": after, "share before": share, "share after": shares, "told": told}
+    kept_worlds = Fraction(len(kept))
+    return {
+        "before": before,
+        "after": after,
+        "share before": share,
+        "share after": shares,
+        "told": told,
+        "kept": kept_worlds,
+    }
 
 
 def _tried(worlds: NDArray[np.int32], kinds: int) -> tuple[Fraction, Fraction]:

@@ -19,6 +19,8 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.taxonomy import ANY
 from sfumato.core.verdict import Finding
 
+NO_ERROR = Fraction(0)
+
 SAMPLE = 200
 """So many people are looked at where worlds are drawn."""
 
@@ -104,7 +106,7 @@ class ValueMinimality:
             right = _tried(kept) if len(kept) >= LEAST_KEPT else None
             for who in rng.integers(0, len(held), times).tolist():
                 chances = _fractions(before) if right is None else [right[who]]
-                seen.add(1, _fractions(before), chances)
+                seen.add(1, _fractions(before), chances, error=error_of(len(kept)))
         figures: dict[str, int | Fraction | str] = {
             "method": "drawn worlds of single classes",
             "people drawn": people,
@@ -146,15 +148,20 @@ class _Seen:
         self.people, self._beyond = 0, 0
         self._before = self._after = self.best = Fraction(0)
 
-    def add(self, people: int, before: list[Fraction], after: list[Fraction]) -> None:
-        """Counts people with these chances of every value that is possible for them."""
+    def add(
+        self, people: int, before: list[Fraction], after: list[Fraction], *, error: Fraction = NO_ERROR
+    ) -> None:
+        """Counts people with these chances of every value that is possible for them.
+
+        A chance that was estimated is beyond what is allowed where it is so less its `error`.
+        """
         was, now = max(before), max(after)
         self.people += people
         self._before += people * was
         self._after += people * now
         self.best = max(self.best, now)
         few = self._count_values and len(after) < self._least <= len(before)
-        if few or now > self.limit >= was or now == 1 > was:
+        if few or now - error > self.limit >= was or now - error == 1 > was:
             self._beyond += people
 
     @property
