@@ -20,7 +20,6 @@ MODULES = {
 NOUNS_IN_ING = {
     "confidence_bounding": "the privacy template of Wang, Fung and Yu (2007) has this name",
     "downcoding": "the attack of Cohen (2022) has this name",
-    "weakening": "a later policy that asks less than the floor of its chain",
     "differencing": "statistical offices call the attack so",
     "packing": "several codes in one key, the class Packing",
     "ruling": "what a judge comes to",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 import uuid
@@ -199,8 +200,11 @@ class Ledger:
             return moments.not_before_last(connection, self.clock())
 
     def check_elsewhere(self, records: Sequence[Record]) -> None:
-        """Raises where another chain holds the same people for the same recipient."""
-        with self.database.reading() as connection:
+        """Raises where another chain holds the same people for the same recipient.
+
+        It is asked before anything leaves this machine, if the database is there; the commit asks again.
+        """
+        with contextlib.suppress(LostDatabase), self.database.reading() as connection:
             elsewhere.check_elsewhere(connection, records)
 
     def entry(self, release: str) -> Entry | None:
