@@ -210,7 +210,7 @@ def test_the_programs_of_an_auditor(place, cluster, capsys):
     call = ["release", str(table), "-p", str(policy), "--ledger", url, "--key", str(key)]
     assert run([*call, "--into", str(out / "one")]) == 0
     cluster.sql("DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", name=name)
-    cluster.sql("GRANT SELECT ON entries, head, staged, alembic_version TO reader", name=name)
+    cluster.sql("GRANT SELECT ON entries, people, head, staged, alembic_version TO reader", name=name)
     seen = cluster.url(name, user="reader")
     assert run(["ledger", "verify", "--ledger", seen, "--key", f"{key}.pub"]) == 0
     assert run(["history", "--ledger", seen]) == 0

@@ -76,8 +76,9 @@ def test_what_0_1_let_pass_is_refused(go, ledger, tmp_path, data, first, later, 
 
 def test_a_chain_that_is_not_weakened_withstands_the_attack(go, ledger):
     """Of the old chain the same attack finds 12 candidates of 15."""
-    go(SURVEY.head(384), policy("pairs"), "one", to="registry")
-    go(SURVEY.head(384), policy("pairs", tolerance="400%"), "two", to="university")
+    rules = policy("pairs", adversary="target", tolerance="400%")
+    go(SURVEY.head(384), rules, "one", to="registry")
+    go(SURVEY.head(384), rules, "two", to="university")
     found = ledger_floors(ledger())
     assert found.holds and found.weaker == () and found.findings == ()
 
@@ -272,3 +273,69 @@ class TestOldChain:
         signed = allowed.sign(Key.load(files / "ledger" / "berg.key"))
         receipt = self.release(rules, first_policy="policies/versions.yaml", overrides=[signed])
         assert receipt.record.weaker["by"] == "Berg"
+
+
+class TestFromTheCommandLine:
+    @pytest.fixture
+    def home(self, tmp_path, monkeypatch):
+        """The survey, a policy with an overrider, and one that promises less."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+        SURVEY.write_csv("data.csv")
+        public = Key.make(tmp_path / "berg.key").public
+        for name in ("k40", "k2"):
+            Path(f"{name}.yaml").write_text(policy(name, overriders=[public]).to_yaml(), encoding="utf-8")
+        return tmp_path
+
+    @pytest.mark.usefixtures("home")
+    def test_a_second_person_signs_for_a_weaker_policy(self, sfumato):
+        release = ("release", "data.csv", "--into")
+        assert sfumato(*release, "one", "-p", "k40.yaml", "--to", "registry").code == 0
+        later = (*release, "two", "-p", "k2.yaml", "--to", "university")
+        said = sfumato(*later)
+        assert said.code == 5 and "k-anonymity, k = 40, now k-anonymity, k = 2" in said.err
+        assert "sfumato override --weaker" in said.err
+        why = (
+            "--reason",
+            "flood",
+            "--by",
+            "Berg",
+            "--until",
+            "2099-12-31",
+            "--key",
+            "berg.key",
+            "-o",
+            "o.json",
+        )
+        for wrong in ((), ("--to", "rescue"), ("--k", "2"), ("--weaker", "--k", "2")):
+            assert sfumato("override", "-p", "k2.yaml", *wrong, *why).code == 2
+        signed = sfumato("override", "-p", "k2.yaml", "--weaker", *why, "--json")
+        assert signed.code == 0, signed.err
+        assert signed.document["kind"] == "weaker"
+        assert sfumato(*later, "--override", "o.json", "--json").document["weaker"]["by"] == "Berg"
+        assert "release 2 of chain main promises LESS" in sfumato("history").out
+        assert sfumato("ledger", "verify").code == 0, "somebody signed for it"
+        proof = sfumato(
+            "certificate", "verify", "two/certificate.json", "--key", "ledger.db.key.pub", "--json"
+        )
+        assert proof.code == 0 and proof.document["weaker"]["parts"]
+
+    @pytest.mark.usefixtures("home")
+    def test_the_same_people_in_another_chain(self, sfumato):
+        """By their marks: the second table lacks most rows, and has another column."""
+        words = policy("k40").to_dict()
+        words["person"] = "name"
+        del words["recipients"]
+        sf.release(SURVEY, words, ledger="sqlite:///ledger.db", into="one", to="registry")
+        words["columns"]["more"] = {"role": "identifier"}
+        Path("other.yaml").write_text(sf.Policy.from_dict(words).to_yaml(), encoding="utf-8")
+        SURVEY.tail(100).with_columns(more=pl.lit("x")).write_csv("some.csv")
+        again = ("release", "some.csv", "-p", "other.yaml", "--chain", "other", "--into", "two", "--to")
+        said = sfumato(*again, "registry ")
+        assert said.code == 5 and "chain main of this ledger has 100 people of this table" in said.err
+        assert sfumato(*again, "registry", "--dry-run").code == 5
+        assert sfumato(*again, "registry", "--despite", "mian").code == 2
+        said = sfumato(*again, "registry", "--despite", "main")
+        assert said.code == 0 and "NOT held against chain main" in said.out
+        proof = sfumato("certificate", "verify", "two/certificate.json", "--key", "ledger.db.key.pub")
+        assert "NOT held against chain main" in proof.out

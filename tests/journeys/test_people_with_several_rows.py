@@ -107,6 +107,8 @@ def test_what_colluders_learn_of_people_with_several_rows_is_refused():
     policy = words(K, L, person="who", recipients={"coalition": "pairs"})
     with pytest.raises(BadData, match="several rows"):
         sf.capacity(SAFE, policy)
+    with pytest.raises(BadData, match="several rows"):
+        sf.capacity(SAFE, words(K, person="who", recipients={"coalition": "any"}))
     single = SAFE.drop_duplicates("who")
     assert sf.capacity(single, policy) is not None
     alone = words(K, L, person="who", recipients={"quality": "loss"})

@@ -97,6 +97,8 @@ WORKS = {
     "lattice": set(LOSSES),
     "mondrian": {"loss", "discernibility"},
     "optimum": {"loss"},
+    "local": {"loss"},
+    "best": set(LOSSES),
 }
 
 
@@ -211,7 +213,9 @@ class Picky(Odd):
         return ["it does not like weights"] if policy.protect.weights else []
 
 
-@pytest.mark.parametrize(("search", "works"), [("top-down", False), ("lattice", True), ("mondrian", True)])
+@pytest.mark.parametrize(
+    ("search", "works"), [("top-down", False), ("lattice", True), ("mondrian", True), ("local", False)]
+)
 def test_promises_that_are_not_monotone(search, works):
     if works:
         assert policy(Odd(), search=search)

@@ -61,6 +61,7 @@ def test_columns_that_colluders_match_rows_by_are_counted():
         ({"nobody": 1}, {}, "recipients.nobody"),
         ({"coalition": "any"}, {"suppress": "1%"}, "recipients.coalition"),
         ({}, {"search": "mondrian"}, "protect.search"),
+        ({}, {"search": "local"}, "protect.search"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(rule, protect, named):

@@ -24,6 +24,8 @@ def read(text):
 EXPECTED = read((GOLDEN / "expected.json").read_text(encoding="utf-8"))
 POLICIES = sorted(path.stem for path in (GOLDEN / "policies").glob("*.yaml"))
 JUDGED = [name for name in POLICIES if "verdicts" in EXPECTED["policies"][name]]
+ENDS_ARE_VALUES = ("groups", "terms_kept", "terms_text")
+"""Ranges of Mondrian in 0.1 ran from one value to another, which breaks a policy now; the promises hold."""
 LEDGER = "sqlite:///ledger/ledger.db"
 CERTIFICATES = sorted(
     str(path.relative_to(GOLDEN)) for path in (GOLDEN / "released").rglob("certificate.json")
@@ -85,11 +87,13 @@ def test_a_policy_means_what_it_meant(name):
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_published_file_is_judged_as_it_was(files, sfumato, name):
     """Each by its own policy; where 0.1 kept something of the original table, from that too."""
-    found = sfumato("audit", files / "published" / f"{name}.csv", "-p", files / "policies" / f"{name}.yaml")
+    code = 1 if name in ENDS_ARE_VALUES else 0
+    words = ("audit", files / "published" / f"{name}.csv", "-p", files / "policies" / f"{name}.yaml")
+    found = sfumato(*words, code=code)
     keys = ("promise", "holds", "measured", "limit")
-    assert [{key: v[key] for key in keys} for v in found["verdicts"]] == EXPECTED["policies"][name][
-        "verdicts"
-    ]
+    told = [{key: v[key] for key in keys} for v in found["verdicts"]]
+    assert [v["promise"] for v in told[:code]] == ["no text finer than the policy's levels"] * code
+    assert told[code:] == EXPECTED["policies"][name]["verdicts"]
     assert found["failed"] == []
 
 
@@ -98,9 +102,13 @@ def test_what_was_kept_of_the_original_table_decides():
     """Not decidable without it; with it as 0.1 judged."""
     frame = pl.read_csv("released/symptoms/data.csv", infer_schema=False)
     policy = "policies/terms_kept.yaml"
-    assert sf.audit(frame, policy).holds is None
-    assert sf.audit(frame, policy, reference="released/symptoms.reference.json").holds is True
-    assert sf.audit("released/symptoms/data.csv", policy).holds is True, "found beside the folder"
+
+    def said(data, **more):
+        return {v.holds for v in sf.audit(data, policy, **more).verdicts if "finer" not in v.promise}
+
+    assert None in said(frame)
+    assert said(frame, reference="released/symptoms.reference.json") == {True}
+    assert said("released/symptoms/data.csv") == {True}, "found beside the folder"
 
 
 @pytest.mark.usefixtures("files")

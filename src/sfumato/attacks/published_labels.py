@@ -37,12 +37,15 @@ class KnownLabels:
         self._written = None if rule is None else _tree(rule, (), start)
 
     def __contains__(self, label: Label) -> bool:
-        """Whether a label may be published: a missing cell, `*`, a node, or a range between two nodes."""
+        """Whether it is known what a label stands for: a missing cell, `*`, a node, a range between two."""
         if label is None or label == ANY or self._open:
             return True
         if self._tree is None:
             return False
-        return label in self._tree.labels or self._tree.is_range(label)
+        if label in self._tree.labels or self._tree.is_range(label):
+            return True
+        ends = label.split(RANGE)  # between two values: finer than is allowed, which is another question
+        return self._tree.ordered and len(ends) == 2 and all(self._tree.rank(end) is not None for end in ends)
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -77,3 +77,5 @@ PublicKey = Annotated[
     Path | None,
     typer.Option("--key", metavar="FILE", help="The public key that the publisher gave you."),
 ]
+
+Compare = Annotated[bool, typer.Option("--compare", help="Say what each search gave (search: best).")]

@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     Against,
     AsJson,
     Chain,
+    Compare,
     Data,
     MemoryLimit,
     Overwrite,
@@ -35,6 +36,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
+    compare: Compare = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -80,7 +82,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
         content = {**plan.as_dict(), "published": published}
         document({**content, "explanation": plan.explain().as_dict()} if explain else content)
         return
-    say(str(plan))
+    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
     if explain:
         say(str(plan.explain()))
         if show_values:

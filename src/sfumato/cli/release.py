@@ -22,6 +22,25 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
 
+Overrides = Annotated[
+    list[Path] | None,
+    typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
+]
+FirstPolicy = Annotated[
+    Path | None,
+    typer.Option(
+        "--first-policy", metavar="FILE", help="The policy of the chain's first release, where 0.1 made that."
+    ),
+]
+Despite = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--despite",
+        metavar="CHAIN",
+        help="Release although CHAIN has the same people; nothing is promised of both together.",
+    ),
+]
+
 
 def release(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
@@ -41,26 +60,9 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     format: Annotated[
         str | None, typer.Option("--format", help="csv or parquet; by default as the data is.")
     ] = None,
-    override: Annotated[
-        list[Path] | None,
-        typer.Option("--override", metavar="FILE", help="A signed override; may be repeated."),
-    ] = None,
-    first_policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--first-policy",
-            metavar="FILE",
-            help="The policy of the chain's first release, where 0.1 made that.",
-        ),
-    ] = None,
-    despite: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--despite",
-            metavar="CHAIN",
-            help="Release although CHAIN has the same people; nothing is promised of both together.",
-        ),
-    ] = None,
+    override: Overrides = None,
+    first_policy: FirstPolicy = None,
+    despite: Despite = None,
     key: KeyFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan and compare; write nothing.")] = False,
     engine: Engine = None,

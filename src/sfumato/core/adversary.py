@@ -16,7 +16,7 @@ class Adversary(StrEnum):
         """What this adversary has, for reports and messages.
 
         >>> Adversary.TARGET.knows
-        'these tables and the key values of one person, nobody else\\'s'
+        "these tables and the key values of one person, nobody else's"
         """
         if self is Adversary.REGISTER:
             return "these tables and everybody's key values"

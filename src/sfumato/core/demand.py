@@ -42,6 +42,11 @@ class Demand:
     partial: bool = False
     lasting: tuple[str, ...] = ()
 
+    @classmethod
+    def of_parameters(cls, name: str, kind: str | None, parameters: JsonMapping, sentence: str) -> Self:
+        """Returns the demand of a promise whose parameters have no order: only equal ones will do."""
+        return cls(name, kind, {"parameters": fingerprint(parameters)}, sentence=sentence)
+
     def covers(self, asked: Demand) -> bool:
         """Whether whoever keeps this one keeps the one that was asked; of a partial one, as far as it says.
 

@@ -23,7 +23,7 @@ from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
-from sfumato.core.demand import Demand, fingerprint
+from sfumato.core.demand import Demand
 from sfumato.core.derivation import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
@@ -221,19 +221,13 @@ class Promise(DerivesPromises, ABC):
         return ()
 
     def demands(self) -> tuple[Demand, ...]:
-        """Returns what it asks, then what follows from that; later releases of a chain are held to it.
-
-        By default nothing follows, and a promise asks no less than another only with equal parameters.
-        """
-        return (
-            Demand(self.name, self.kind, {"parameters": fingerprint(self.parameters())}, sentence=str(self)),
-        )
+        """Returns what it asks, then what follows from that; by default its parameters as they are."""
+        return (Demand.of_parameters(self.name, self.kind, self.parameters(), str(self)),)
 
     def judge_data(self) -> dict[str, object]:
         """Returns the promise as plain data for the second judge, which shares no code with it.
 
         The data are texts, whole numbers, truths, fractions, tuples and dictionaries of these, and `None`:
-
         `promise`, `kind`   the policy key, and which definition under it
         `sentence`          the promise in words: what verdicts are filed under
         `evidence`          what it can be judged on

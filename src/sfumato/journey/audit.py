@@ -205,4 +205,7 @@ def _audit_beside(
         releases = imprints_of(history)
     except RefusedByHistory as lost:
         return without_comparison(result, lost)
-    return audit_beside(result, source, policy, releases, chain=chain, only=attack, progress=progress)
+    granted = min((int(r.override["k"]) for r in history if r.override is not None), default=None)
+    return audit_beside(
+        result, source, policy, releases, chain=chain, only=attack, granted=granted, progress=progress
+    )

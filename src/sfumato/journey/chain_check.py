@@ -14,6 +14,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.journey.history import imprint_document, imprint_documents
 from sfumato.journey.judgement import check_counts, judged_in_chain
 from sfumato.policy.policy import Policy
+from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import forms_of
 from sfumato.policy.several_tables import (
     BY_POSITIONS,
@@ -34,6 +35,31 @@ def imprint_to_keep(plan: Plan) -> Mapping[str, object] | None:
     if plan.policy.promises.looks_back or (is_global and plan.policy.recipients is not None):
         return plan.imprint.as_dict()
     return None
+
+
+ALONE = "alone"
+"""The figure of a release that no other may follow: the search that made it."""
+
+
+def stands_beside_others(policy: Policy) -> bool:
+    """Whether the search makes tables that may stand beside others of a chain."""
+    ability = ability_of(policy.protect.search)
+    return ability is None or ability.beside_others
+
+
+def check_alone(policy: Policy, history: Sequence[Record]) -> None:
+    """Raises where a table that must stand alone would have another one beside it."""
+    alone = [str(earlier.figures[ALONE]) for earlier in history if ALONE in earlier.figures]
+    if not history or (not alone and stands_beside_others(policy)):
+        return
+    search = policy.protect.search if not stands_beside_others(policy) else alone[0]
+    raise RefusedByHistory(
+        f"search {search} publishes the same value differently from class to class, so two tables of a chain"
+        " leave those in whom their classes overlap, and no promise judges that",
+        where="protect.search",
+        remedy="Release it once, in a chain of its own, or use a search that recodes whole columns: top-down,"
+        " lattice or optimum.",
+    )
 
 
 TogetherJudge = Callable[[Policy, Sequence[Record], Record], "TogetherRuling | None"]

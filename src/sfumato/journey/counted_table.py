@@ -24,18 +24,18 @@ def count_table(source: Source, policy: Policy, *, progress: Progress = silent) 
         raise BadData("the table has no rows", remedy="There is nothing to protect in it.")
     if joints := joint_columns_of(policy.promises):
         table = replace(table, joints=joints)
-    return _with_profiles(table, policy) if policy.by_profile else table
+    _refuse_colluders(table, policy)
+    return table.with_profiles() if policy.by_profile else table
 
 
-def _with_profiles(table: Microdata, policy: Policy) -> Microdata:
-    """Returns the table with people's positions to be judged; raises where several tables would be."""
-    judged = table.with_profiles()
+def _refuse_colluders(table: Microdata, policy: Policy) -> None:
+    """Raises where somebody has several rows and recipients may put their versions together."""
     rule = policy.recipients
-    if judged.profiles and rule is not None and rule.coalition is not Coalition.NONE:
-        people = several(table.people_with_several_rows, "person has", "people have")
-        raise BadData(
-            f"{people} several rows, and what colluding recipients learn of them is not judged.",
-            where="recipients.coalition",
-            remedy="Bring each person's rows together in one, or leave coalition out.",
-        )
-    return judged
+    if rule is None or rule.coalition is Coalition.NONE or not (many := table.people_with_several_rows):
+        return
+    people = several(many, "person has", "people have")
+    raise BadData(
+        f"{people} several rows, and what colluding recipients learn of them is not judged.",
+        where="recipients.coalition",
+        remedy="Bring each person's rows together in one, or leave coalition out.",
+    )

@@ -20,7 +20,14 @@ from sfumato.engine.fingerprint import with_fingerprint
 from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
 from sfumato.engine.versions import version_writer
-from sfumato.journey.chain_check import chain_check, imprint_to_keep, recipient_check
+from sfumato.journey.chain_check import (
+    ALONE,
+    chain_check,
+    check_alone,
+    imprint_to_keep,
+    recipient_check,
+    stands_beside_others,
+)
 from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import imprint_document, imprint_documents, imprints_of
@@ -90,6 +97,7 @@ class Delivery:
 
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
+        check_alone(self.policy, history)
         held = self._floor.hold(history)
         return [
             replace(
@@ -218,6 +226,7 @@ class Delivery:
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,
+                **({} if stands_beside_others(policy) else {ALONE: policy.protect.search}),
             },
             memory=memory_bytes(imprint_to_keep(plan)),
             versions={"sfumato": version("sfumato")},

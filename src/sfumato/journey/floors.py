@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.attacks.chain.weakening import ChainRelease, Weakening
+from sfumato.attacks.chain.weakened_chain import ChainRelease, Weakening
 from sfumato.core.demand import Demand
 from sfumato.core.errors import SfumatoError
 from sfumato.core.imprint import Imprint

@@ -7,8 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
+from sfumato.journey.chain_floor import ChainFloor
+from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
+from sfumato.releases.ledger.ledger import Ledger, now
 from sfumato.releases.override import Override
 from sfumato.releases.weaker_override import AnyOverride, WeakerOverride, read_override
 
@@ -26,6 +29,22 @@ def read_overrides(
     return [one for one in read if isinstance(one, Override)], weaker
 
 
+def overrides_and_floor(
+    given: Sequence[AnyOverride | str | Path],
+    policy: Policy,
+    names: Sequence[str],
+    ledger: Ledger | None,
+    chain: str,
+    first_policy: AnyPolicy | None,
+) -> tuple[dict[str, Override], ChainFloor]:
+    """Returns the overrides by recipient, and what holds the policy to the floor of the chain."""
+    for_some, weaker = read_overrides(given)
+    keys, moment = ((), now()) if ledger is None else (ledger.public_keys, ledger.moment())
+    allowed = by_recipient(for_some, policy, names, chain=chain, ledger_keys=keys, moment=moment)
+    first = None if first_policy is None else load_policy(first_policy)
+    return allowed, ChainFloor(policy, chain, first, weaker, keys, moment)
+
+
 def by_recipient(
     given: Sequence[Override],
     policy: Policy,
@@ -33,7 +52,7 @@ def by_recipient(
     *,
     chain: str,
     ledger_keys: Collection[str],
-    now: datetime,
+    moment: datetime,
 ) -> dict[str, Override]:
     """Returns the overrides by recipient; raises unless each is genuine and by somebody who may give it."""
     rule = policy.recipients or RecipientRule()
@@ -45,7 +64,7 @@ def by_recipient(
             names=names,
             overriders=rule.overriders,
             ledger_keys=ledger_keys,
-            now=now,
+            now=moment,
         )
         if override.recipient in overrides:
             raise WrongCall("a recipient has two overrides", remedy="Give the one that holds.")

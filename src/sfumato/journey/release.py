@@ -9,9 +9,8 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import PARQUET, SPARK, Source
-from sfumato.journey.chain_floor import ChainFloor
 from sfumato.journey.delivery import Delivery
-from sfumato.journey.given_overrides import by_recipient, read_overrides
+from sfumato.journey.given_overrides import overrides_and_floor
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
@@ -19,7 +18,7 @@ from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.ledger import Ledger, now
+from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.private_file import kept_on_success
@@ -59,9 +58,8 @@ def release(
     original table is kept beside the folder, for its owner. `key` is the signing key of a ledger that is
     named by its URL.
 
-    `into` may be an address in an object store, such as `s3://bucket/releases/2026-11`. The table is written
-    and judged on this machine first (in the spill folder of `memory`, else the temporary one), then uploaded,
-    and visible when its manifest is there. Spark's workers have to share that folder.
+    `into` may be an address in an object store, such as `s3://bucket/releases/2026-11`. The table is judged
+    on this machine first (in the spill folder of `memory`, which Spark's workers share), then uploaded.
 
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
@@ -76,20 +74,13 @@ def release(
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
-    rules, show = load_policy(policy), progress or silent
-    source = open_table(data, memory)
+    rules, show, source = load_policy(policy), progress or silent, open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    kind = format or ("parquet" if source.kind in (SPARK, PARQUET) else "csv")
-    if kind not in ("csv", "parquet"):
-        raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
+    name = _file_name(format, source)
     source = with_warnings(source, rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
-    for_some, weaker = read_overrides(overrides)
-    keys, moment = ((), now()) if opened is None else (opened.public_keys, opened.moment())
-    allowed = by_recipient(for_some, rules, names, chain=chain, ledger_keys=keys, now=moment)
-    first = None if first_policy is None else load_policy(first_policy)
-    floor = ChainFloor(rules, chain, first, weaker, keys, moment)
+    allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart = _chains_apart(opened, despite)
     with Delivery(source, rules, places, allowed, floor=floor, despite=apart, progress=show) as delivery:
         every = (delivery.check, *checks)
@@ -102,13 +93,21 @@ def release(
                 opened,
                 delivery.prepare,
                 into=place,
-                name=f"data.{kind}",
+                name=name,
                 chain=chain,
                 checks=every,
                 aside=aside,
                 progress=show,
             )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _file_name(format: str | None, source: Source) -> str:
+    """The name of the published file, whose ending says what it is; by default as the data is."""
+    kind = format or ("parquet" if source.kind in (SPARK, PARQUET) else "csv")
+    if kind not in ("csv", "parquet"):
+        raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
+    return f"data.{kind}"
 
 
 def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Address | None:

@@ -32,7 +32,8 @@ class Ability:
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
     `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
-    `levels`: it moves a column a whole level at a time. `why_not` says why other losses do not work.
+    `levels`: it moves a column a whole level at a time; `beside_others`: its table may stand beside other
+    tables of a chain, as far as promises judge them. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -44,6 +45,7 @@ class Ability:
     why_not: str = ""
     ranges: bool = False
     levels: bool = False
+    beside_others: bool = True
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -69,6 +71,15 @@ BUILT_IN: Mapping[str, Ability] = {
         whole_table=True,
         why_not="the exact search adds up what each column loses, which only loss can tell",
     ),
+    "local": Ability(
+        losses=("loss",),
+        suppresses=False,
+        any_promise=False,
+        whole_columns=False,
+        beside_others=False,
+        why_not="local recoding adds up what each row loses, which only loss can tell",
+    ),
+    "best": Ability(losses=tuple(LOSSES), whole_table=True, whole_columns=False, beside_others=False),
 }
 
 

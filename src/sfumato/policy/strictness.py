@@ -73,7 +73,11 @@ def statement_of(policy: PolicyContent) -> JsonObject:
     return {
         "sfumato-statement": VERSION,
         "policy": policy.digest,
-        "promises": [[demand.as_dict() for demand in promise.demands()] for promise in policy.promises],
+        "promises": [
+            [demand.as_dict() for demand in promise.demands()]
+            for promise in policy.promises
+            if not promise.derived
+        ],
         "columns": {name: _column(rule, columns[name]) for name, rule in policy.columns.items()},
         "person": _person(words.get("person"), policy),
         "recipients": _recipients(policy.recipients),

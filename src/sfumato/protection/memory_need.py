@@ -12,6 +12,9 @@ from sfumato.system.memory import Memory, coarser_start
 BYTES_PER_TERM_ROW = 2000
 """Bytes per row where terms are removed: the sets of every row as texts, and what is left of them."""
 
+BYTES_PER_POSITION_ROW = 90
+"""Bytes per row where people are judged by all their rows: whose rows they are, and sorts of them."""
+
 
 def check_need(table: Microdata, policy: Policy, memory: Memory) -> None:
     """Raises where the policy's search needs more memory than is allowed, and says what would do."""
@@ -44,7 +47,10 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
         "mondrian": 2 * width + (95 if named else 60),
         "lattice": 4 * width + (95 if named else 85),
         "optimum": 4 * keys + 2 * width + 130,
+        "local": 12 * keys + 2 * width + 900,
     }.get(policy.protect.search, 4 * keys + 2 * width + 130)
+    if table.profiles:
+        each += BYTES_PER_POSITION_ROW
     held = 0
     if policy.protect.search == "lattice":
         from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled

@@ -29,7 +29,7 @@ from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import TermReport, key_promises, search_in_two_phases, with_original
 from sfumato.show.card import Card, Printable, figure, several, verdict_lines
@@ -43,8 +43,9 @@ class Plan(Printable):
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
     `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
-    removed; `policy` then holds the prior that beliefs are compared with. What a plan prints names only
-    values that the published table itself shows.
+    removed; `policy` then holds the prior that beliefs are compared with. `search` is the search that found
+    it, and `compared` what each of several gave. What a plan prints names only values that the published
+    table itself shows.
     """
 
     policy: Policy
@@ -56,6 +57,8 @@ class Plan(Printable):
     checked: int = 0
     smallest: int = 0
     terms: TermReport | None = None
+    search: str = ""
+    compared: tuple[ComparedSearch, ...] = ()
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -142,7 +145,16 @@ class Plan(Printable):
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
             **({} if self.reference is None else {"reference": self.reference.names}),
+            **self._comparison_document(),
         }
+
+    def _comparison_document(self) -> JsonObject:
+        """Returns what each search gave, without its time: the same rows give the same document."""
+        if not self.compared:
+            return {}
+        names = ("search", "loss", "suppressed", "classes", "lost", "optimal")
+        compared = [{name: vars(one)[name] for name in names} for one in self.compared]
+        return {"found_by": self.search, "compared": compared}
 
     def card(self) -> Card:
         """Returns the plan on a few lines."""
@@ -159,7 +171,23 @@ class Plan(Printable):
             *(() if self.reference is None else self.reference.lines()),
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
-        return Card(f"plan by {self.policy.protect.search}", lines, notes)
+        return Card(f"plan by {self._searched}", lines, notes)
+
+    def comparison(self) -> Card:
+        """Returns what each search gave that was tried, the chosen one first; says so where one was tried."""
+        if not self.compared:
+            return Card("nothing to compare: only `search: best` tries several searches", (), ())
+        ranked = sorted(self.compared, key=lambda one: one.search != self.search)
+        return Card("searches compared", [one.cells for one in ranked], ())
+
+    @property
+    def _searched(self) -> str:
+        asked = self.policy.protect.search
+        return (
+            asked
+            if self.search in ("", asked)
+            else f"{asked} of {len(self.compared)} searches: {self.search}"
+        )
 
     @property
     def _smallest(self) -> str:
@@ -196,6 +224,8 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.checked,
         smallest,
         terms,
+        outcome.search or policy.protect.search,
+        outcome.compared,
     )
 
 

@@ -86,4 +86,5 @@ def search_in_two_phases(
     if recoding.count != outcome.recoding.count or recoding.cuts is None:
         loss = measure(aim.loss, recoding, levels=levels if recoding.cuts else None, weights=aim.weights)
         optimal = optimal and recoding.count == outcome.recoding.count
-    return Outcome(recoding, loss, levels if recoding.cuts else None, optimal, outcome.checked), report
+    levels = levels if recoding.cuts else None
+    return replace(outcome, recoding=recoding, loss=loss, levels=levels, optimal=optimal), report

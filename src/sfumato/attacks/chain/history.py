@@ -46,13 +46,14 @@ def audit_beside(
     *,
     chain: str,
     only: str | None = None,
+    granted: int | None = None,
     progress: Progress = silent,
 ) -> Audit:
     """Returns the audit of a table, continued beside the releases of a chain, oldest first.
 
     A table that is one of the releases is judged at its place; any other as the release that would come next.
     Promises about earlier releases are decided, and everybody strikes who holds all of them, or the one that
-    `only` names.
+    `only` names. `granted` is the smallest k that an override gave somebody who holds one of the releases.
     """
     beside = Beside(chain, len(releases))
     try:
@@ -67,7 +68,7 @@ def audit_beside(
                 raise BadData("the second judge finds other counts in the table than the first reader")
         progress("beside earlier releases", 0)
         joint = correspondence(releases, policy)
-        verdicts = _decided(audit.verdicts, releases, policy, table)
+        verdicts = _decided(audit.verdicts, releases, policy, table, granted)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
@@ -142,12 +143,16 @@ def _strike(
 
 
 def _decided(
-    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+    verdicts: Sequence[Verdict],
+    releases: Sequence[Imprint],
+    policy: Policy,
+    table: Microdata,
+    granted: int | None,
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts, those on promises about several tables decided by the second judge."""
     about_earlier = {str(p): p.judge_data() for p in policy.promises if p.looks_back}
     if against_register(policy) and len(releases) > 1:
-        return _against_register(verdicts, releases, policy, table)
+        return _against_register(verdicts, releases, policy, table, granted)
     documents = [release.as_dict() for release in releases] if about_earlier else []
     return tuple(
         chain_verdict(documents, about_earlier[v.promise])[0] if v.promise in about_earlier else v
@@ -156,7 +161,11 @@ def _decided(
 
 
 def _against_register(
-    verdicts: Sequence[Verdict], releases: Sequence[Imprint], policy: Policy, table: Microdata
+    verdicts: Sequence[Verdict],
+    releases: Sequence[Imprint],
+    policy: Policy,
+    table: Microdata,
+    granted: int | None,
 ) -> tuple[Verdict, ...]:
     """Returns the verdicts with what the tables alone tell of positions that a register tells apart."""
     promises, looking_back = policy.promises, [p for p in policy.promises if p.looks_back]
@@ -167,6 +176,7 @@ def _against_register(
     found = {v.promise: v for v in verdicts}
     for promise in looking_back or (None,):
         people = max([p.least_people for p in held if p.by_size] + [promise.least_people if promise else 1])
+        people = people if granted is None else min(people, granted)
         asked = FilesQuestion(told, people, tuple(p.judge_data() for p in held if not p.by_size))
         sentence = together_sentence(policy) if promise is None else str(promise)
         found[sentence] = files_verdict(sentence, documents, asked, values)

@@ -18,7 +18,12 @@ from sfumato.core.promise import TablePromise
 from sfumato.policy import searches
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
-from sfumato.policy.compatibility.term_sets import joint_knowledge, one_knowledge, set_columns
+from sfumato.policy.compatibility.term_sets import (
+    joint_knowledge,
+    one_knowledge,
+    set_columns,
+    terms_of_local_classes,
+)
 from sfumato.policy.content import Knows, PolicyContent, ProtectRule
 from sfumato.policy.searches import LOSSES, Ability
 from sfumato.policy.set_columns import forms_of
@@ -163,10 +168,14 @@ def _searchable(policy: PolicyContent) -> Iterator[Problem]:
                 "Leave suppress out.",
             )
         elif not whole and not promise.monotone and not ability.any_promise:
+            reason = (
+                "a step that breaks it may be followed by one that mends it"
+                if ability.whole_columns
+                else "somebody whose key fits several classes sees their union, which may break it"
+            )
             yield Problem(
                 place,
-                f"{search} cannot keep it: it is not monotone, so a step that breaks it may be followed by"
-                " one that mends it.",
+                f"{search} cannot keep it: it is not monotone, so {reason}.",
                 _searches_that(lambda a: a.any_promise),
             )
 
@@ -299,6 +308,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _person,
     _knows,
     set_columns,
+    terms_of_local_classes,
     one_knowledge,
     joint_knowledge,
     for_recipients,

@@ -53,6 +53,7 @@ class QuasiSensitiveDiversity(LabelPromise):
     Does not promise: anything against outsiders with better knowledge than the one that is named.
 
     >>> from sfumato.core.classes import histogram
+    >>> from sfumato.core.knowledge import Knowledge
     >>> from sfumato.core.taxonomy import Taxonomy
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> sets = Taxonomy.flat(["fever", "cough"])

@@ -14,6 +14,8 @@ HOMES = {
     "lattice": "sfumato.protection.searches.lattice:lattice",
     "mondrian": "sfumato.protection.searches.mondrian:mondrian",
     "optimum": "sfumato.protection.searches.optimum:search",
+    "local": "sfumato.protection.searches.local:local",
+    "best": "sfumato.protection.searches.best:best",
 }
 
 

@@ -11,6 +11,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.show.card import figure, several
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,38 @@ class Aim:
         return int((table.rows + table.dropped) * self.suppress)
 
 
+@dataclass(frozen=True)
+class ComparedSearch:
+    """What one of several searches gave; `lost` counts columns that became one group for everybody."""
+
+    search: str
+    loss: float
+    suppressed: int
+    classes: int
+    lost: int
+    optimal: bool
+    seconds: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Cells for a card."""
+        return (
+            self.search,
+            f"loss {figure(self.loss)}",
+            f"{several(self.suppressed, 'row')} suppressed",
+            several(self.classes, "class", "classes"),
+            f"{several(self.lost, 'column')} lost",
+            f"{self.seconds:.1f} s",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a search found: a recoding that keeps every promise, and what is known about it.
 
     `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
-    `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged.
+    `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged. Where
+    several searches were tried, `search` is the one whose result this is, and `compared` tells of all.
     """
 
     recoding: Recoding
@@ -45,6 +72,8 @@ class Outcome:
     levels: Mapping[str, int] | None = None
     optimal: bool = False
     checked: int = 0
+    search: str | None = None
+    compared: tuple[ComparedSearch, ...] = ()
 
 
 class Search(Protocol):

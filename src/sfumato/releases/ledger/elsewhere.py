@@ -69,7 +69,7 @@ def people_faults(connection: Connection, sealed: dict[int, str]) -> Iterator[in
 def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
     """Yields the releases of other chains that whoever receives this one may hold."""
     for entry in entries.releases(connection, None, memory=False):
-        if same_name(entry.chain) == record.chain:
+        if same_name(entry.chain) == same_name(record.chain):
             continue
         other = json.loads(entry.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:

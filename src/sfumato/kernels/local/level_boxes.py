@@ -1,0 +1,220 @@
+"""The boxes of a lattice of levels, walked by what each row loses in its own box.
+
+Columns are in two halves. Of a half, every combination of values that occurs is numbered, and so is every
+box at every combination of levels; the price of a row in a box of the lattice is then the sum of two table
+entries.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sfumato.kernels.local.key_classes import NOBODY
+
+Small = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Half(NamedTuple):
+    """Half of the columns: `value[g]` numbers what group g holds in them.
+
+    At combination of levels l, value v is in box `box[l, v]` and loses `price[l, v]`.
+    """
+
+    value: Small
+    price: Longs
+    box: Small
+
+
+class Buckets(NamedTuple):
+    """A hash table that is never cleared: an entry counts where its stamp is the current one."""
+
+    stamp: Longs
+    key: Longs
+    rows: Longs
+    newest: Small
+    used: Longs
+    older: Small
+
+
+@njit(cache=True)
+def numbered_pairs(ids: Small, nodes: Small) -> tuple[Small, int]:
+    """Numbers the pairs (id, node) that occur, by first appearance; returns how many there are, too."""
+    bits = 4
+    while (1 << bits) < 2 * len(ids):
+        bits += 1
+    slots = np.full(1 << bits, -1, np.int32)
+    last, drop = len(slots) - 1, np.uint64(64 - bits)
+    keys = np.empty(len(ids), np.int64)
+    number = np.empty(len(ids), np.int32)
+    count = 0
+    for i in range(len(ids)):
+        key = (np.int64(ids[i]) << 32) | np.int64(nodes[i])
+        slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
+        while slots[slot] >= 0 and keys[slots[slot]] != key:
+            slot = (slot + 1) & last
+        if slots[slot] < 0:
+            slots[slot] = count
+            keys[count] = key
+            count += 1
+        number[i] = slots[slot]
+    return number, count
+
+
+@njit(cache=True)
+def empty_buckets(groups: int) -> Buckets:
+    """Room for so many groups in so many buckets, at most half full."""
+    bits = 4
+    while (1 << bits) < 2 * groups:
+        bits += 1
+    size = 1 << bits
+    return Buckets(
+        np.zeros(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int32),
+        np.empty(groups + 1, np.int64),
+        np.empty(groups + 1, np.int32),
+    )
+
+
+@njit(cache=True)
+def _sort_into_boxes(
+    free: Small, weight: Longs, one: Half, two: Half, at: Longs, band: Longs, stamp: int, buckets: Buckets
+) -> int:
+    """Puts the free groups whose own price is in the band into boxes of one node; returns how many boxes."""
+    last = len(buckets.stamp) - 1
+    drop = np.uint64(64)
+    width = len(buckets.stamp)
+    while width > 1:
+        width >>= 1
+        drop -= np.uint64(1)
+    price_one, price_two = one.price[at[0]], two.price[at[1]]
+    box_one, box_two = one.box[at[0]], two.box[at[1]]
+    low, high, boxes = band[0], band[1], 0
+    for i in range(len(free)):
+        group = free[i]
+        price = price_one[one.value[group]] + price_two[two.value[group]]
+        if price <= low or price > high:
+            continue
+        key = (np.int64(box_one[one.value[group]]) << 32) | np.int64(box_two[two.value[group]])
+        slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
+        while buckets.stamp[slot] == stamp and buckets.key[slot] != key:
+            slot = (slot + 1) & last
+        if buckets.stamp[slot] != stamp:
+            buckets.stamp[slot] = stamp
+            buckets.key[slot] = key
+            buckets.rows[slot] = 0
+            buckets.newest[slot] = NOBODY
+            buckets.used[boxes] = slot
+            boxes += 1
+        buckets.rows[slot] += weight[group]
+        buckets.older[group] = buckets.newest[slot]
+        buckets.newest[slot] = group
+    return boxes
+
+
+@njit(cache=True)
+def walk_band(
+    nodes: Longs,
+    band: Longs,
+    weight: Longs,
+    one: Half,
+    two: Half,
+    least: int,
+    class_of: Small,
+    count: int,
+    buckets: Buckets,
+    stamp: int,
+) -> tuple[int, int]:
+    """Makes a class of every box of `least` free rows or more; returns the number of classes and a stamp.
+
+    Only groups whose own price lies in the band (above the first, up to the second number) take part.
+    `nodes` has the combination of levels of either half; `class_of` is NOBODY where a group is free.
+    """
+    free = np.flatnonzero(class_of == NOBODY).astype(np.int32)
+    left = len(free)
+    for n in range(len(nodes)):
+        if left == 0:
+            break
+        stamp += 1
+        boxes = _sort_into_boxes(free[:left], weight, one, two, nodes[n], band, stamp, buckets)
+        before = count
+        for b in range(boxes):
+            slot = buckets.used[b]
+            if buckets.rows[slot] >= least:
+                group = buckets.newest[slot]
+                while group != NOBODY:
+                    class_of[group] = count
+                    group = buckets.older[group]
+                count += 1
+        if count > before:
+            kept = 0
+            for i in range(left):
+                if class_of[free[i]] == NOBODY:
+                    free[kept] = free[i]
+                    kept += 1
+            left = kept
+    return count, stamp
+
+
+@njit(cache=True)
+def candidates_in_band(
+    nodes: Longs,
+    band: Longs,
+    weight: Longs,
+    one: Half,
+    two: Half,
+    least: int,
+    class_of: Small,
+    buckets: Buckets,
+    stamp: int,
+    most: int,
+) -> tuple[int, int, Longs, Small]:
+    """The boxes of at least `least` free rows in the band, for a judge to choose from; they may share groups.
+
+    Returns how many nodes were looked at (at most until `most` members are held), a stamp, where the
+    members of each box start, and the members.
+    """
+    free = np.flatnonzero(class_of == NOBODY).astype(np.int32)
+    members = np.empty(most + len(free), np.int32)
+    starts = np.empty(most + len(free) + 2, np.int64)
+    starts[0] = 0
+    held, found, n = 0, 0, 0
+    while n < len(nodes) and held < most:
+        stamp += 1
+        boxes = _sort_into_boxes(free, weight, one, two, nodes[n], band, stamp, buckets)
+        for b in range(boxes):
+            slot = buckets.used[b]
+            if buckets.rows[slot] >= least:
+                group = buckets.newest[slot]
+                while group != NOBODY:
+                    members[held] = group
+                    held += 1
+                    group = buckets.older[group]
+                found += 1
+                starts[found] = held
+        n += 1
+    return n, stamp, starts[: found + 1].copy(), members[:held].copy()
+
+
+@njit(cache=True)
+def accept(starts: Longs, members: Small, good: NDArray[np.bool_], class_of: Small, count: int) -> int:
+    """Makes classes of the good boxes whose members are all free, first come first; returns their number."""
+    for b in range(len(good)):
+        if not good[b]:
+            continue
+        free = True
+        for i in range(starts[b], starts[b + 1]):
+            free = free and class_of[members[i]] == NOBODY
+        if free:
+            for i in range(starts[b], starts[b + 1]):
+                class_of[members[i]] = count
+            count += 1
+    return count

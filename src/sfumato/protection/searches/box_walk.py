@@ -1,0 +1,172 @@
+"""The box walk: classes from the boxes of a lattice of levels, those first in which rows lose little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+
+import numpy as np
+
+from sfumato.core.microdata import Codes, Counts
+from sfumato.kernels.local.key_classes import NOBODY
+from sfumato.kernels.local.level_boxes import (
+    Half,
+    accept,
+    candidates_in_band,
+    empty_buckets,
+    numbered_pairs,
+    walk_band,
+)
+from sfumato.protection.searches.group_judge import GroupJudge
+from sfumato.protection.searches.group_neighbours import meeting_levels
+from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
+
+MOST_LEVEL_VECTORS = 40_000
+"""Lattices up to this size are walked whole."""
+MOST_ENTRIES = 1 << 25
+"""Entries that the tables of both halves may have."""
+JUDGED_TOGETHER = 1 << 18
+"""About so many members of boxes are judged in one call."""
+MOST_REPEATS = 8
+"""How often the same level vectors are looked at again, where boxes that keep the promises shared groups."""
+
+
+def walk_boxes(groups: KeyGroups, near: Codes, judge: GroupJudge) -> tuple[Codes, int]:
+    """Returns the class of every group, NOBODY where none was found, and the number of classes.
+
+    Boxes are taken band by band of what a row loses, from nothing to everything. In a band, each level
+    vector sorts the free groups that lose so much there into its boxes; a box that keeps the promises
+    becomes a class.
+    """
+    lattice = LevelLattice.of(groups, near)
+    class_of = np.full(len(groups), NOBODY, np.int32)
+    buckets = empty_buckets(len(groups))
+    count, stamp = 0, 0
+    for band in _bands(groups.leaf.shape[1]):
+        nodes = lattice.nodes_in(band)
+        if judge.by_size:
+            count, stamp = walk_band(
+                nodes, band, groups.weight, *lattice.halves, judge.least, class_of, count, buckets, stamp
+            )
+            continue
+        done, repeats = 0, 0
+        while done < len(nodes):
+            looked, stamp, start, members = candidates_in_band(
+                nodes[done:],
+                band,
+                groups.weight,
+                *lattice.halves,
+                judge.least,
+                class_of,
+                buckets,
+                stamp,
+                JUDGED_TOGETHER,
+            )
+            good = judge.holds(members, start)
+            before = count
+            count = accept(start, members, good, class_of, count)
+            repeats = repeats + 1 if count - before < int(good.sum()) else MOST_REPEATS
+            if repeats >= MOST_REPEATS:
+                done, repeats = done + looked, 0
+    return class_of, count
+
+
+def _bands(columns: int) -> Iterator[Counts]:
+    """Yields bounds of the price of a row, above the first and up to the second; narrow where prices are low.
+
+    Bands are a twentieth of a column wide up to one column, then a tenth, from three columns on a quarter.
+    """
+    steps = [*range(0, 20), *range(20, 60, 2), *range(60, 20 * columns + 5, 5)]
+    ends = [-1, *(min(WHOLE_PRICE, step * WHOLE_PRICE // (20 * columns)) for step in steps), WHOLE_PRICE]
+    for low, high in pairwise(ends):
+        if low < high:
+            yield np.array([low, high], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelLattice:
+    """Level vectors, as pairs of rows of two tables: one for either half of the columns.
+
+    `nodes` is sorted by what all rows lose there; `least` and `most` bound what a single row loses.
+    """
+
+    halves: tuple[Half, Half]
+    nodes: Counts
+    least: Counts
+    most: Counts
+
+    @classmethod
+    def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
+        """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
+        sides = _two_sides([len(levels) for levels in groups.levels])
+        values = [np.unique(groups.leaf[:, side], axis=0, return_inverse=True) for side in sides]
+        sizes = [len(found) for found, _ in values]
+        vectors = _level_vectors(groups, near, sides, sizes)
+        halves, nodes = [], []
+        for side, (found, value) in zip(sides, values, strict=True):
+            needed, node = np.unique(vectors[:, side], axis=0, return_inverse=True)
+            halves.append(_half(groups, side, needed, found, value.ravel().astype(np.int32)))
+            nodes.append(node.ravel())
+        one, two = halves
+        total = [half.price @ np.bincount(half.value, groups.weight).astype(np.int64) for half in halves]
+        order = np.argsort(total[0][nodes[0]] + total[1][nodes[1]], kind="stable")
+        first, second = nodes[0][order], nodes[1][order]
+        return cls(
+            (one, two),
+            np.stack((first, second), axis=1).astype(np.int64),
+            one.price.min(axis=1)[first] + two.price.min(axis=1)[second],
+            one.price.max(axis=1)[first] + two.price.max(axis=1)[second],
+        )
+
+    def nodes_in(self, band: Counts) -> Counts:
+        """Returns the level vectors at which some row may lose as much as the band says."""
+        chosen: Counts = self.nodes[(self.least <= band[1]) & (self.most > band[0])]
+        return chosen
+
+
+def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
+    """Returns the columns in two parts with about equally many combinations of levels."""
+    sides: tuple[list[int], list[int]] = ([], [])
+    sizes = [1, 1]
+    for j in sorted(range(len(levels)), key=lambda j: -levels[j]):
+        smaller = int(sizes[1] < sizes[0])
+        sides[smaller].append(j)
+        sizes[smaller] *= levels[j]
+    return sorted(sides[0]), sorted(sides[1])
+
+
+def _level_vectors(
+    groups: KeyGroups, near: Codes, sides: tuple[list[int], list[int]], sizes: list[int]
+) -> Codes:
+    """Returns the level vectors to walk; the last one has every column at its root."""
+    heights = [len(levels) for levels in groups.levels]
+    entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
+    if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
+        return np.array(list(product(*(range(height) for height in heights))), np.int32)
+    found, counts = meeting_levels(groups, near)
+    most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
+    often = np.sort(np.argsort(-counts, kind="stable")[:most])
+    ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)
+    return np.unique(np.concatenate((found[often], ends)), axis=0)
+
+
+def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> Half:
+    """Returns the table of one half; level vectors that begin alike share what they begin with."""
+    price = np.empty((len(needed), len(values)), np.int64)
+    box = np.empty((len(needed), len(values)), np.int32)
+    ranks = [np.searchsorted(groups.levels[j][0], values[:, i]) for i, j in enumerate(side)]
+    numbers = [np.zeros(len(values), np.int32)]
+    prices = [np.zeros(len(values), np.int64)]
+    before: list[int] = []
+    for row, vector in enumerate(needed.tolist()):
+        same = next((i for i, (a, b) in enumerate(zip(before, vector, strict=False)) if a != b), len(before))
+        del numbers[same + 1 :], prices[same + 1 :]
+        for i in range(same, len(side)):
+            nodes = groups.levels[side[i]][vector[i]][ranks[i]]
+            numbers.append(numbered_pairs(numbers[-1], nodes)[0])
+            prices.append(prices[-1] + groups.forest.price[nodes])
+        price[row], box[row] = prices[-1], numbers[-1]
+        before = vector
+    return Half(value, price, box)

@@ -1,0 +1,48 @@
+"""Neighbours of key groups, and the level vectors at which neighbours meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.core.microdata import Codes, Counts
+from sfumato.kernels.local.key_classes import NOBODY
+from sfumato.kernels.local.neighbours import add_neighbours
+from sfumato.protection.searches.key_groups import KeyGroups
+
+REACH = 8
+"""Places that are looked at either way in each order of the groups."""
+KEPT = 24
+"""Neighbours that are kept of a group."""
+FEWEST_IN_COMMON = 1 << 62
+
+
+def neighbours_of(groups: KeyGroups) -> Codes:
+    """Returns per group others whose common box with it is cheap, by rising price; NOBODY where fewer.
+
+    Groups are sorted column by column, the dear columns first, and once more with each column moved to the
+    end: those who differ in one column only are then side by side.
+    """
+    count, columns = groups.leaf.shape
+    near = np.full((count, KEPT), NOBODY, np.int32)
+    cost = np.full((count, KEPT), FEWEST_IN_COMMON, np.int64)
+    for last in (columns - 1, *range(columns - 1)):
+        order = [j for j in range(columns) if j != last] + [last]
+        places = np.lexsort([groups.leaf[:, j] for j in reversed(order)])
+        add_neighbours(groups.forest, groups.leaf, places, REACH, near, cost)
+    return near
+
+
+def meeting_levels(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
+    """Returns the level vectors of the lowest boxes that neighbours share, and how often each occurs."""
+    pair = near >= 0
+    one = np.repeat(np.arange(len(groups)), pair.sum(axis=1))
+    two = near[pair]
+    vectors = np.empty((len(one), groups.leaf.shape[1]), np.int32)
+    for j, levels in enumerate(groups.levels):
+        rank = np.searchsorted(levels[0], groups.leaf[:, j])
+        a, b, level = rank[one], rank[two], np.zeros(len(one), np.int32)
+        for step in range(len(levels) - 1):
+            level[levels[step][a] != levels[step][b]] = step + 1
+        vectors[:, j] = level
+    found, counts = np.unique(vectors, axis=0, return_counts=True)
+    return found, counts.astype(np.int64)

@@ -1,0 +1,86 @@
+"""`best` is never worse than any search that it may use, nor along the ladders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+
+from protection.searches.checks import class_promises, crowded
+from sfumato.core.errors import Infeasible
+from sfumato.core.promise import Promises
+from sfumato.policy.searches import BUILT_IN
+from sfumato.promises import DistinctLDiversity, KAnonymity
+from sfumato.protection.searches.best import LADDER_OF_PEOPLE, LADDER_OF_SUPPRESSION, ORDER, best
+from sfumato.protection.searches.registry import find
+from sfumato.protection.searches.search import Aim
+from strategies import tables
+
+
+def single(name, table, promises, aim):
+    """The loss of one search, `None` where it finds nothing or cannot keep the promises."""
+    if not BUILT_IN[name].any_promise and not promises.monotone:
+        return None
+    try:
+        return find(name)(table, promises, aim).loss
+    except Infeasible:
+        return None
+
+
+def test_every_other_built_in_search_is_tried():
+    assert set(ORDER) == set(BUILT_IN) - {"best"}
+
+
+@given(tables(rows=10, keys=2, leaves=4), class_promises())
+def test_no_single_search_is_better(table, promises):
+    losses = [single(name, table, promises, Aim()) for name in ORDER]
+    found = [loss for loss in losses if loss is not None]
+    if not found:
+        with pytest.raises(Infeasible):
+            best(table, promises, Aim())
+        return
+    outcome = best(table, promises, Aim())
+    assert outcome.loss <= min(found)
+    assert outcome.search in ORDER
+    assert min(one.loss for one in outcome.compared) == outcome.loss
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_less_is_never_worse_along_the_ladder_of_people(seed):
+    table = crowded(seed, rows=40, keys=2)
+    promises = [KAnonymity(k) & DistinctLDiversity("s0", 2) for k in LADDER_OF_PEOPLE[:5]]
+    losses = [best(table, some, Aim()).loss for some in promises]
+    assert losses == sorted(losses)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_suppression_is_never_worse(seed):
+    table = crowded(seed, rows=60, keys=3)
+    promises = Promises((KAnonymity(5),))
+    losses = [best(table, promises, Aim(suppress=share)).loss for share in LADDER_OF_SUPPRESSION]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_rungs_that_cannot_be_kept_are_left_out():
+    table = crowded(1, rows=12, keys=2)
+    outcome = best(table, Promises((KAnonymity(10),)), Aim(suppress=Fraction(1, 10)))
+    assert outcome.recoding.rows.min() >= 10
+
+
+def test_what_no_search_can_keep_is_refused():
+    with pytest.raises(Infeasible, match=r"fully generalized|suppressed"):
+        best(crowded(0, rows=10), Promises((KAnonymity(11),)), Aim())
+
+
+def test_the_comparison_tells_what_each_search_gave():
+    table = crowded(2, rows=50, keys=3)
+    outcome = best(table, Promises((KAnonymity(4),)), Aim())
+    by_name = {one.search: one for one in outcome.compared}
+    assert list(by_name) == list(ORDER)
+    for name, one in by_name.items():
+        plain = find(name)(table, Promises((KAnonymity(4),)), Aim())
+        assert one.loss <= plain.loss
+        assert replace(one, seconds=0).suppressed == 0
+    assert by_name["lattice"].optimal and by_name["local"].lost == 0

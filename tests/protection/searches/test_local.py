@@ -1,0 +1,156 @@
+"""Local recoding keeps every class promise, publishes nodes, and comes close to the best partition."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles.partitions_of_keys import best_partition
+from protection.searches.checks import class_promises, crowded, shuffled
+from sfumato.core.classes import Classes
+from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import DistinctLDiversity, KAnonymity
+from sfumato.protection.boxes import boxes_of
+from sfumato.protection.searches import box_walk
+from sfumato.protection.searches.group_neighbours import neighbours_of
+from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
+from sfumato.protection.searches.lattice import lattice
+from sfumato.protection.searches.local import local
+from sfumato.protection.searches.search import Aim
+from sfumato.testing.searches import _Coarse
+from strategies import tables
+
+
+def recode(table, promises, **aim):
+    return local(table, promises, Aim(**aim))
+
+
+def publishes_nodes(recoding):
+    """Whether every published interval is a node of its taxonomy."""
+    for j, column in enumerate(recoding.table.keys):
+        tree = column.taxonomy
+        nodes = set(zip(tree.low.tolist(), tree.high.tolist(), strict=True))
+        if not set(zip(recoding.low[:, j].tolist(), recoding.high[:, j].tolist(), strict=True)) <= nodes:
+            return False
+    return True
+
+
+@given(tables(rows=6, keys=2, leaves=3), class_promises())
+def test_no_result_is_better_than_the_best_partition_and_none_breaks_a_promise(table, promises):
+    best = best_partition(table, promises) if table.rows else 0.0
+    try:
+        outcome = recode(table, promises)
+    except Infeasible:
+        assert best is None
+        return
+    assert best is not None
+    assert outcome.loss >= best - 1e-12
+    assert outcome.recoding.suppressed == 0
+    assert publishes_nodes(outcome.recoding)
+    classes = Classes.of(table, boxes_of(outcome.recoding)[1], sensitive=promises.sensitive)
+    assert promises.holds_on(classes).all()
+
+
+def test_most_small_tables_are_recoded_as_well_as_any_partition_can():
+    ratios = []
+    for seed in range(30):
+        table = crowded(seed, rows=7, keys=2)
+        promises = Promises((KAnonymity(3),))
+        best, found = best_partition(table, promises), recode(table, promises).loss
+        ratios.append(found / best if best else 1.0 + found)
+    assert sum(ratio < 1 + 1e-9 for ratio in ratios) >= 22
+    assert max(ratios) < 1.5
+
+
+@given(tables(rows=12, keys=3, leaves=4, people=True), class_promises(), st.integers(0, 99))
+def test_the_order_of_rows_does_not_matter(table, promises, seed):
+    try:
+        one = recode(table, promises).recoding
+    except Infeasible:
+        with pytest.raises(Infeasible):
+            recode(shuffled(table, seed), promises)
+        return
+    other = recode(shuffled(table, seed), promises).recoding
+    for name in ("class_of", "low", "high"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_keys_are_published_alike(seed):
+    table = crowded(seed, rows=60, keys=2)
+    recoding = recode(table, KAnonymity(3) & DistinctLDiversity("s0", 2)).recoding
+    keys = np.stack([table.codes(c.name) for c in table.keys], axis=1)
+    _, key = np.unique(keys, axis=0, return_inverse=True)
+    pairs = set(zip(key.ravel().tolist(), recoding.class_of.tolist(), strict=True))
+    assert len(pairs) == len(set(key.ravel().tolist()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_it_loses_no_more_than_the_full_domain_optimum(seed, k):
+    table = crowded(seed, rows=200, keys=3)
+    promises = Promises((KAnonymity(k),))
+    assert recode(table, promises).loss <= lattice(table, promises, Aim()).loss + 1e-12
+
+
+def test_a_dear_column_is_spared():
+    table = crowded(3, rows=80, keys=2)
+    promises, much = Promises((KAnonymity(6),)), Fraction(50)
+
+    def widths(weights):
+        recoding = recode(table, promises, weights=weights).recoding
+        return (recoding.rows @ (recoding.high - recoding.low)).tolist()
+
+    plain = widths({})
+    assert widths({"q0": much})[0] < plain[0]
+    assert widths({"q1": much})[1] < plain[1]
+
+
+def test_large_lattices_are_walked_where_neighbours_meet(monkeypatch):
+    table, promises = crowded(5, rows=120, keys=4), Promises((KAnonymity(4),))
+    whole = recode(table, promises)
+    monkeypatch.setattr(box_walk, "MOST_LEVEL_VECTORS", 5)
+    groups = KeyGroups.of(table, {})
+    some = box_walk.LevelLattice.of(groups, neighbours_of(groups))
+    assert 2 <= len(some.nodes) <= 5 + 2
+    part = recode(table, promises)
+    assert part.recoding.rows.min() >= 4
+    assert part.loss <= 1.5 * whole.loss
+
+
+@given(tables(rows=9, keys=3, leaves=4, min_rows=1))
+def test_prices_add_up_to_the_loss(table):
+    groups = KeyGroups.of(table, {})
+    outcome = recode(table, Promises((KAnonymity(2),))) if table.rows > 1 else None
+    assert all(int(price) <= WHOLE_PRICE for price in groups.forest.price)
+    if outcome is None:
+        return
+    widths = (outcome.recoding.high - outcome.recoding.low).astype(float) - 1
+    domains = np.array([max(2, len(c.taxonomy.leaves)) - 1.0 for c in table.keys])
+    mean = float(outcome.recoding.rows @ (widths / domains).mean(axis=1)) / table.rows
+    assert outcome.loss == pytest.approx(mean)
+
+
+def test_missing_cells_are_joined_with_others_only_at_the_root():
+    tree = Taxonomy.grow(["*", "A", "a", "b", None], [-1, 0, 1, 1, 0])
+    column = Column("q", Role.QUASI, tree)
+    table = Microdata.of_codes([column], [np.array([0, 1, 2, 2], np.int32)])
+    recoding = recode(table, Promises((KAnonymity(2),))).recoding
+    assert sorted(recoding.texts(0)[0], key=str) == ["A", None]
+    three = Microdata.of_codes([column], [np.array([0, 1, 2], np.int32)])
+    assert recode(three, Promises((KAnonymity(2),))).recoding.texts(0)[0] == ["*"]
+
+
+def test_what_cannot_be_kept_is_refused():
+    table = crowded(0, rows=10)
+    with pytest.raises(Infeasible, match="even with every key column fully generalized"):
+        recode(table, Promises((KAnonymity(11),)))
+    with pytest.raises(WrongCall, match="one recoding for all classes"):
+        recode(table, Promises((_Coarse(),)))
