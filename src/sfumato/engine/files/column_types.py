@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 LONGEST_SHORT = 2**31 - 1
 """So many bytes of text short offsets can reach."""
-PER_MICROSECOND = 1000
 
 
 def as_written(values: pa.Array) -> pa.Array:

@@ -20,8 +20,6 @@ from sfumato.releases.ledger.tables import PEOPLE
 from sfumato.releases.names import same_name
 from sfumato.show.card import several
 
-BYTES_PER_MARK = 16
-
 
 def mark_bytes(marks: Marks) -> bytes:
     """Returns marks of people as bytes, in order, each once: how a ledger keeps them."""
