@@ -88,7 +88,7 @@ def test_what_the_policy_says_nothing_of_cannot_be_struck(sfumato, name, words):
 def test_an_audit_says_who_had_nothing_to_strike_and_why(sfumato):
     said = sfumato("audit", "two.csv", "-p", "plain.yaml")
     last = said.out[said.out.index("not tried: ") :].replace("\n", " ")
-    for word in ("correspondence", "differencing", "two or more releases", "freeform (it needs the promise"):
+    for word in ("correspondence", "differencing", "two or more releases", "freeform: it needs the promise"):
         assert word in " ".join(last.split())
     untold = sfumato("audit", "two.csv", "-p", "plain.yaml", "--json").document["not_tried"]
     assert {*HOLDERS, "homogeneity", "gain"} <= set(untold)

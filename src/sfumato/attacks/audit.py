@@ -247,12 +247,11 @@ def _unique(source: Source, policy: Policy, found: list[Objection], progress: Pr
 
 
 def _not_tried(reasons: Mapping[str, str]) -> list[str]:
-    """Returns one sentence that says which attacks had nothing to strike, and why."""
+    """Returns which attacks had nothing to strike, and why: a line for every reason."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)
-    told = [f"{', '.join(some)} ({why})" for why, some in names.items()]
-    return [f"not tried: {'; '.join(told)}"] if told else []
+    return [f"not tried: {', '.join(some)}: {why}" for why, some in names.items()]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
