@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from oracles import class_promises as plain
+from sfumato.core.limits import CERTAINTY
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
     DistinctLDiversity,
@@ -160,3 +162,19 @@ def test_in_a_flat_tree_heights_say_nothing_and_an_empty_step_to_the_root_counts
         assert TCloseness("s", 1, distance).verdict(with_chain).measured == measured / 2
     else:
         assert TCloseness("s", 1, distance).verdict(with_chain).measured == measured
+
+
+@pytest.mark.parametrize(
+    ("least", "c"), [(1, Fraction(2, 3)), (1, Fraction(3)), (2, Fraction(2)), (3, Fraction(4))]
+)
+def test_no_class_that_is_recursively_diverse_is_surer_than_the_limit_it_states(least, c):
+    promise = RecursiveLDiversity("s", least, c)
+    (most,) = (bound.value for bound in promise.limits() if bound.measure is CERTAINTY)
+    shapes = [dict(enumerate(counts)) for counts in product(range(1, 7), repeat=3)]
+    classes = plain.classes_of(flat(3), shapes)
+    kept = [
+        Fraction(max(s.values()), sum(s.values()))
+        for s, ok in zip(shapes, promise.holds_on(classes), strict=True)
+        if ok
+    ]
+    assert kept and max(kept) <= most

@@ -75,10 +75,11 @@ class RecursiveLDiversity(Declared, ClassPromise):
         return self.l
 
     def limits(self) -> tuple[Bound, ...]:
-        """From r1 < c * tail and r1 + tail <= all it follows that r1 / all < c / (1 + c)."""
+        """From r1 < c * tail and r1 + tail <= all follows r1 / all < c / (1 + c); for l = 1, r1 / all < c."""
+        share = self.c / (1 + self.c) if self.l > 1 else min(self.c, Fraction(1))
         return (
             Bound(VALUES, max(VALUES.default, Fraction(self.l)), self.of),
-            Bound(CERTAINTY, self.c / (1 + self.c), self.of),
+            Bound(CERTAINTY, share, self.of),
         )
 
     def holds_on(self, classes: Classes) -> Truth:
