@@ -101,7 +101,7 @@ def _on_rows(promise, published, found):
     classes = published.classes
     few = any(classes.rows < promise.least_people)
     for column in promise.sensitive:
-        held = classes.histograms[column]
+        held = classes.histograms[column].by_meaning(missing=False)
         few |= any(held.start[1:] - held.start[:-1] < promise.least_values)
     if few:
         return replace(found, holds=False)

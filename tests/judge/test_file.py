@@ -76,6 +76,14 @@ def same(ours, theirs):
     ]
 
 
+def same_in_an_audit(ours, theirs, table):
+    """An audit says the same; of a table without rows it says nothing."""
+    if table:
+        same(ours, theirs)
+    else:
+        assert {v.holds for v in ours} == {None}
+
+
 @given(rows(), promises(), st.sampled_from([".csv", ".parquet"]))
 def test_recheck_is_the_definition_and_agrees_with_the_promises(tmp_path_factory, table, made, suffix):
     path = write(tmp_path_factory.mktemp("published") / f"table{suffix}", table)
@@ -83,7 +91,7 @@ def test_recheck_is_the_definition_and_agrees_with_the_promises(tmp_path_factory
     verdicts = recheck(path, rule)
     assert told(verdicts) == expected(made, table)
     same(verdicts, first_verdicts(path, rule))
-    same(audit(path, rule, attacks=()).verdicts, verdicts)
+    same_in_an_audit(audit(path, rule, attacks=()).verdicts, verdicts, table)
 
 
 @settings(max_examples=settings.default.max_examples // 3)
@@ -108,7 +116,7 @@ def test_people_are_counted_from_a_witness(tmp_path_factory, table, made, data):
     for verdict, truth, fits in zip(recheck(path, rule), truths, covered, strict=True):
         assert verdict.holds in (None, truth[0] and (fits or not torn)), "rows prove nothing wrong"
     same(recheck(path, rule), first_verdicts(path, rule))
-    same(audit(path, rule, attacks=()).verdicts, recheck(path, rule))
+    same_in_an_audit(audit(path, rule, attacks=()).verdicts, recheck(path, rule), table)
 
 
 TABLE = [

@@ -41,18 +41,24 @@ def k_anonymous(rows, person, *, k):
     return people(rows, person) >= k
 
 
+def known(rows, column, person):
+    """The same, largest first, without missing cells: they are no value, and diversity does not count them."""
+    held = counts(rows, column, person)
+    return sorted((n for value, n in held.items() if value is not None), reverse=True)
+
+
 def distinct(rows, person, *, of, l):  # noqa: E741
-    return len(counts(rows, of, person)) >= l
+    return len(known(rows, of, person)) >= l
 
 
 def entropy(rows, person, *, of, l):  # noqa: E741
-    found = list(counts(rows, of, person).values())
+    found = known(rows, of, person)
     n = sum(found)
-    return Fraction(n) ** n >= Fraction(l) ** n * prod(c**c for c in found)
+    return bool(found) and Fraction(n) ** n >= Fraction(l) ** n * prod(c**c for c in found)
 
 
 def recursive(rows, person, *, of, l, c):  # noqa: E741
-    found = sorted(counts(rows, of, person).values(), reverse=True)
+    found = known(rows, of, person)
     return bool(found[l - 1 :]) and found[0] < c * sum(found[l - 1 :])
 
 
