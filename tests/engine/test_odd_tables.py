@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.both import recheck
@@ -109,6 +109,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
+@settings(max_examples=max(8, settings.default.max_examples // 8))
 @given(data=st.data())
 def test_any_column_is_published_alike(kind, data, tmp_path_factory):
     """Random cells under random names, from every library: the same bytes, and CSV says what Parquet says."""

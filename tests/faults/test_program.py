@@ -50,9 +50,9 @@ def place(tmp_path):
 
 
 def command(place, url, number, *, key=None, start=("-m", "sfumato")):
-    """A call of the program; each release is about other people: a chain of its own."""
+    """A call of the program; each release is for somebody else, in a chain of its own."""
     words = ["release", place / "hospital.csv", "-p", place / "policy.yaml", "--ledger", url]
-    words += ["--chain", f"c{number}", "--into", place / "out" / f"r{number}"]
+    words += ["--chain", f"c{number}", "--to", f"t{number}", "--into", place / "out" / f"r{number}"]
     words += ["--key", key] if key else []
     return [str(word) for word in (sys.executable, *start, *words)]
 

@@ -42,7 +42,7 @@ def k_anonymous(rows, person, *, k):
 
 
 def known(rows, column, person):
-    """The same, largest first, without missing cells: they are no value, and diversity does not count them."""
+    """The same, largest first, without missing cells, which diversity does not count."""
     held = counts(rows, column, person)
     return sorted((n for value, n in held.items() if value is not None), reverse=True)
 
