@@ -56,6 +56,21 @@ TEXTS = {
 }
 
 
+EDGES = (0.0, -0.0, 1e-4, 9.999e-5, 1e9, 999999999.5, 1e9 + 0.5, 2.0**53, 2.0**53 - 1, math.inf, -math.inf)
+
+
+@given(st.lists(st.none() | st.sampled_from(EDGES) | st.floats() | st.floats(-1e10, 1e10)))
+def test_floats_are_written_at_once_as_one_by_one(cells):
+    def written(cell):
+        if cell is None or math.isnan(cell):
+            return None
+        return (
+            str(int(cell)) if math.isfinite(cell) and cell == int(cell) and abs(cell) < 2**53 else str(cell)
+        )
+
+    assert canonical(pa.array(cells, pa.float64())).to_pylist() == [written(cell) for cell in cells]
+
+
 @pytest.mark.parametrize("case", TEXTS)
 def test_canonical_text(case):
     array, expected = TEXTS[case]

@@ -51,7 +51,7 @@ def with_fingerprint(source: Source, person_columns: Sequence[str]) -> tuple[Sou
     for name in persons:
         counted = source.count([Coding(name, Role.IDENTIFIER, _flat)])
         labels = counted.column(name).taxonomy.leaf_labels
-        taken.people = np.concatenate([taken.people, _marks_of(labels)])
+        taken.people = _joined(taken.people, [_marks_of(labels)])
     return source, taken
 
 
@@ -83,21 +83,20 @@ class FingerprintingReader:
         every = list(self.schema.names)
         sets = {f.name: SetForm() for f in self.schema if pa.types.is_nested(f.type)}
         as_text = SetReader(self.reader, sets)
-        people: dict[str, None] = {}
+        people = NOBODY
         with ExitStack() as stack:
             sums: RowSums | None = stack.enter_context(RowSums(every))
             for batch in self.reader.batches(every):
                 try:
                     if sums is not None:
                         sums.add(_with_texts(batch, as_text, list(sets)))
-                        for name in self.persons:
-                            people.update(dict.fromkeys(_texts(batch, name)))
+                        people = _joined(people, [_marks_of(_texts(batch, name)) for name in self.persons])
                 except (SfumatoError, pa.ArrowException):  # whoever reads these rows runs into it
                     sums = None
                 yield batch.select(list(names))
             self._done = True
             if sums is not None:
-                self.taken.digest, self.taken.people = sums.result(), _marks_of(list(people))
+                self.taken.digest, self.taken.people = sums.result(), people
 
     def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
         return self.reader.native(table)
@@ -122,6 +121,17 @@ def _with_texts(batch: pa.RecordBatch, as_text: SetReader, names: Sequence[str])
 
 def _marks_of(labels: Sequence[Label]) -> Marks:
     return label_marks([label for label in labels if label is not None])
+
+
+def _joined(people: Marks, more: Sequence[Marks]) -> Marks:
+    """The marks of everybody, each once, in order: no text of anybody is held longer than its batch."""
+    if not any(len(some) for some in more):
+        return people
+    every = np.concatenate([people, *more])
+    every = every[np.lexsort((every[:, 1], every[:, 0]))]
+    new = np.r_[True, (every[1:] != every[:-1]).any(axis=1)]
+    distinct: Marks = every[new]
+    return distinct
 
 
 def _flat(values: Sequence[Label]) -> Taxonomy:

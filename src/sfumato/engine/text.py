@@ -25,6 +25,9 @@ from sfumato.engine.column_names import safe_name
 LARGEST_EXACT = 2**53
 """Below this, every whole number is a float of its own."""
 
+LEAST_PLAIN, MOST_PLAIN = 1e-4, 1e9
+"""Between these, Arrow writes a float of 64 bits with the digits that `str` writes."""
+
 
 def comparable(array: pa.Array, column: str = "") -> pa.Array:
     """The same cells in a type that can be told apart value by value: no views, extensions, NaN or -0.0."""
@@ -86,6 +89,8 @@ def canonical(values: pa.Array, column: str = "") -> pa.Array:
         return values.cast(pa.string()).cast(pa.large_string())
     if types.is_timestamp(kind):
         return text_array(_times(values))
+    if types.is_float64(kind):
+        return _float_texts(values)
     write = _writer(kind)
     if write is None:
         raise BadData(
@@ -112,6 +117,22 @@ def _writer(kind: pa.DataType) -> Callable[..., str] | None:
 def _float32s(values: pa.Array) -> list[np.float32 | None]:
     cells = values.to_numpy(zero_copy_only=False)
     return [None if np.isnan(cell) else cell for cell in cells]
+
+
+def _float_texts(values: pa.Array) -> pa.Array:
+    """The texts of `_float`; Arrow writes the numbers for which it would write the same."""
+    numbers = values.to_numpy(zero_copy_only=False)
+    size = np.abs(numbers)
+    whole = (size < LARGEST_EXACT) & (np.floor(size) == size)
+    plain = ~whole & (size >= LEAST_PLAIN) & (size < MOST_PLAIN)
+    digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
+    texts = pc.if_else(pa.array(whole), digits, values.cast(pa.large_string()))
+    odd = pc.and_(values.is_valid(), pa.array(~whole & ~plain))
+    if not pc.any(odd).as_py():
+        return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
+    written = text_array([_float(cell) for cell in values.filter(odd).to_pylist()])
+    texts = pc.replace_with_mask(texts, odd, written.cast(pa.large_string()))
+    return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
 
 
 def _float(cell: float | np.float32) -> str:
