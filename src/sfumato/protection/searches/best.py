@@ -64,7 +64,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
 
 def _is_able(ability: Ability, table: Microdata, promises: Promises, aim: Aim) -> bool:
     """Whether a search can keep the promises and the loss small, within the budget of steps."""
-    if aim.loss not in ability.losses or (aim.relaxed and not ability.relaxes):
+    if aim.loss not in ability.losses:
         return False
     if promises.of_table and not ability.whole_table:
         return False
