@@ -51,7 +51,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     left_out = {name: reason for name in names if (reason := _too_much(name, table, promises, aim))}
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, int, Outcome]] = []
-    refused: Infeasible | None = None
+    refused: dict[str, Infeasible] = {}
     for name in names:
         if name in left_out:
             continue
@@ -60,14 +60,19 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         try:
             outcome = _best_rung(name, table, promises, aim, progress)
         except Infeasible as reason:
-            refused = refused or reason
+            refused[name] = reason
             continue
         found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
     if not found:
-        raise refused or Infeasible(
-            "no search can keep these promises at this size",
-            remedy="Name one: top-down, lattice, mondrian, optimum or local.",
+        # The lattice knows how many rows would have to be suppressed.
+        raise (
+            refused.get("lattice")
+            or next(iter(refused.values()), None)
+            or Infeasible(
+                "no search can keep these promises at this size",
+                remedy="Name one: top-down, lattice, mondrian, optimum or local.",
+            )
         )
     chosen = min(found, key=lambda one: one[:3])[3]
     checked = sum(one[3].checked for one in found)
@@ -110,6 +115,8 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
         try:
             other = search(table, stricter, less, progress=progress)
         except Infeasible as reason:
+            if stricter is promises and aim.allowed(table) <= table.dropped:
+                raise  # more cannot be kept either
             refused = refused or reason
             continue
         better = outcome is None or (other.loss, other.recoding.suppressed) < (

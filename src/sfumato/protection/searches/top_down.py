@@ -32,11 +32,12 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     Without a price for suppressed rows there is one descent, which suppresses as far as it may.
     """
     least = Fraction(table.dropped, max(1, table.rows + table.dropped))
-    limits = [aim.suppress]
+    limits = {aim.allowed(table): aim.suppress}
     if aim.price is not None and not promises.of_table:
-        limits += sorted({max(limit, least) for limit in SMALLER_LIMITS if max(limit, least) < aim.suppress})
+        for limit in (max(limit, least) for limit in SMALLER_LIMITS if max(limit, least) < aim.suppress):
+            limits.setdefault(replace(aim, suppress=limit).allowed(table), limit)
     best, refused, checked = None, None, 0
-    for limit in limits:
+    for limit in limits.values():
         try:
             outcome = specialize(table, promises, replace(aim, suppress=limit), progress=progress)
         except Infeasible as reason:

@@ -27,7 +27,7 @@ from sfumato.kernels.local.proposals import reliefs
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.search import Aim, Outcome, Search
-from sfumato.protection.searches.top_down import top_down
+from sfumato.protection.searches.top_down import specialize
 from sfumato.protection.suppression import recoded
 
 Truths = NDArray[np.bool_]
@@ -95,15 +95,17 @@ def _guesses(
     """Yields sets of distinct rows to withhold, no larger than the limit and its smaller shares."""
     shares = [share for share in SHARES if share < aim.suppress] + [aim.suppress]
     limits = [replace(aim, suppress=share).allowed(table) - table.dropped for share in shares]
+    before = 0
     for share, limit in zip(shares, limits, strict=True):
-        if limit <= 0:
+        if limit <= before:
             continue
+        before = limit
         if ranked is not None:
             yield from ranked(limit)
         if not by_top_down:
             continue
         try:
-            other = top_down(table, promises, replace(aim, suppress=share))
+            other = specialize(table, promises, replace(aim, suppress=share))
         except Infeasible:
             continue
         gone = other.recoding.class_of == SUPPRESSED
