@@ -93,6 +93,7 @@ class Policy(PolicyContent):
             parts.origin,
             parts.note,
             parts.knows,
+            parts.version,
         )
 
     def with_(
