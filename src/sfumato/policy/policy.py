@@ -21,6 +21,7 @@ from sfumato.policy.changed_policy import (
 )
 from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.notation import in_notation
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -52,6 +53,7 @@ class Policy(PolicyContent):
     """
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", in_notation(self.columns, self.version))
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
         object.__setattr__(self, "promises", with_derived(informed))
         refuse(objections(self), self.origin)
