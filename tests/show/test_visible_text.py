@@ -61,4 +61,5 @@ def test_the_program(tmp_path, form):
     told = subprocess.run(
         [sys.executable, "-m", "sfumato", *words], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert "ag\\" in told.stdout and not hidden(told.stdout) and not hidden(told.stderr)
+    assert ("ag\\u001b" if form else "ag<U+001B>") in told.stdout
+    assert not hidden(told.stdout) and not hidden(told.stderr)

@@ -12,10 +12,12 @@ INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Returns the text with invisible characters as escapes, but for those to `keep`.
+    """Returns the text with invisible characters by their numbers, but for those to `keep`.
+
+    Not by a backslash: what draws charts would read it as the character again.
 
     >>> visible("ag\\x1b[31me"), visible("two\\nlines", keep="\\n")
-    ('ag\\\\x1b[31me', 'two\\nlines')
+    ('ag<U+001B>[31me', 'two\\nlines')
     """
     if text.isprintable():
         return text
@@ -47,4 +49,4 @@ def escaped_json(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return f"<U+{ord(character):04X}>"
