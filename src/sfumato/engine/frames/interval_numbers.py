@@ -77,8 +77,9 @@ def _replaced(
 ) -> nw.DataFrame[Any]:
     """Returns the table with one column, or two, in the place of another."""
     whole = all(end == int(end) for pair in ends.values() if pair for end in pair[:2] if isfinite(end))
-    columns = {name: [_middle(pair, whole=whole) for pair in ends.values()]}
-    if form is IntervalForm.BOUNDS:
+    if form is IntervalForm.MIDPOINT:
+        columns = {name: [_middle(pair, whole=whole) for pair in ends.values()]}
+    else:
         columns = {
             f"{name}_from": [_finite(None if pair is None else pair[0]) for pair in ends.values()],
             f"{name}_to": [_beyond(pair, whole=whole) for pair in ends.values()],
