@@ -76,16 +76,9 @@ def _replaced(
     frame: nw.DataFrame[Any], name: str, ends: dict[str, Ends | None], form: IntervalForm
 ) -> nw.DataFrame[Any]:
     """Returns the table with one column, or two, in the place of another."""
-    whole = all(end == int(end) for pair in ends.values() if pair for end in pair[:2] if isfinite(end))
-    if form is IntervalForm.MIDPOINT:
-        columns = {name: [_middle(pair, whole=whole) for pair in ends.values()]}
-    else:
-        columns = {
-            f"{name}_from": [_finite(None if pair is None else pair[0]) for pair in ends.values()],
-            f"{name}_to": [_beyond(pair, whole=whole) for pair in ends.values()],
-        }
-        if taken := set(columns) & set(frame.columns):
-            raise BadData(f"the table has a column {safe_name(min(taken))} already")
+    columns = COLUMNS[form](name, ends)
+    if taken := (set(columns) - {name}) & set(frame.columns):
+        raise BadData(f"the table has a column {safe_name(min(taken))} already")
     old, new = list(ends), []
     for named, numbers in columns.items():
         texts = frame[name].cast(nw.String)
@@ -93,6 +86,28 @@ def _replaced(
     at = frame.columns.index(name)
     order = [*frame.columns[:at], *columns, *frame.columns[at + 1 :]]
     return frame.with_columns(*new).select(*order)
+
+
+def _middles(name: str, ends: dict[str, Ends | None]) -> dict[str, list[float | None]]:
+    whole = _is_whole(ends)
+    return {name: [_middle(pair, whole=whole) for pair in ends.values()]}
+
+
+def _bounds(name: str, ends: dict[str, Ends | None]) -> dict[str, list[float | None]]:
+    whole = _is_whole(ends)
+    return {
+        f"{name}_from": [_finite(None if pair is None else pair[0]) for pair in ends.values()],
+        f"{name}_to": [_beyond(pair, whole=whole) for pair in ends.values()],
+    }
+
+
+COLUMNS = {IntervalForm.MIDPOINT: _middles, IntervalForm.BOUNDS: _bounds}
+"""What each form makes of a column: names, and a number for each text."""
+
+
+def _is_whole(ends: dict[str, Ends | None]) -> bool:
+    """Whether all ends are whole numbers."""
+    return all(end == int(end) for pair in ends.values() if pair for end in pair[:2] if isfinite(end))
 
 
 def _finite(number: float | None) -> float | None:
