@@ -126,9 +126,21 @@ class Plan(Printable):
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
-    def apply(self, data: AnyTable, *, progress: Progress = silent) -> Any:  # a table of any library
-        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for."""
-        return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
+    def apply(
+        self, data: AnyTable, *, keep_index: bool = False, progress: Progress = silent
+    ) -> Any:  # a table of any library
+        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for.
+
+        Its rows stand in an order of their own, which tells nothing of that of `data`. With `keep_index` they
+        stand as in `data`, with the index of a pandas frame, to be held beside it: whoever knows that order
+        knows whose row is whose, so such a table is for its owner alone.
+        """
+        source = open_source(data)
+        if keep_index:
+            from sfumato.engine.frames.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
+
+            return recode_in_order(source, self.recoding, drop=self.policy.dropped, progress=progress)
+        return source.recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
     def as_dict(self) -> JsonObject:
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
