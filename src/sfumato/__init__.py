@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attacks.audit import Audit
     from sfumato.discovery.discovery import Discovery
+    from sfumato.journey.as_numbers import as_numbers
     from sfumato.journey.attack import attack
     from sfumato.journey.audit import audit
     from sfumato.journey.capacity import capacity
+    from sfumato.journey.compare import compare
     from sfumato.journey.declare import declare
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.receipt import Receipt
     from sfumato.tracing.trace import Trace
+    from sfumato.usefulness.usefulness import Usefulness
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,9 +53,12 @@ __all__ = [
     "Policy",
     "Receipt",
     "Trace",
+    "Usefulness",
+    "as_numbers",
     "attack",
     "audit",
     "capacity",
+    "compare",
     "declare",
     "demo",
     "discover",
@@ -73,9 +79,12 @@ _HOMES = {
     "Policy": "sfumato.policy.policy",
     "Receipt": "sfumato.releases.receipt",
     "Trace": "sfumato.tracing.trace",
+    "Usefulness": "sfumato.usefulness.usefulness",
+    "as_numbers": "sfumato.journey.as_numbers",
     "attack": "sfumato.journey.attack",
     "audit": "sfumato.journey.audit",
     "capacity": "sfumato.journey.capacity",
+    "compare": "sfumato.journey.compare",
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",

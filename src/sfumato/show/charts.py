@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
-from sfumato.show.chart import Chart, Diagram, Figure, Grid, Scatter
+from sfumato.show.chart import Chart, Diagram, Figure, Grid, PairedBars, Scatter
 from sfumato.show.diagrams import (
     COLOURS,
     AltairChart,
@@ -17,6 +17,7 @@ from sfumato.show.diagrams import (
     grid,
     scatter,
 )
+from sfumato.show.visible_text import visible, visible_in
 
 INK = COLOURS["ink"]
 
@@ -27,6 +28,8 @@ def draw(chart: Figure) -> AltairChart:
     match chart:
         case Chart():
             return _bars_or_line(altair, chart)
+        case PairedBars():
+            return _paired_bars(altair, chart)
         case Scatter():
             return scatter(altair, chart)
         case Diagram():
@@ -59,11 +62,35 @@ def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
     return line.encode(x=x, y=altair.Y(**value), tooltip=tips).properties(width=480, height=280)
 
 
+def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
+    across, up = chart.axes
+    rows = [
+        {"label": label, "value": value, "kind": kind}
+        for label, *values in chart.points
+        for kind, value in zip(chart.kinds, values, strict=True)
+    ]
+    data = altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
+    tones = altair.Scale(domain=list(chart.kinds), range=[COLOURS["faint"], INK])
+    labels = [label for label, _, _ in chart.points]
+    return (
+        altair.Chart(data, title=chart.title)
+        .mark_bar()
+        .encode(
+            x=altair.X(field="label", type="nominal", sort=labels, title=across),
+            xOffset=altair.XOffset(field="kind", type="nominal", sort=list(chart.kinds)),
+            y=altair.Y(field="value", type="quantitative", title=up, axis=altair.Axis(format="%")),
+            color=altair.Color(field="kind", type="nominal", scale=tones, title=None),
+            tooltip=[altair.Tooltip(field=name, type="nominal") for name in ("label", "kind", "value")],
+        )
+        .properties(width=480, height=240)
+    )
+
+
 def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
     """Writes one SVG per chart and a page with all of them; returns the files, the page last."""
     convert = _converter()
     into = Path(folder)
-    drawn = [(chart, convert.vegalite_to_svg(draw(chart).to_dict())) for chart in charts]
+    drawn = [(chart, convert.vegalite_to_svg(visible_in(draw(chart).to_dict()))) for chart in charts]
     into.mkdir(parents=True, exist_ok=True)
     files = []
     for chart, svg in drawn:
@@ -79,8 +106,10 @@ def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     parts = []
     for chart, svg in drawn:
         heads, *lines = chart.rows()
-        head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in line)}</tr>" for line in lines)
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(visible(x))}</td>' for x in line)}</tr>" for line in lines
+        )
         parts.append(f"<figure>{svg}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Charts</title>'

@@ -12,7 +12,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
 from sfumato.kernels.local.moves import Journal, MoveLimits, improve
-from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.box_walk import walk_boxes
 from sfumato.protection.searches.group_judge import GroupJudge
@@ -20,6 +20,7 @@ from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.judged_moves import improve_with_judge, place_with_judge
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.withheld import with_suppression
 
 PASSES = 3
 """How often every group is tried; from the second time on only near changes."""
@@ -31,7 +32,30 @@ DEAR = (3, 10)
 """A new class is tried around a group that loses at least this share of a column."""
 
 
+MOST_WITHHELD_TRIED = 400_000
+"""Distinct rows that are recoded again, all together, without those that may be suppressed."""
+
+
 def local(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Returns classes of key groups (`classes_of_groups`), where suppressed rows have a price without some.
+
+    Without a price nothing is suppressed.
+    """
+    return with_suppression(
+        classes_of_groups,
+        table,
+        promises,
+        aim,
+        by_relief=True,
+        by_top_down=False,
+        most=MOST_WITHHELD_TRIED,
+        progress=progress,
+    )
+
+
+def classes_of_groups(
+    table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent
+) -> Outcome:
     """Returns classes that keep every promise and publish nodes of the taxonomies, each class its own.
 
     Rows with equal keys stay together: what a row becomes depends on its key, on the other keys and, where
@@ -61,7 +85,7 @@ def local(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress 
         place_with_judge(groups, classes, judge, count)
         improve_with_judge(groups, classes, near, judge)
     recoding = _recoding(groups, classes, judge)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=judge.checked)
+    return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
@@ -72,7 +96,7 @@ def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():
         raise refusal.at_the_root(table, everything, promises, final=True)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=1)
+    return Outcome(recoding, aim.loss_of(recoding), checked=1)
 
 
 def _improve(groups: KeyGroups, classes: KeyClasses, near: Codes, least: int, count: int) -> None:

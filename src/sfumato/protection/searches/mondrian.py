@@ -14,11 +14,12 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
-from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.segments import MovingRows, Segments, SplitProposal
+from sfumato.protection.searches.withheld import with_suppression
 
 Truths = NDArray[np.bool_]
 
@@ -26,7 +27,28 @@ ROWS_JUDGED_TOGETHER = 1 << 21
 """Classes of about so many rows are judged together."""
 
 
+MOST_WITHHELD_TRIED = 4_000_000
+"""Distinct rows that are split again, all together, without those that may be suppressed."""
+
+
 def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Splits the table into classes (`partition`), where suppressed rows have a price without some of them.
+
+    Without a price nothing is suppressed.
+    """
+    return with_suppression(
+        partition,
+        table,
+        promises,
+        aim,
+        by_relief=True,
+        by_top_down=True,
+        most=MOST_WITHHELD_TRIED,
+        progress=progress,
+    )
+
+
+def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Splits the table into ever smaller segments as long as every part keeps the promises.
 
     Each segment is split in the column in which it is widest (span of leaves, as a share of the column's,
@@ -51,7 +73,7 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     else:
         segments = _by_rounds(rows, judge, relaxed=relaxed, progress=progress)
     recoding = _recoding(rows, segments, merge=relaxed)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=judge.checked)
+    return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
 def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: Progress) -> Segments:

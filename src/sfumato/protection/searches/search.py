@@ -11,6 +11,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.protection.loss import measure
 from sfumato.show.card import figure, several
 
 
@@ -20,17 +21,25 @@ class Aim:
 
     `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
     keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
-    with the median value on either side.
+    with the median value on either side. `price` says as how many fully generalized rows a suppressed one
+    counts; without a price it counts as one and is not weighed against detail. `compared` names the searches
+    that `best` may try; `None`: all that can.
     """
 
     suppress: Fraction = Fraction(0)
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
+    price: Fraction | None = None
+    compared: tuple[str, ...] | None = None
 
     def allowed(self, table: Microdata) -> int:
         """Returns how many rows may stay unpublished."""
         return int((table.rows + table.dropped) * self.suppress)
+
+    def loss_of(self, recoding: Recoding, levels: Mapping[str, int] | None = None) -> float:
+        """Returns what a recoding loses by the measure of this aim; `levels` of a full-domain one."""
+        return measure(self.loss, recoding, levels, self.weights, self.price)
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,8 @@ class Outcome:
 
     `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
     `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged. Where
-    several searches were tried, `search` is the one whose result this is, and `compared` tells of all.
+    several searches were tried, `search` is the one whose result this is, `compared` tells of all, and
+    `left_out` says why others were not tried.
     """
 
     recoding: Recoding
@@ -74,6 +84,7 @@ class Outcome:
     checked: int = 0
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 class Search(Protocol):

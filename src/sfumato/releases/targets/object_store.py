@@ -16,16 +16,16 @@ from functools import cached_property
 from pathlib import Path
 
 from sfumato.core.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, WrongCall
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.core.progress import Progress, silent
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.staging import staged_in
+from sfumato.releases.staging import make_and_lock, remove_empty, staged_in
 from sfumato.releases.steps import StepHook, no_hook
 from sfumato.releases.targets.store import Occupied, Store
 from sfumato.system.address import Address
-from sfumato.system.disk import remove_folder
+from sfumato.system.disk import FolderLock, remove_folder
 
 NOTE_NAME = "_staged.json"
 """Begins with an underscore, so that readers of such folders pass it over."""
@@ -41,7 +41,7 @@ class StagingNote:
     @classmethod
     def read(cls, content: bytes) -> StagingNote:
         try:
-            document = json.loads(content)
+            document = read_json(content)
             return cls(str(document["event"]), {str(k): str(v) for k, v in document["manifests"].items()})
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadData("the note of a release under way cannot be read", where=NOTE_NAME) from None
@@ -82,6 +82,12 @@ class StoreTarget:
 
     def staging(self, event: str) -> Path:
         return staged_in((self.aside or Path(tempfile.gettempdir())).absolute(), event)
+
+    def reserve(self, event: str) -> FolderLock:
+        """Makes and locks the staging folder; the place itself is taken by the note."""
+        folder = self.staging(event)
+        remove_empty(folder.parent)
+        return make_and_lock(folder)
 
     def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
         """Takes the place, puts the files under their names, and reads them back."""
