@@ -108,7 +108,10 @@ def columns_that_fit(
 
 
 def _copies(leak: Leak) -> dict[int, Flags]:
-    """Flags, per column, the rows in which another column has the same text; columns with such rows only."""
+    """Flags, per column, the rows in which another column has the same text; columns with such rows only.
+
+    Of columns that were published unchanged also rows in which they say nothing.
+    """
     numbers: dict[Label, int] = {}
     every = [*zip(leak.texts, leak.codes, strict=True), *leak.unchanged.values()]
     shown = [
@@ -122,6 +125,12 @@ def _copies(leak: Leak) -> dict[int, Flags]:
         rows = np.asarray(says_something[leak.codes[j]] & same)
         if rows.any() and own not in leak.fixed:
             copies[j] = rows
+    trees = [tree for some in leak.trees.values() for tree in some]
+    for j, (texts, codes) in enumerate(leak.unchanged.values(), len(leak.names)):
+        silent = np.any([tree.read(texts) == ROOT for tree in trees], axis=0)[codes]
+        copies[j] = np.logical_or.reduce(
+            [silent, *(shown[j] == shown[i] for i in range(len(shown)) if i != j)]
+        )
     return copies
 
 
@@ -161,10 +170,11 @@ def _read(
 ) -> LeakEvidence:
     """Returns what the versions say about a leak whose columns have these names."""
     trees = {name: issued.columns[name] for name in names.values() if name in issued.columns}
+    called = (*leak.names, *leak.unchanged)
     copied = [j for j, name in names.items() if name == COPY]
     rows = np.logical_and.reduce([rows, *(copies[j] for j in copied)])
     other = leak.read_as({j: name for j, name in names.items() if name != COPY}, trees)
-    other = replace(other, exchanged=(*other.exchanged, *((leak.names[j], COPY) for j in copied)))
+    other = replace(other, exchanged=(*other.exchanged, *((called[j], COPY) for j in copied)))
     relevant = issued.of_columns(other.names)
     real = None if original is None else rows_in_original(other, original, other.legible & rows)
     evidence = LeakEvidence.of(other, relevant, real=real)
