@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from sfumato.core.microdata import Coding, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import TEXT, SetReader
 from sfumato.engine.source import Source
@@ -100,26 +99,13 @@ class _SurveyWithSets:
 
 
 @dataclass(eq=False)
-class SurveyingReader:
+class SurveyingReader(PassingReader):
     """A reader whose first whole pass also surveys columns and term sets, and reports them at its end."""
 
-    reader: Reader
     names: Sequence[str]
     forms: Mapping[str, SetForm]
     report: Report
     _reported: bool = field(default=False, init=False)
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._reported:
@@ -137,6 +123,3 @@ class SurveyingReader:
         self._reported = True
         if survey is not None:
             self.report(*survey.result())
-
-    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
-        return self.reader.native(table)

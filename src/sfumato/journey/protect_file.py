@@ -14,7 +14,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
-from sfumato.journey.history import earlier_imprints
+from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
@@ -60,8 +60,10 @@ def protect_file(
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_target(target, source=file_of(data), overwrite=overwrite)
-    imprints = earlier_imprints(earlier, against, chain)
+    before = EarlierReleases.of(earlier, against, chain)
+    imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
+    before.warn_of_floor(rules, noted)
     source = with_warnings(open_table(data, memory), rules, noted, progress=show)
     plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
     shared = target.parent if source.kind == SPARK else None
