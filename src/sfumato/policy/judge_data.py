@@ -12,7 +12,8 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
     `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
-                 a column of its role), `start` (the finest level that is published), `ranges` (whether an
+                 a column of its role), `start` and `at_most` (the finest and the coarsest
+                 level that is published; `None`: up to the root), `ranges` (whether an
                  ordered column is published in ranges only), `spelling` (`folded` or `exact`), and for a
                  hierarchy file its `content` and `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
@@ -39,7 +40,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
         "spelling": rule.spelling.value,
-        "start": rule.start,
+        "start": rule.finest,
+        "at_most": rule.controls.ceiling,
     }
     if isinstance(taxonomy, HierarchyFile):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}

@@ -26,6 +26,7 @@ from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
+from sfumato.protection.controls import broken_control
 from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
@@ -114,7 +115,7 @@ class Plan(Printable):
             self.policy.promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
-            weights=rule.weights,
+            weights=self.policy.weights,
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
@@ -289,7 +290,18 @@ def _people_with_several_rows(table: Microdata) -> str:
 def aim_of(policy: Policy) -> Aim:
     """Returns what a search aims at under a policy."""
     rule = policy.protect
-    return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
+    return Aim(
+        suppress=rule.suppress,
+        loss=rule.loss,
+        weights=policy.weights,
+        relaxed=rule.relaxed,
+        together=rule.together,
+        never_suppress={
+            name: column.controls.never_suppress
+            for name, column in policy.columns.items()
+            if column.controls.never_suppress
+        },
+    )
 
 
 def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:
@@ -304,6 +316,8 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
     if not _covers(recoding):
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
+    if broken := broken_control(recoding, aim):
+        raise SfumatoError(f"the search breaks a control: {broken}", remedy="This is a bug.")
     _, class_of = boxes_of(recoding)
     if recoding.table.profiles:
         _check_positions(recoding)

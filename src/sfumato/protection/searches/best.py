@@ -71,7 +71,7 @@ def _is_able(ability: Ability, table: Microdata, promises: Promises, aim: Aim) -
         return False
     if not ability.any_promise and not all(p.monotone for p in promises.of_class):
         return False
-    if table.profiles and not ability.whole_columns:
+    if (table.profiles and not ability.whole_columns) or (aim.together and not ability.levels):
         return False
     name = next(name for name, built_in in BUILT_IN.items() if built_in is ability)
     if any(p.searches is not None and name not in p.searches for p in promises):

@@ -100,7 +100,7 @@ class LevelLattice:
     @classmethod
     def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
         """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
-        sides = _two_sides([len(levels) for levels in groups.levels])
+        sides = _two_sides([top + 1 for top in groups.ceilings])
         values = [np.unique(groups.leaf[:, side], axis=0, return_inverse=True) for side in sides]
         sizes = [len(found) for found, _ in values]
         vectors = _level_vectors(groups, near, sides, sizes)
@@ -140,12 +140,13 @@ def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
 def _level_vectors(
     groups: KeyGroups, near: Codes, sides: tuple[list[int], list[int]], sizes: list[int]
 ) -> Codes:
-    """Returns the level vectors to walk; the last one has every column at its root."""
-    heights = [len(levels) for levels in groups.levels]
+    """Returns the level vectors to walk; the last one has every column at its ceiling, the root as a rule."""
+    heights = [top + 1 for top in groups.ceilings]
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
         return np.array(list(product(*(range(height) for height in heights))), np.int32)
     found, counts = meeting_levels(groups, near)
+    found = np.minimum(found, np.array(groups.ceilings, np.int32))
     most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
     often = np.sort(np.argsort(-counts, kind="stable")[:most])
     ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)

@@ -1,9 +1,10 @@
-"""The first steps of a top-down search where the roots break a promise that finer recodings may keep."""
+"""The first steps of a top-down search: to the ceilings, and to a recoding that keeps every promise."""
 
 from __future__ import annotations
 
 from collections import deque
 
+from sfumato.core.ceiling import nodes_above_ceiling
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Microdata
@@ -22,8 +23,17 @@ MOST_RECODINGS = 2_000
 State = tuple[Cut, ...]
 
 
+def steps_to_ceilings(table: Microdata) -> list[Specialization]:
+    """Returns the steps from the roots to the coarsest cuts that may be published; often there are none."""
+    return [
+        Specialization(j, node)
+        for j, column in enumerate(table.keys)
+        for node in nodes_above_ceiling(column.taxonomy).tolist()
+    ]
+
+
 def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> list[Specialization]:
-    """Returns the fewest steps from the roots to a recoding that keeps every promise; none if the roots do.
+    """Returns the fewest steps from the ceilings to a recoding that keeps every promise; none if these do.
 
     Breadth first; what lies below a recoding that can never be mended is left out. Raises `Infeasible` where
     there is none, or none near enough, and says which.
@@ -31,9 +41,9 @@ def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> li
     if judge.waiting is None:
         return []
     columns = table.keys
-    roots = tuple(Cut.root(c.taxonomy) for c in columns)
-    seen: set[State] = {roots}
-    waiting: deque[tuple[State, list[Specialization]]] = deque([(roots, [])])
+    coarsest = tuple(Cut.coarsest(c.taxonomy) for c in columns)
+    seen: set[State] = {coarsest}
+    waiting: deque[tuple[State, list[Specialization]]] = deque([(coarsest, [])])
     looked, path = 0, None
     while waiting and path is None and looked < MOST_RECODINGS:
         state, steps = waiting.popleft()
@@ -54,7 +64,7 @@ def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> li
             if answer is Answer.LATER:
                 waiting.append((finer, [*steps, step]))
     for watch in judge.watches:
-        watch.accept({c.name: cut for c, cut in zip(columns, roots, strict=True)})
+        watch.accept({c.name: cut for c, cut in zip(columns, coarsest, strict=True)})
     if path is None:
         promise, reason = judge.waiting
         raise refusal.no_recoding_found(promise, reason, looked, all_of_them=not waiting)

@@ -21,8 +21,8 @@ MOST_ROUNDS = 400
 def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, count: int) -> None:
     """Puts every group without a class into one that keeps the promises with it, as cheaply as may be.
 
-    Groups that none of the cheapest classes takes become a class of their own; it is merged with the
-    nearest one until the promises hold.
+    Groups that none of the cheapest classes takes become a class of their own, one per block; it is merged
+    with the nearest one until the promises hold.
     """
     for _ in range(2):
         rest = np.flatnonzero(classes.class_of == NOBODY)
@@ -31,10 +31,11 @@ def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, 
         targets, rises = proposals.cheapest_classes(classes, groups.forest, rest, count, TARGETS)
         _offer(groups, classes, judge, rest, targets, rises)
     rest = np.flatnonzero(classes.class_of == NOBODY)
-    for group in rest.tolist():
-        join(classes, groups.forest, group, count)
-    if len(rest):
-        _merge_until_kept(groups, classes, judge, count)
+    blocks, block = np.unique(groups.block_of[rest], return_inverse=True)
+    for group, number in zip(rest.tolist(), block.ravel().tolist(), strict=True):
+        join(classes, groups.forest, group, count + number)
+    for number in range(len(blocks)):
+        _merge_until_kept(groups, classes, judge, count + number)
 
 
 def _offer(

@@ -68,7 +68,7 @@ def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     """Returns the table without rows, or without key columns, as it is."""
     if table.dropped > aim.allowed(table):
         raise refusal.too_many_missing(table, aim.allowed(table))
-    recoding = Recoding.of_cuts(table, {c.name: Cut.root(c.taxonomy) for c in table.keys})
+    recoding = Recoding.of_cuts(table, {c.name: Cut.coarsest(c.taxonomy) for c in table.keys})
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():
         raise refusal.at_the_root(table, everything, promises, final=True)

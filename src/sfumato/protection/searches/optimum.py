@@ -97,7 +97,7 @@ def optimum(
     """Returns the cuts with the least mean loss that keep the promises; no row is suppressed.
 
     After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached;
-    `start` are cuts that keep the promises, to be improved on (all roots by default).
+    `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
     return _OptimumSearch(table, kept, weights or {}).run(monotonic() + deadline, start, most, progress)
@@ -194,12 +194,13 @@ class _OptimumSearch:
                 total += int(least[k])
                 taken |= int(self._used[alive[k]])
         pivot = self.known[alive[order[0]]].tolist()
-        return total, [self._without(state, j, node) for j, node in enumerate(pivot) if node]
+        lost = [(j, node) for j, node in enumerate(pivot) if self.columns[j].can_lose(node)]
+        return min(total, IMPOSSIBLE), [self._without(state, j, node) for j, node in lost]
 
     def _one_step_up(self, state: State) -> Iterator[State]:
         for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
             for node in np.unique(c.cuts[i].node_of).tolist():
-                if node:
+                if c.can_lose(node):
                     yield self._without(state, j, node)
 
     def _without(self, state: State, column: int, node: int) -> State:
@@ -234,7 +235,7 @@ class _OptimumSearch:
         return sum(c.cuts[i].cost for c, i in zip(self.columns, state, strict=True))
 
     def _state_of(self, cuts: Cuts | None) -> State:
-        chosen = cuts or {c.name: Cut.root(c.taxonomy) for c in self.table.keys}
+        chosen = cuts or {c.name: Cut.coarsest(c.taxonomy) for c in self.table.keys}
         names = [c.name for c in self.table.keys]
         return tuple(c.number(chosen[n].node_of) for c, n in zip(self.columns, names, strict=True))
 

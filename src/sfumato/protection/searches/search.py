@@ -20,13 +20,17 @@ class Aim:
 
     `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
     keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
-    with the median value on either side.
+    with the median value on either side. `together` are groups of key columns that are published at the
+    same level; `never_suppress` names, per key column, values
+    and nodes whose rows are not suppressed. How coarse a column may become its taxonomy says (`ceiling`).
     """
 
     suppress: Fraction = Fraction(0)
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
+    together: tuple[tuple[str, ...], ...] = ()
+    never_suppress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def allowed(self, table: Microdata) -> int:
         """Returns how many rows may stay unpublished."""

@@ -8,7 +8,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
 from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure, measure
-from sfumato.protection.searches.first_steps import steps_to_valid
+from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim, Outcome
@@ -19,7 +19,7 @@ MOST_EXACT_ANSWERS = 16
 
 
 def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Specializes from every key column at its root, as long as every promise holds.
+    """Specializes from every key column at its ceiling, the root as a rule, as long as every promise holds.
 
     A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
     promise still holds it is replaced by its children, in all classes; if not, it is dropped for good where
@@ -33,8 +33,8 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
     set aside.
 
-    A table promise may break with every column at its root and hold further down; the search then starts from
-    the nearest recoding that keeps every promise (`steps_to_valid`).
+    A table promise may break with every column at its ceiling and hold further down; the search then starts
+    from the nearest recoding that keeps every promise (`steps_to_valid`).
 
     A table promise may answer by a bound while the search runs. If what was found turns out not to be
     certain, as many of the steps as are certain (by bisection) are made again, and the search goes on from
@@ -47,7 +47,7 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     outcome, path, judge = _descend(table, promises, aim, progress=progress)
     if judge.certain(_cuts_after(table, path)):
         return outcome
-    few = _certain_steps(table, path, judge)
+    few = _certain_steps(table, path, judge, least=len(steps_to_ceilings(table)))
     return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
 
 
@@ -58,9 +58,9 @@ def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
     return {c.name: cut for c, cut in zip(table.keys, cuts, strict=True)}
 
 
-def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge) -> int:
-    """Returns how many of the steps can be made so that the result is certain; all are too many."""
-    few, many = 0, len(path)
+def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge, *, least: int) -> int:
+    """Returns how many of the steps, `least` or more, make a result that is certain; all are too many."""
+    few, many = least, len(path)
     while many - few > 1:
         middle = (few + many) // 2
         if judge.certain(_cuts_after(table, path[:middle])):
@@ -83,16 +83,24 @@ def _descend(
     known, watches = exactly or ([], None)
     judge = StepJudge(classes, promises, aim, watches=watches)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-    checked, path = 1, known or steps_to_valid(table, promises, judge)
-    for first in path:
-        split = classes.split(first)
-        judge.ask(split)
-        judge.accept(split)
+
+    def make(step: Specialization) -> None:
+        split = classes.split(step)
+        judge.force(split)
         classes.accept(split)
         ranking.follow(split)
+        path.append(step)
+
+    path: list[Specialization] = []
+    for first in known or steps_to_ceilings(table):
+        make(first)
+    if exactly is None:
+        judge.check_start()
+        for first in steps_to_valid(table, promises, judge):
+            make(first)
+    checked = 1
     if exactly is not None:
         judge.deliberate(MOST_EXACT_ANSWERS)
-    path = list(path)
     while (step := ranking.best()) is not None:
         split = classes.split(step)
         answer = judge.ask(split)
