@@ -28,7 +28,10 @@ from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.explanation.explanation import Explanation, explain
+from sfumato.protection.loosening import refusal_under_controls
 from sfumato.protection.loss import measure
+from sfumato.protection.same_transformation import NAME as LIKE
+from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
@@ -102,6 +105,16 @@ class Plan(Printable):
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
         )
+
+    @property
+    def transformation(self) -> Transformation:
+        """What each key column became, to be taken over by another plan (`like`).
+
+        Raises `BadData` where classes are recoded one by one.
+        """
+        if self.cuts is None:
+            raise no_cuts("the earlier plan")
+        return Transformation(self.cuts, self.levels, "the earlier plan")
 
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
@@ -184,6 +197,8 @@ class Plan(Printable):
     @property
     def _searched(self) -> str:
         asked = self.policy.protect.search
+        if self.search == LIKE:
+            return "the transformation of an earlier one"
         return (
             asked
             if self.search in ("", asked)
@@ -201,13 +216,23 @@ class Plan(Printable):
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
 
 
-def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
-    """Searches as the policy asks, and proves what was found before anybody sees it."""
+def make_plan(
+    table: Microdata, policy: Policy, *, like: Transformation | None = None, progress: Progress = silent
+) -> Plan:
+    """Searches as the policy asks, and proves what was found before anybody sees it.
+
+    With `like`, the cuts of an earlier plan are taken instead. Where controls leave no table that keeps the
+    promises, `Infeasible` says which to loosen.
+    """
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = with_original(policy, table)
     progress("searching", 0)
-    outcome, terms = search_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
+    search = find(policy.protect.search) if like is None else search_like(like)
+    try:
+        outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
+    except Infeasible as refused:
+        raise refusal_under_controls(table, key_promises(policy.promises), aim) or refused from None
     progress("proving", 0)
     verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
@@ -225,7 +250,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.checked,
         smallest,
         terms,
-        outcome.search or policy.protect.search,
+        outcome.search or (policy.protect.search if like is None else LIKE),
         outcome.compared,
     )
 
