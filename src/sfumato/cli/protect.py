@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Chain,
     Compare,
     Data,
+    Like,
     MemoryLimit,
     Overwrite,
     PolicyFile,
@@ -37,6 +38,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
     compare: Compare = False,
+    like: Like = None,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -61,7 +63,14 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
             from sfumato.journey.protect import protect as protect_
 
             plan = protect_(
-                table, policy, against=against, chain=chain, memory=allowed, warn=warn, progress=progress
+                table,
+                policy,
+                against=against,
+                chain=chain,
+                like=like,
+                memory=allowed,
+                warn=warn,
+                progress=progress,
             )
         else:
             from sfumato.journey.protect_file import protect_file
@@ -72,6 +81,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 target,
                 against=against,
                 chain=chain,
+                like=like,
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,

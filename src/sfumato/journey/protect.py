@@ -12,12 +12,14 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import earlier_imprints
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.policy import Policy
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
+from sfumato.protection.same_transformation import Transformation
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -30,6 +32,7 @@ def protect(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    like: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     progress: Progress | None = None,
@@ -41,12 +44,16 @@ def protect(
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
     ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
     refused, with how much it takes. `warn` receives what the policy allows and probably does not mean.
+
+    `like` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken, and
+    nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
     """
     imprints, rules = earlier_imprints(earlier, against, chain), load_policy(policy)
     show = progress or silent
     noted = None if warn is None else NotedWarnings(warn)
     source = with_warnings(open_table(data, memory), rules, noted, progress=show)
-    return plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
+    earlier_plan = None if like is None else load_transformation(like, rules)
+    return plan_table(source, rules, earlier=imprints, noted=noted, like=earlier_plan, progress=show)
 
 
 def plan_table(
@@ -55,15 +62,17 @@ def plan_table(
     *,
     earlier: Sequence[Imprint] = (),
     noted: NotedWarnings | None = None,
+    like: Transformation | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Returns the plan for an opened table: one pass over its rows, then the search.
 
     `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
+    With `like` there is no search: an earlier transformation is taken over.
     """
     bound = bind_earlier(policy, earlier)
     table = count_table(source, bound, progress=progress)
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, progress=progress)
+    return make_plan(table, bound, like=like, progress=progress)

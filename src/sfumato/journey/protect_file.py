@@ -16,6 +16,7 @@ from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import earlier_imprints
 from sfumato.journey.judgement import judged
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
@@ -41,6 +42,7 @@ def protect_file(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    like: AnyTransformation | None = None,
     overwrite: bool = False,
     memory: AnyMemory = None,
     warn: Warn | None = None,
@@ -51,8 +53,8 @@ def protect_file(
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, and `warn` as for `protect`; a ledger learns nothing of the file, only `release` enters it.
-    `memory` is how much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later
+    `chain`, `like` and `warn` as for `protect`; a ledger learns nothing of the file, only `release` enters
+    it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later
     judges need of the original table (`plan.reference`) is kept beside the file, for its owner.
     """
     if is_address(out):
@@ -63,7 +65,8 @@ def protect_file(
     imprints = earlier_imprints(earlier, against, chain)
     noted = None if warn is None else NotedWarnings(warn)
     source = with_warnings(open_table(data, memory), rules, noted, progress=show)
-    plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
+    earlier_plan = None if like is None else load_transformation(like, rules)
+    plan = plan_table(source, rules, earlier=imprints, noted=noted, like=earlier_plan, progress=show)
     shared = target.parent if source.kind == SPARK else None
     writer = version_writer(
         source,

@@ -83,6 +83,14 @@ class Transformation:
         tree = column.taxonomy
         wanted = set(self.labels[column.name])
         named = np.array([label in wanted for label in tree.labels], dtype=bool)
+        if any(label is not None and label not in tree.labels and tree.is_range(label) for label in wanted):
+            raise no_cuts(f"{self.where}, column {column.name}")
+        if wanted and not named.any():
+            raise BadData(
+                "no value of today's taxonomy is among those that the earlier plan published",
+                where=f"{self.where}, column {column.name}",
+                remedy="Is it the plan of another table? Else plan without `like`.",
+            )
         node_of = np.full(len(tree.leaves), -1, np.int32)
         for node in np.flatnonzero(named).tolist():
             inside = slice(int(tree.low[node]), int(tree.high[node]))
