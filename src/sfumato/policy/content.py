@@ -24,6 +24,7 @@ from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
+from sfumato.policy import versions
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
@@ -58,7 +59,12 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class ProtectRule:
-    """How a recoding is searched for; `together` lists groups of key columns that have the same level."""
+    """How a recoding is searched for.
+
+    `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
+    generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
+    suppress, as far as they may. `together` lists groups of key columns that have the same level.
+    """
 
     search: str = "top-down"
     suppress: Fraction = Fraction(0)
@@ -66,6 +72,7 @@ class ProtectRule:
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
     terms: TermRule = field(default_factory=TermRule)
+    price: Fraction | None = None
     together: tuple[tuple[str, ...], ...] = ()
 
 
@@ -94,6 +101,8 @@ class PolicyContent:
     """What a policy that was proposed says of itself, first in its file."""
     knows: Knows | None = None
     """What outsiders know of a person, where the policy says so."""
+    version: int = versions.FIRST
+    """The version of the form that the policy is written in."""
 
     @property
     def by_profile(self) -> bool:
@@ -169,7 +178,7 @@ class PolicyContent:
     def to_dict(self) -> dict[str, object]:
         """Returns the policy in the shape of its file, plain data only."""
         words: dict[str, object] = {
-            "sfumato": 1,
+            "sfumato": self.version,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
             "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
             "protect": _protect(self.protect),
@@ -253,6 +262,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
 
 def _protect(rule: ProtectRule) -> dict[str, object]:
     words: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
+    if rule.price is not None:
+        words["price"] = written(rule.price)
     if rule.weights:
         words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
     if rule.together:

@@ -86,6 +86,7 @@ class Policy(PolicyContent):
             parts.origin,
             parts.note,
             parts.knows,
+            parts.version,
         )
 
     def to_yaml(self) -> str:

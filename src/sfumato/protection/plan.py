@@ -21,6 +21,7 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable, open_source
+from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
@@ -29,7 +30,6 @@ from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loosening import refusal_under_controls
-from sfumato.protection.loss import measure
 from sfumato.protection.same_transformation import NAME as LIKE
 from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
 from sfumato.protection.searches.registry import find
@@ -129,6 +129,7 @@ class Plan(Printable):
             levels=self.levels,
             loss=rule.loss,
             weights=self.policy.weights,
+            price=rule.price,
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
@@ -264,7 +265,7 @@ def plan_of_cuts(
     """
     aim = aim_of(policy)
     recoding = recoded(table, cuts, policy.promises)
-    loss = measure(aim.loss, recoding, levels, aim.weights)
+    loss = aim.loss_of(recoding, levels)
     verdicts, smallest = prove(Outcome(recoding, loss, levels), policy.promises, aim)
     return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
 
@@ -320,6 +321,8 @@ def aim_of(policy: Policy) -> Aim:
         loss=rule.loss,
         weights=policy.weights,
         relaxed=rule.relaxed,
+        price=rule.price,
+        compared=searches_of(policy),
         together=rule.together,
         never_suppress={
             name: column.controls.never_suppress

@@ -21,7 +21,6 @@ from sfumato.core.recoding import Recoding, classes_under
 from sfumato.core.taxonomy import ROOT, Label, Taxonomy
 from sfumato.core.verdict import Verdict
 from sfumato.protection.controls import broken_control
-from sfumato.protection.loss import measure
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.suppression import recoded
 from sfumato.show.card import several
@@ -136,7 +135,7 @@ def search_like(earlier: Transformation) -> Search:
                 remedy=SEARCH_ANEW,
             )
         progress(NAME, 1, 1)
-        return Outcome(recoding, measure(aim.loss, recoding, levels, aim.weights), levels, checked=1)
+        return Outcome(recoding, aim.loss_of(recoding, levels), levels, checked=1)
 
     return like
 

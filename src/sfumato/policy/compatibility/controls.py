@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.policy import searches
 from sfumato.policy.content import PolicyContent
 
 ABOUT: Mapping[str, str] = {
@@ -109,14 +107,6 @@ def together(policy: PolicyContent) -> Iterator[Problem]:
                 yield Problem(place, f"{short(name)} is in two groups, or twice in one.", "Join the groups.")
             seen.add(name)
         yield from _no_common_level(policy, place, group)
-    if policy.protect.together and not _moves_by_levels(policy.protect.search):
-        able = [name for name, a in searches.usable().items() if a.levels or name == "best"]
-        yield Problem(
-            ("protect", "together"),
-            f"{policy.protect.search} does not publish a column at one level, so columns cannot have the same"
-            " one.",
-            f"Use search: {' or '.join(able)}.",
-        )
 
 
 def _no_common_level(policy: PolicyContent, place: Place, group: tuple[str, ...]) -> Iterator[Problem]:
@@ -129,15 +119,6 @@ def _no_common_level(policy: PolicyContent, place: Place, group: tuple[str, ...]
             f"one of the columns is never finer than level {least}, another never coarser than level {most}.",
             "Change start, at-most or fixed of one of them.",
         )
-
-
-def _moves_by_levels(search: str) -> bool:
-    """Whether a search publishes columns at levels, or tries one that does; also where it is not known."""
-    try:
-        ability = searches.ability_of(search)
-    except WrongCall:  # `of_search` says so
-        return True
-    return ability is None or ability.levels or search == "best"
 
 
 CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
