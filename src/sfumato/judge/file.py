@@ -122,8 +122,8 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
     """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
 
     A promise about how many people have a value is about people with several of them, too, if it is judged by
-    all their rows. Raises also where a key column shows a text that is finer than the levels that the policy
-    publishes.
+    all their rows. Raises also where a key column shows a text that is finer or coarser than the levels that
+    the policy publishes, and where columns that move together did not.
     """
     for column, texts in tally.too_fine.items():
         if texts:
@@ -132,6 +132,19 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
                 where=where,
                 remedy="Publish nodes of the taxonomy, and ranges between nodes of its first level.",
             )
+    for column, texts in tally.too_coarse.items():
+        if texts:
+            raise BadData(
+                f"{texts} texts of {column} are coarser than the policy lets it be",
+                where=where,
+                remedy="Publish the column at the level of at-most or fixed, or below.",
+            )
+    for group in tally.apart:
+        raise BadData(
+            f"columns that move together are at different levels: {', '.join(group)}",
+            where=where,
+            remedy="Publish them at the same level.",
+        )
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)
