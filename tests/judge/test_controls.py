@@ -1,4 +1,4 @@
-"""The second judge refuses a file that is coarser than the policy lets it be, or whose columns moved apart."""
+"""The judge refuses a file that is coarser than the policy lets it be, or whose columns moved apart."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import BadData
-from sfumato.judge.file import recheck
 from sfumato.journey.protect_file import protect_file
+from sfumato.judge.file import recheck
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 

@@ -89,6 +89,17 @@ def never_suppressed(policy: PolicyContent) -> Iterator[Problem]:
             )
 
 
+def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields rows that are never suppressed, where everybody gets a version of their own."""
+    for name, rule in policy.columns.items():
+        if rule.controls.never_suppress and policy.recipients is not None and policy.protect.suppress > 0:
+            yield Problem(
+                ("columns", name, "never-suppress"),
+                "versions for recipients are chosen by how many rows they suppress, not by which.",
+                "Leave protect.suppress out, so that no row is suppressed, or never-suppress.",
+            )
+
+
 def together(policy: PolicyContent) -> Iterator[Problem]:
     """Yields groups of columns that cannot move together."""
     seen: set[str] = set()
@@ -126,5 +137,6 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     of_keys,
     levels,
     never_suppressed,
+    for_recipients,
     together,
 ]
