@@ -41,19 +41,33 @@ def talk(text: str) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Yields what shows progress on stderr, or nothing where stderr is no terminal."""
+    """Yields what shows progress on stderr, or nothing where stderr is no terminal.
+
+    Every phase has a line: how much of it is done, in percent, and about how long the rest will take.
+    """
     if not sys.stderr.isatty():
         yield silent
         return
     from rich.console import Console  # noqa: PLC0415  # only a terminal needs it
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
     from rich.progress import Progress as Bars  # noqa: PLC0415  # as above
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(show_speed=True),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
+        reached: dict[str, int] = {}
 
         def show(phase: str, done: int, total: int | None = None) -> None:
             if phase not in tasks:
                 tasks[phase] = bars.add_task(phase, total=total)
+            elif done < reached[phase]:
+                bars.reset(tasks[phase], total=total)
+            reached[phase] = done
             bars.update(tasks[phase], completed=done, total=total)
 
         yield show

@@ -15,7 +15,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.positions import judged_groups
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, one_step, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
@@ -228,14 +228,13 @@ def make_plan(
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = with_original(policy, table)
-    progress("searching", 0)
     search = find(policy.protect.search) if like is None else search_like(like)
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
         raise refusal_under_controls(table, key_promises(policy.promises), aim) or refused from None
-    progress("proving", 0)
-    verdicts, smallest = prove(outcome, policy.promises, aim)
+    with one_step(progress, "proving"):
+        verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(
             "every row would have to be suppressed, and an empty table is no release",

@@ -43,9 +43,9 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, Outcome]] = []
     refused: Infeasible | None = None
-    for name in names:
+    for number, name in enumerate(names):
         begin = process_time()
-        progress(f"searching: {name}", 0)
+        progress("searches", number, len(names))
         try:
             outcome = _best_rung(name, table, promises, aim, progress)
         except Infeasible as reason:
@@ -53,6 +53,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
             continue
         found.append((outcome.loss, len(found), replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
+    progress("searches", len(names), len(names))
     if not found:
         raise refused or Infeasible(
             "no search can keep these promises at this size",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.microdata import Codes
+from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Truth
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, join
@@ -16,6 +17,8 @@ TARGETS = 8
 """Classes that a group without one is offered to."""
 MOST_ROUNDS = 400
 """Rounds of proposals; in each, a class is concerned by one proposal at most."""
+MOVES = "local: moves"
+"""What local recoding does last, as progress calls it."""
 
 
 def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, count: int) -> None:
@@ -66,12 +69,15 @@ def _offer(
         turn[place[chosen[~good]]] += 1
 
 
-def improve_with_judge(groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge) -> None:
+def improve_with_judge(
+    groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+) -> None:
     """Moves single groups to classes where they cost less, as long as both classes keep the promises."""
     number = len(groups)
     target, gain = np.full(number, NOBODY, np.int32), np.zeros(number, np.int64)
     dirty = np.ones(number, dtype=bool)
-    for _ in range(MOST_ROUNDS):
+    for number_of_round in range(MOST_ROUNDS):
+        progress(MOVES, number_of_round, MOST_ROUNDS)
         proposals.propose(classes, groups.forest, near, judge.least, dirty, target, gain)
         order = np.flatnonzero(target != NOBODY)
         if not len(order):

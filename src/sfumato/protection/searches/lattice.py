@@ -59,6 +59,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
     frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
     candidates: list[tuple[float, int, Levels]] = []
     best, checked = inf, 0
+    progress("lattice", 0, prod(shape))
     while (levels := frontier.pick(best)) is not None:
         checked += 1
         node = judge.judge_node(levels)

@@ -47,10 +47,12 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     rows = MovingRows(table, aim.weights)
     judge = SplitJudge(rows, promises, aim)
     relaxed = aim.relaxed and judge.unions_keep
+    progress("mondrian", 0, table.rows)
     if judge.by_size and len(rows.whole) == 1:
         segments = rows.divide(least=judge.least, relaxed=relaxed)
     else:
         segments = _by_rounds(rows, judge, relaxed=relaxed, progress=progress)
+    progress("mondrian", table.rows, table.rows)
     recoding = _recoding(rows, segments, merge=relaxed)
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 

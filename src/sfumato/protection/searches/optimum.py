@@ -75,9 +75,11 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
     greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
     if not lasting or greedy.recoding.cuts is None:
         return greedy
+    progress("optimum", 0, MOST_STATES)
     best = optimum(
         table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
+    progress("optimum", MOST_STATES, MOST_STATES)
     recoding = Recoding.of_cuts(table, best.cuts)
     loss = aim.loss_of(recoding)
     return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
@@ -159,7 +161,7 @@ class _OptimumSearch:
             if monotonic() > end or looked >= most:
                 return self._answer(best, least, looked)
             looked += 1
-            progress("optimum", looked)
+            progress("optimum", looked, most)
             floor, children = self._judge(state)
             if children is None:
                 return self._answer(state, self._cost(state), looked)

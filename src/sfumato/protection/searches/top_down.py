@@ -9,6 +9,7 @@ from sfumato.core.promise import Cuts, Promises
 from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
+from sfumato.protection.searches.inner_nodes import InnerNodes
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim, Outcome
@@ -98,7 +99,7 @@ def _descend(
         judge.check_start()
         for first in steps_to_valid(table, promises, judge):
             make(first)
-    checked = 1
+    checked, nodes, settled = 1, InnerNodes(classes), len(path)
     if exactly is not None:
         judge.deliberate(MOST_EXACT_ANSWERS)
     while (step := ranking.best()) is not None:
@@ -113,8 +114,10 @@ def _descend(
             ranking.set_aside(step)
         else:
             ranking.drop(step)
+        settled += nodes.settled_by(step, answer)
         checked += 1
-        progress("top-down", checked)
+        progress("top-down", settled, nodes.total)
+    progress("top-down", nodes.total, nodes.total)
     if not judge.watches:
         classes.open_empty_nodes()
     recoding = judge.recoding()
