@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, Infeasible, SfumatoError
+from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
@@ -21,7 +21,7 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable, open_source
-from sfumato.policy.compatibility.search_fit import searches_of
+from sfumato.policy.compatibility.search_fit import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
@@ -30,6 +30,8 @@ from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loosening import refusal_under_controls
+from sfumato.protection.outlook import Outlook, outlook_of
+from sfumato.protection.people_check import check_people
 from sfumato.protection.same_transformation import NAME as LIKE
 from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
 from sfumato.protection.searches.registry import find
@@ -48,8 +50,8 @@ class Plan(Printable):
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
     `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
     removed; `policy` then holds the prior that beliefs are compared with. `search` is the search that found
-    it, and `compared` what each of several gave. What a plan prints names only values that the published
-    table itself shows.
+    it, `compared` what each of several gave, and `left_out` why others were not tried. What a plan prints
+    names only values that the published table itself shows.
     """
 
     policy: Policy
@@ -63,6 +65,7 @@ class Plan(Printable):
     terms: TermReport | None = None
     search: str = ""
     compared: tuple[ComparedSearch, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -116,6 +119,12 @@ class Plan(Printable):
             raise no_cuts("the earlier plan")
         return Transformation(self.cuts, self.levels, "the earlier plan")
 
+    @cached_property
+    def outlook(self) -> Outlook:
+        """How many columns are lost, and what a little more suppression or a coarser column would buy."""
+        replan = make_plan if self.search != LIKE else partial(make_plan, like=self.transformation)
+        return outlook_of(self, replan)
+
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
         return self._explanation
@@ -133,9 +142,21 @@ class Plan(Printable):
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
-    def apply(self, data: AnyTable, *, progress: Progress = silent) -> Any:  # a table of any library
-        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for."""
-        return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
+    def apply(
+        self, data: AnyTable, *, keep_index: bool = False, progress: Progress = silent
+    ) -> Any:  # a table of any library
+        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for.
+
+        Its rows stand in an order of their own, which tells nothing of that of `data`. With `keep_index` they
+        stand as in `data`, with the index of a pandas frame, to be held beside it: whoever knows that order
+        knows whose row is whose, so such a table is for its owner alone.
+        """
+        source = open_source(data)
+        if keep_index:
+            from sfumato.engine.frames.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
+
+            return recode_in_order(source, self.recoding, drop=self.policy.dropped, progress=progress)
+        return source.recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
     def as_dict(self) -> JsonObject:
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
@@ -160,6 +181,7 @@ class Plan(Printable):
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
             **({} if self.reference is None else {"reference": self.reference.names}),
+            "outlook": self.outlook.as_dict(),
             **self._comparison_document(),
         }
 
@@ -184,6 +206,7 @@ class Plan(Printable):
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
+            self.outlook.line,
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
@@ -193,7 +216,15 @@ class Plan(Printable):
         if not self.compared:
             return Card("nothing to compare: only `search: best` tries several searches", (), ())
         ranked = sorted(self.compared, key=lambda one: one.search != self.search)
-        return Card("searches compared", [one.cells for one in ranked], ())
+        return Card("searches compared", [one.cells for one in ranked], self._not_tried())
+
+    def _not_tried(self) -> tuple[str, ...]:
+        """Returns why some searches were not compared."""
+        against = against_compared(self.policy)
+        reasons = {name: problems[0].message for name, problems in against.items() if problems} | dict(
+            self.left_out
+        )
+        return tuple(f"{name} was not tried: {reason}" for name, reason in reasons.items())
 
     @property
     def _searched(self) -> str:
@@ -252,6 +283,7 @@ def make_plan(
         terms,
         outcome.search or (policy.protect.search if like is None else LIKE),
         outcome.compared,
+        outcome.left_out,
     )
 
 
@@ -267,49 +299,6 @@ def plan_of_cuts(
     loss = aim.loss_of(recoding, levels)
     verdicts, smallest = prove(Outcome(recoding, loss, levels), policy.promises, aim)
     return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
-
-
-def check_people(table: Microdata, promises: Promises) -> None:
-    """Raises `BadData` where somebody has several rows, or several values, that a promise cannot be kept for.
-
-    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
-    yet everybody in it has both. Only a promise about how many people have a value (`several_values`) covers
-    them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
-    judged, nothing but a number of people can be promised.
-    """
-    if table.has_person and not table.profiles and table.people != table.rows:
-        _refuse_several_rows(table, promises)
-    for promise in promises:
-        for name in promise.sensitive:
-            people = 0 if promise.several_values else table.people_with_several_values(name)
-            if people:
-                raise BadData(
-                    f"{several(people, 'person has', 'people have')} several values of {name}, and {promise}"
-                    " is sound only where everybody has one.",
-                    where=f"column {name}",
-                    remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
-                    " give every person one row, or promise only k-anonymity.",
-                )
-    if table.profiles and promises.of_table:
-        raise BadData(
-            f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
-            remedy="Bring each person's rows together in one.",
-        )
-
-
-def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
-    """Raises where anything but a number of people is promised, although rows are judged one by one."""
-    for promise in promises.of_class:
-        if not promise.by_size:
-            raise BadData(
-                f"{_people_with_several_rows(table)}, and {promise} is judged class by class: who knows two"
-                " rows of a person learns what both classes leave.",
-                remedy="Say knows: profile under person, or promise only k-anonymity.",
-            )
-
-
-def _people_with_several_rows(table: Microdata) -> str:
-    return f"{several(table.people_with_several_rows, 'person has', 'people have')} several rows"
 
 
 def aim_of(policy: Policy) -> Aim:

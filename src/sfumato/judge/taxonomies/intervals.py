@@ -19,7 +19,8 @@ class Scale:
 
     An interval holds its lower end and not its upper end. Intervals of every width are counted from `origin`.
     Numbers below `bottom` are one value, and so are those from `top` on; numbers outside `first` and `beyond`
-    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between.
+    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between, and intervals
+    name their last one, unless `half_open`.
     """
 
     widths: tuple[Fraction, ...]
@@ -28,6 +29,7 @@ class Scale:
     top: Fraction | None
     bottom: Fraction | None
     decimal: bool
+    half_open: bool = False
 
     @classmethod
     def of(cls, spec: Mapping[str, object]) -> Scale:
@@ -43,7 +45,8 @@ class Scale:
         ):
             raise BadTaxonomy("each width must be a multiple of the one before")
         decimal = spec.get("decimal") is True
-        return cls(widths, ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"), decimal)
+        outer = (ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"))
+        return cls(widths, *outer, decimal, half_open=spec.get("notation") == "half-open")
 
     @property
     def low(self) -> Fraction | None:
@@ -101,7 +104,7 @@ class Scale:
         if lowest or highest:
             open_ended = f"<{number_text(end)}" if lowest else f"{number_text(begin)}+"
             return ANY if lowest and highest else open_ended
-        if self.decimal:
+        if self.decimal or self.half_open:
             return f"[{number_text(begin)}, {number_text(end)})"
         first, last = int(begin), int(end) - 1
         between = " to " if first < 0 else "-"

@@ -61,6 +61,8 @@ class Intervals:
     top: Decimal | None = None
     bottom: Decimal | None = None
     decimal: bool = False
+    half_open: bool = False
+    """Whether intervals of whole numbers are written `[40, 45)` like those of decimal ones, not `40-44`."""
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -105,7 +107,7 @@ class Intervals:
             if spec.get(key) is not None
         }
         widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
-        return cls(widths, **ends, decimal=spec.get("decimal") is True)
+        return cls(widths, **ends, decimal=spec.get("decimal") is True)  # type: ignore[arg-type]  # ends have names
 
     @property
     def spec(self) -> Spec:
@@ -214,7 +216,7 @@ class Intervals:
             return f"{plain(low)}+"
         if self._high is not None:
             high = min(high, self._high)
-        if self.decimal:
+        if self.decimal or self.half_open:
             return f"[{plain(low)}, {plain(high)})"
         first, last = int(low), int(high) - 1
         return str(first) if first == last else f"{first}{'-' if first >= 0 else ' to '}{last}"

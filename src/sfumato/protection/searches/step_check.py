@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import Recoding
@@ -18,6 +18,7 @@ from sfumato.protection.searches import refusal
 from sfumato.protection.searches.judged_groups import groups_of
 from sfumato.protection.searches.refinement import GroupSplit, Refinement, Split
 from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.step_price import StepPrices
 from sfumato.protection.suppression import keep
 
 
@@ -35,6 +36,9 @@ class StepJudge:
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
     (`suppression.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by
     their `watches`; those of another search of the same table serve again.
+
+    Where suppressed rows have a price, a step that costs more than it gains (`StepPrices`) is set aside, too.
+    Positions are not weighed: what their rows lose depends on several classes.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class StepJudge:
         self._proposed = everything
         self._broken = ~self.lasting.holds_on(everything)
         self._breaking = self._broken
+        self._kept: NDArray[np.bool_] | None = None
         self._lost = int(everything.rows[self._broken].sum())
         self._stays = None if self._spared is None else self.groups.marked_groups(self._spared)
         self._staying = self._stays
@@ -66,6 +71,9 @@ class StepJudge:
         for watch in self.watches:
             watch.accept(self._cuts)
         self.waiting: tuple[TablePromise, str] | None = None
+        self.broken_root: Infeasible | None = None
+        weighed = aim.price is not None and self.budget > 0 and not table.profiles
+        self._prices = StepPrices(classes, aim, aim.price) if weighed and aim.price is not None else None
 
     def ask(self, split: Split) -> Answer:
         """Whether a step keeps every promise; if not, whether it ever can."""
@@ -82,11 +90,15 @@ class StepJudge:
             self._staying = self._stays_after(change)
             if self._rows_broken(change) > self.budget or self._drops_spared(self._breaking, change.ids):
                 return Answer.NEVER
+            suppressed = self._breaking
             if self._whole:
                 self._proposed = replaced(self._all, change, parts)
                 kept = keep(self._proposed, self.promises)
                 if int(self._proposed.rows[~kept].sum()) > self.budget or self._drops_spared(~kept):
                     return Answer.LATER
+                suppressed = ~kept[change.ids]
+            if self._prices is not None and self._prices.worsen(split, ~self.kept[change.parent], suppressed):
+                return Answer.LATER
         return self._ask_watches(split)
 
     def force(self, split: Split) -> None:
@@ -114,6 +126,9 @@ class StepJudge:
         broken[change.ids] = self._breaking
         self._lost = self._rows_broken(change)
         self._broken, self._all, self._stays = broken, self._proposed, self._staying
+        self._kept = None
+        if self._prices is not None:
+            self._prices.accept(split)
         self.groups.accept()
         if self.watches:
             self._cuts = self.classes.cuts_after(split.step, self._cuts)
@@ -133,7 +148,9 @@ class StepJudge:
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Which groups are published."""
-        return keep(self._all, self.promises) if self._whole else ~self._broken
+        if self._kept is None:
+            self._kept = keep(self._all, self.promises) if self._whole else ~self._broken
+        return self._kept
 
     def recoding(self) -> Recoding:
         """Returns the classes as they are, as a recoding, without the rows that are suppressed."""
@@ -177,16 +194,20 @@ class StepJudge:
         return worst
 
     def check_start(self) -> None:
-        """Raises where the coarsest cuts that may be published break a promise; asked where these are made.
+        """Raises where the coarsest cuts that may be published break a promise for good; these are made.
 
-        A table promise may break there and hold further down: it is kept in `waiting`, with the reason.
+        What may hold further down is kept, with the reason: in `broken_root` where suppressing classes can
+        mend it, in `waiting` where a table promise breaks.
         """
         lost = int(self._all.rows[~self.kept].sum()) if self._whole else self._lost
         if lost > self.budget or self._drops_spared(~self.kept):
-            table, roots = self.classes.table, self._at_roots
+            final, roots = not self._whole, self._at_roots
+            refused = refusal.at_the_root(self.classes.table, roots, self.promises, final=final)
             if int(roots.rows[~keep(roots, self.promises)].sum()) <= self.budget:
-                raise refusal.at_the_ceilings(self.promises, lost, self.budget)
-            raise refusal.at_the_root(table, roots, self.promises, final=not self._whole)
+                refused = refusal.at_the_ceilings(self.promises, lost, self.budget)
+            if final:
+                raise refused
+            self.broken_root = refused
         for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
             answer, reason = watch.ask(self._cuts)
             if answer is Answer.NEVER:
