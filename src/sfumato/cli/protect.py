@@ -22,7 +22,7 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
 from sfumato.core.errors import WrongCall
 
 
@@ -58,6 +58,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     allowed = Memory.of(memory, spill=spill)
     table = table_read_by(engine, data)
     target = None if dry_run else out
+    told_before = foretell if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
             from sfumato.journey.protect import protect as protect_
@@ -70,6 +71,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 like=like,
                 memory=allowed,
                 warn=warn,
+                foretell=told_before,
                 progress=progress,
             )
         else:
@@ -85,6 +87,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,
+                foretell=told_before,
                 progress=progress,
             )
     published = None if target is None else str(target)

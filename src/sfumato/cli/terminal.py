@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -39,13 +39,24 @@ def talk(text: str) -> None:
     sys.stderr.flush()
 
 
+def foretell(expected: Sequence[object]) -> None:
+    """Print on stderr about how long each search will take."""
+    if expected:
+        talk("before the search: " + "; ".join(str(one) for one in expected))
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at stderr."""
+    return sys.stderr.isatty()
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Yields what shows progress on stderr, or nothing where stderr is no terminal.
 
     Every phase has a line: how much of it is done, in percent, and about how long the rest will take.
     """
-    if not sys.stderr.isatty():
+    if not is_terminal():
         yield silent
         return
     from rich.console import Console  # noqa: PLC0415  # only a terminal needs it

@@ -19,6 +19,7 @@ from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
 from sfumato.policy.policy import Policy
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
 from sfumato.protection.same_transformation import Transformation
@@ -44,6 +45,7 @@ def protect(
     like: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
+    foretell: Foretell | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
@@ -59,6 +61,8 @@ def protect(
     every sensitive column has `l` (2 unless said otherwise) different values in each class, or `t`-closeness.
     It is `plan.policy`. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
 
+    `foretell` receives, before the search begins, about how long each search will take on this machine.
+
     `like` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken, and
     nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
     """
@@ -70,7 +74,9 @@ def protect(
     noted = None if warn is None else NotedWarnings(warn)
     source = with_warnings(opened, rules, noted, progress=show)
     earlier_plan = None if like is None else load_transformation(like, rules)
-    return plan_table(source, rules, earlier=imprints, noted=noted, like=earlier_plan, progress=show)
+    return plan_table(
+        source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
+    )
 
 
 def _rules(
@@ -97,6 +103,7 @@ def plan_table(
     earlier: Sequence[Imprint] = (),
     noted: NotedWarnings | None = None,
     like: Transformation | None = None,
+    foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Returns the plan for an opened table: one pass over its rows, then the search.
@@ -109,4 +116,4 @@ def plan_table(
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, like=like, progress=progress)
+    return make_plan(table, bound, like=like, foretell=foretell, progress=progress)

@@ -28,6 +28,7 @@ from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
+from sfumato.protection.expected_time import Foretell, expected_times
 from sfumato.protection.explanation.explanation import Explanation, explain
 from sfumato.protection.loosening import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
@@ -249,17 +250,25 @@ class Plan(Printable):
 
 
 def make_plan(
-    table: Microdata, policy: Policy, *, like: Transformation | None = None, progress: Progress = silent
+    table: Microdata,
+    policy: Policy,
+    *,
+    like: Transformation | None = None,
+    foretell: Foretell | None = None,
+    progress: Progress = silent,
 ) -> Plan:
     """Searches as the policy asks, and proves what was found before anybody sees it.
 
-    With `like`, the cuts of an earlier plan are taken instead. Where controls leave no table that keeps the
-    promises, `Infeasible` says which to loosen.
+    With `like`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search begins,
+    about how long it will take. Where controls leave no table that keeps the promises, `Infeasible` says
+    which to loosen.
     """
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = with_original(policy, table)
     search = find(policy.protect.search) if like is None else search_like(like)
+    if foretell is not None and like is None:
+        foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
     try:
         outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
     except Infeasible as refused:
