@@ -26,6 +26,8 @@ LEVEL_VECTORS = 40_000
 """Level vectors that local recoding walks at most."""
 STATES = 50_000
 """Recodings that the exact search of cuts looks at, at most."""
+VALUES_JUDGED = 3
+"""So much longer a step of a search takes that splits classes, where promises are about values in them."""
 DESCENTS = 6
 """Limits of suppression that are tried where suppressed rows have a price."""
 
@@ -62,7 +64,7 @@ STEPS: Mapping[str, tuple[Callable[[_Size], float], float, bool]] = {
     "lattice": (lambda s: s.rows * s.nodes, 0.15, True),
     "mondrian": (lambda s: s.rows * s.keys * log2(2 + s.rows / s.least) * s.descents, 0.05, False),
     "optimum": (lambda s: s.rows * STATES, 1.0, True),
-    "local": (lambda s: s.rows * (1000 + min(s.nodes, LEVEL_VECTORS) / 4), 0.05, False),
+    "local": (lambda s: s.rows * (1000 + min(s.nodes, LEVEL_VECTORS) / 4), 0.3, False),
 }
 """Per search: its steps, how long one is beside the grouping of a row, and whether these are the most."""
 
@@ -87,7 +89,8 @@ def expected_times(
     for name in known:
         count, factor, bound = STEPS[name]
         steps = max(1, int(count(size)))
-        told.append(ExpectedTime(name, steps, steps * factor * step, bound))
+        judged = VALUES_JUDGED if promises.sensitive and name in ("mondrian", "top-down") else 1
+        told.append(ExpectedTime(name, steps, steps * factor * judged * step, bound))
     return tuple(told)
 
 
