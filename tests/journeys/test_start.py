@@ -39,7 +39,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 VERBS = ("audit", "capacity", "compare", "declare", "discover", "draw", "patterns", "protect", "release")
-VERBS += ("trace",)
+VERBS += ("trace", "as_numbers")
 
 FIRST = [
     "",

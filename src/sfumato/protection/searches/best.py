@@ -26,7 +26,7 @@ LADDER_OF_VALUES = (2, 3, 4, 5, 8)
 LADDER_OF_SUPPRESSION = tuple(Fraction(percent, 100) for percent in (0, 1, 2, 5, 10))
 MOST_STEPS = 400_000_000
 """Groups that all nodes of a lattice may have together for the lattice to be tried."""
-MOST_ROWS_OF_OPTIMUM = 100_000
+MOST_ROWS_OF_OPTIMUM = 30_000
 """Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
 MOST_ROWS_OF_RUNGS = {
     "local": 30_000,
