@@ -61,17 +61,16 @@ def progress_bar() -> Iterator[Progress]:
     if not is_terminal():
         yield silent
         return
+    from rich import progress as rich_progress  # noqa: PLC0415  # as above
     from rich.console import Console  # noqa: PLC0415  # only a terminal needs it
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bars  # noqa: PLC0415  # as above
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(show_speed=True),
-        TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(show_speed=True),
+        rich_progress.TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
         reached: dict[str, int] = {}
 

@@ -19,15 +19,15 @@ PUBLISHED = ("data.csv", "data.parquet")
 """The published table, beside its certificate."""
 
 
-def load_transformation(given: AnyTransformation, policy: Policy) -> Transformation:
-    """Returns what an earlier plan made of each key column.
+def load_transformation(given: AnyTransformation | None, policy: Policy) -> Transformation | None:
+    """Returns what an earlier plan made of each key column, if there is one.
 
     Of a certificate, the table beside it is read: its texts are the nodes that values became. Raises
     `BadData` where the file is neither, or where local recoding made the earlier table.
     """
     if isinstance(given, Plan):
         return given.transformation
-    if isinstance(given, Transformation):
+    if given is None or isinstance(given, Transformation):
         return given
     path = Path(given)
     try:

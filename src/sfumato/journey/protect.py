@@ -73,7 +73,7 @@ def protect(
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
     source = with_warnings(opened, rules, noted, progress=show)
-    earlier_plan = None if like is None else load_transformation(like, rules)
+    earlier_plan = load_transformation(like, rules)
     return plan_table(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
     )

@@ -68,7 +68,7 @@ def protect_file(
     imprints = earlier_imprints(earlier, against, chain)
     noted = None if warn is None else NotedWarnings(warn)
     source = with_warnings(open_table(data, memory), rules, noted, progress=show)
-    earlier_plan = None if like is None else load_transformation(like, rules)
+    earlier_plan = load_transformation(like, rules)
     plan = plan_table(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
     )

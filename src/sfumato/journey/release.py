@@ -80,20 +80,15 @@ def release(
     rules, show, source = load_policy(policy), progress or silent, open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    name = _file_name(format, source)
-    source = with_warnings(source, rules, warn, progress=show)
+    name, source = _file_name(format, source), with_warnings(source, rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
-    apart = _chains_apart(opened, despite)
-    taken = None if like is None else load_transformation(like, rules)
-    with Delivery(
-        source, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show
-    ) as delivery:
+    apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
+    made = Delivery(source, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
+    with made as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
-            receipts = rehearse(opened, delivery.prepare, chain=chain, checks=every)
-            capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
-            return receipts[0] if len(names) < 2 else Event(receipts, capacity)
+            return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep:
             receipts = issue_all(
                 opened,
@@ -106,6 +101,15 @@ def release(
                 progress=show,
             )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _rehearsed(
+    ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
+) -> Receipt | Event:
+    """What would be published; of several versions also how many recipients can be served."""
+    receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
+    return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
 
 def _file_name(format: str | None, source: Source) -> str:

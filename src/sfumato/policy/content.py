@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.core.ceiling import never_above
+from sfumato.core.coarsest_level import never_above
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.ceiling import within_ceiling
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.errors import BadPolicy, Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import SUPPRESSED, Recoding

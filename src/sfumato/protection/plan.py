@@ -30,7 +30,7 @@ from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.controls import broken_control
 from sfumato.protection.expected_time import Foretell, expected_times
 from sfumato.protection.explanation.explanation import Explanation, explain
-from sfumato.protection.loosening import refusal_under_controls
+from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
 from sfumato.protection.people_check import check_people
 from sfumato.protection.same_transformation import NAME as LIKE

@@ -8,8 +8,8 @@ from typing import cast
 
 import numpy as np
 
-from sfumato.core.ceiling import within_ceiling
 from sfumato.core.classes import Classes
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, BrokenPromise
 from sfumato.core.json_object import JsonMapping

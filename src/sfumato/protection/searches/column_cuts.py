@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.ceiling import within_ceiling
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import ROOT, Nodes, Taxonomy
 

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.ceiling import nodes_above_ceiling
 from sfumato.core.classes import Classes
+from sfumato.core.coarsest_level import nodes_above_ceiling
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.ceiling import within_ceiling
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.local.key_classes import BARRED, NOBODY, Forest, KeyClasses
 from sfumato.protection.loss import leaves_of

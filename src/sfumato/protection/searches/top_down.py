@@ -12,8 +12,8 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
 from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure
+from sfumato.protection.searches.branching_nodes import BranchingNodes
 from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
-from sfumato.protection.searches.inner_nodes import InnerNodes
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim, Outcome
@@ -141,7 +141,7 @@ def _descend(
         judge.check_start()
         for first in steps_to_valid(table, promises, aim, judge):
             make(first)
-    checked, nodes, settled = 1, InnerNodes(classes), len(path)
+    checked, nodes, settled = 1, BranchingNodes(classes), len(path)
     if exactly is not None:
         judge.deliberate(MOST_EXACT_ANSWERS)
     while (step := ranking.best()) is not None:

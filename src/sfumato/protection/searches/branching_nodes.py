@@ -1,4 +1,4 @@
-"""Inner nodes of the trees that a top-down search goes through: how many of them are settled."""
+"""Branching nodes of the trees that a top-down search goes through: how many of them are settled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sfumato.core.watch import Answer
 from sfumato.protection.searches.refinement import Refinement, Specialization
 
 
-class InnerNodes:
+class BranchingNodes:
     """Counts the nodes that have children and rows below them: each is split, or never reached.
 
     A step that is made settles its node. One that is refused for good settles all below its node as well.

@@ -15,7 +15,7 @@ from protection.searches.checks import class_promises, crowded
 from sfumato.core.errors import BadPolicy, Infeasible
 from sfumato.core.promise import Promises
 from sfumato.promises import KAnonymity
-from sfumato.protection.loosening import refusal_under_controls
+from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.searches.search import Aim
 from strategies import tables
 
