@@ -12,6 +12,7 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import earlier_imprints
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
@@ -45,7 +46,7 @@ def protect(
     imprints, rules = earlier_imprints(earlier, against, chain), load_policy(policy)
     show = progress or silent
     noted = None if warn is None else NotedWarnings(warn)
-    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
+    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
     return plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
 
 

@@ -16,11 +16,13 @@ from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import earlier_imprints
 from sfumato.journey.judgement import judged
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.protection.plan import Plan
@@ -59,10 +61,11 @@ def protect_file(
         Address.of(str(out))
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
+    check_confirmed(rules)
     check_target(target, source=file_of(data), overwrite=overwrite)
     imprints = earlier_imprints(earlier, against, chain)
     noted = None if warn is None else NotedWarnings(warn)
-    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
+    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
     plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
     shared = target.parent if source.kind == SPARK else None
     writer = version_writer(

@@ -11,9 +11,11 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import PARQUET, SPARK, Source
 from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
@@ -74,11 +76,14 @@ def release(
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
-    rules, show, source = load_policy(policy), progress or silent, open_table(data, memory)
+    rules, show = load_policy(policy), progress or silent
+    if not dry_run:
+        check_confirmed(rules)
+    source = open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     name = _file_name(format, source)
-    source = with_warnings(source, rules, warn, progress=show)
+    source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart = _chains_apart(opened, despite)

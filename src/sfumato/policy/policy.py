@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.core.derived_promises import with_derived
@@ -13,6 +13,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy import reader, writer, yaml
 from sfumato.policy.compatibility.objections import objections
+from sfumato.policy.confirmation import remaining, unknown_columns
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
@@ -47,7 +48,7 @@ class Policy(PolicyContent):
     def __post_init__(self) -> None:
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
         object.__setattr__(self, "promises", with_derived(informed))
-        refuse(objections(self), self.origin)
+        refuse([*objections(self), *unknown_columns(self)], self.origin)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -86,7 +87,19 @@ class Policy(PolicyContent):
             parts.origin,
             parts.note,
             parts.knows,
+            parts.confirm,
         )
+
+    def confirm_columns(self, *columns: str) -> Policy:
+        """Returns the policy in which somebody has confirmed that these columns may be published unchanged.
+
+        Raises `WrongCall` where a column does not wait for that.
+        """
+        return replace(self, confirm=remaining(self, columns))
+
+    def confirm_all(self) -> Policy:
+        """Returns the policy in which somebody has confirmed every column that waited."""
+        return replace(self, confirm={})
 
     def to_yaml(self) -> str:
         """Returns the policy as a file, with the reasons of guesses as comments."""

@@ -16,7 +16,7 @@ from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy import recipients, schema, schema_check
+from sfumato.policy import confirmation, recipients, schema, schema_check
 from sfumato.policy.compatibility.objections import of_search, options_of, roles
 from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
@@ -49,6 +49,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         folder,
         origin,
         knows=knows,
+        confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
     )
 
 

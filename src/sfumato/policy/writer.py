@@ -6,6 +6,7 @@ import io
 from textwrap import wrap
 
 from sfumato.core.json_object import JsonObject
+from sfumato.policy.confirmation import KEY
 from sfumato.policy.content import PolicyContent
 
 
@@ -24,7 +25,9 @@ def as_yaml(policy: PolicyContent) -> str:
     promises = CommentedSeq(CommentedMap((name, _flowing(p)) for name, p in one.items()) for one in asked)
     whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
     for key, value in words.items():
-        whole[key] = _flowing(value)
+        whole[key] = (
+            _flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
+        )
     if policy.note:
         whole.yaml_set_start_comment(_wrapped(policy.note))
     writer = YAML()

@@ -125,8 +125,10 @@ def _by_shape_and_parts(name: str, cells: ColumnCells) -> Iterator[Identifier]:
 
 def _by_name_and_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """Names, dates of birth, places, free text: by the column's name and the shape of its cells."""
+    called = names(name, cells)
+    if called is not None:
+        yield Identifier(name, "name", called.share, called.confidence, called.reason)
     for kind, detect, direct in (
-        ("name", names, True),
         ("free-text", free_text, True),
         ("birth-date", birth_dates, False),
         ("coordinates", coordinates, False),
