@@ -66,7 +66,7 @@ def test_links_and_named_files_exist(page):
     named = re.findall(r"`((?:src/sfumato|tests|docs|benchmarks|experiments)/[\w/.-]+)`", text)
     missing += [name for name in named if not (ROOT / name).exists()]
     inside = re.findall(
-        r"`((?:attacks|chains|cli|core|demo|discovery|engine|journey|judge|kernels|policy|promises|protection|releases|reports|show|system|testing|tracing)/[\w/.-]+\.py)`",
+        r"`((?:attacks|chains|cli|core|demo|discovery|engine|journey|judge|kernels|policy|promises|protection|releases|reports|show|system|testing|tracing|usefulness)/[\w/.-]+\.py)`",
         text,
     )
     missing += [name for name in inside if not (ROOT / "src/sfumato" / name).exists()]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.journey.attack import attack
     from sfumato.journey.audit import audit
     from sfumato.journey.capacity import capacity
+    from sfumato.journey.compare import compare
     from sfumato.journey.declare import declare
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.receipt import Receipt
     from sfumato.tracing.trace import Trace
+    from sfumato.usefulness.usefulness import Usefulness
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,9 +52,11 @@ __all__ = [
     "Policy",
     "Receipt",
     "Trace",
+    "Usefulness",
     "attack",
     "audit",
     "capacity",
+    "compare",
     "declare",
     "demo",
     "discover",
@@ -73,9 +77,11 @@ _HOMES = {
     "Policy": "sfumato.policy.policy",
     "Receipt": "sfumato.releases.receipt",
     "Trace": "sfumato.tracing.trace",
+    "Usefulness": "sfumato.usefulness.usefulness",
     "attack": "sfumato.journey.attack",
     "audit": "sfumato.journey.audit",
     "capacity": "sfumato.journey.capacity",
+    "compare": "sfumato.journey.compare",
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",

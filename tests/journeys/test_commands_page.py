@@ -18,6 +18,7 @@ def named(section):
 
 VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check", "policy patterns"]
 VERBS += ["release", "override", "history", "trace", "ledger verify", "certificate verify", "doctor"]
+VERBS += ["utility"]
 PARTS = {"ledger floor": "ledger verify"}
 """Commands that are told in the section of another one."""
 VERBS += PARTS
@@ -40,6 +41,7 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
         "protect": ("protect", data, "-p", policy, "-o", safe, "--explain"),
         "audit": ("audit", safe, "-p", policy),
         "attack": ("attack", "linkage", safe, "-p", policy),
+        "utility": ("utility", data, safe, "-p", policy),
     }
     ledger = ("--ledger", f"sqlite:///{tmp_path}/ledger.db")
     out, ledger_key = tmp_path / "out", ("--key", tmp_path / "ledger.db.key.pub")

@@ -38,7 +38,8 @@ def test_an_unknown_name_is_an_attribute_error():
         sf.nonsense  # noqa: B018
 
 
-VERBS = ("audit", "capacity", "declare", "discover", "draw", "patterns", "protect", "release", "trace")
+VERBS = ("audit", "capacity", "compare", "declare", "discover", "draw", "patterns", "protect", "release")
+VERBS += ("trace",)
 
 FIRST = [
     "",
@@ -86,6 +87,7 @@ ROOMS = {
     "audit": {*BELOW, "policy", "promises", "attacks", "chains", "judge"},
     "release": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
     "trace": {*BELOW, "releases", "tracing"},
+    "compare": {*BELOW, "policy", "promises", "protection", "usefulness"},
 }
 """The rooms that a verb may load. Of another verb's room, not one module."""
 
@@ -96,6 +98,7 @@ CALLS = {
     "audit": ("audit", "safe.csv", "-p", "policy.yaml"),
     "release": ("release", "hospital.csv", "-p", "policy.yaml", "--into", "one", "--to", "registry"),
     "trace": ("trace", "one/data.csv"),
+    "compare": ("utility", "hospital.csv", "safe.csv", "-p", "policy.yaml"),
 }
 """Each works on what those before it made."""
 

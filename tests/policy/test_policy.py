@@ -274,7 +274,7 @@ def test_errors_of_a_taxonomy_name_the_column_and_hide_the_values():
         (HEAD + TAIL + "protect: {search: latice}\n", "line 7, protect.search", "Did you mean lattice?"),
         (HEAD + TAIL + "missing: drop\n", "line 7, missing", "own-value, suppress, refuse"),
         (HEAD + TAIL + "person: agee\n", "line 7, person", "Did you mean age?"),
-        (HEAD.replace("sfumato: 1", "sfumato: 2") + TAIL, "line 1, sfumato", "must be 1"),
+        (HEAD.replace("sfumato: 1", "sfumato: 3") + TAIL, "line 1, sfumato", "must be one of 1, 2"),
         (HEAD + "  age: {role: quasi}\n" + TAIL, "line 5", "the key age occurs twice"),
         ("- a\n- b\n", "line 1", "must be a mapping"),
         ("just text\n", "line 1", "must be a mapping"),

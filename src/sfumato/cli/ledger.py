@@ -11,6 +11,7 @@ import typer
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, KeyFile, LedgerUrl, PublicKey
 from sfumato.cli.terminal import document, say, talk
+from sfumato.core.errors import WrongCall
 
 ledger = typer.Typer(help="Verify, back up and recover the ledger of releases.", rich_markup_mode=None)
 
@@ -98,28 +99,51 @@ def recover(
         str | None,
         typer.Option("--host", metavar="NAME", help="Also what this machine, which is gone, left half-done."),
     ] = None,
+    release: Annotated[
+        str | None,
+        typer.Option("--release", metavar="ID", help="Only this one, with --into or --forget."),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option("--into", metavar="FOLDER", help="Put a blocked release here instead."),
+    ] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Look no more for a lost release; it stays in the ledger.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Finish or roll back what a crash left half-done on this machine.
 
-    A release does this too before it begins. Doing it twice does no harm. Exits 1 if files are lost,
-    4 if a store cannot be reached.
+    A release does this too before it begins. Doing it twice does no harm. A release that is blocked, because
+    something else took its folder, stands in no other's way: move what is there and recover again, or name
+    another folder with --into. Exits 1 if files are lost, 4 if a release is blocked or a store cannot be
+    reached.
 
     Example:  sfumato ledger recover
+    Example:  sfumato ledger recover --release 0a1b2c --into 2026-11-again
     """
+    from sfumato.releases import recovery
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.recovery import recover as recover_
 
-    recovered = recover_(Ledger(url, key=key), host=host)
-    if as_json:
-        document({"releases": [vars(release) for release in recovered]})
+    if (release is None) is (into is not None or forget) or (into is not None and forget):
+        raise WrongCall("--release goes with either --into or --forget")
+    opened = Ledger(url, key=key)
+    if release is None:
+        recovered = recovery.recover(opened, host=host)
+    elif into is None:
+        recovered = (recovery.forget(opened, release),)
     else:
-        for release in recovered:
-            place = f"  on {release.host}" if release.host else ""
-            say(f"{release.release}  {release.outcome}  {release.target}{place}")
+        recovered = (recovery.recover_into(opened, release, into),)
+    if as_json:
+        document({"releases": [vars(one) for one in recovered]})
+    else:
+        for one in recovered:
+            place = f"  on {one.host}" if one.host else ""
+            why = f": {one.why}" if one.why else ""
+            say(f"{one.release}  {one.outcome}{why}  {one.target}{place}")
         say("nothing is under way" if not recovered else f"looked after {len(recovered)}")
-    outcomes = {release.outcome for release in recovered}
-    raise typer.Exit(1 if "lost" in outcomes else 4 if "out of reach" in outcomes else 0)
+    outcomes = {one.outcome for one in recovered}
+    raise typer.Exit(1 if "lost" in outcomes else 4 if outcomes & {"out of reach", "blocked"} else 0)
 
 
 @ledger.command()

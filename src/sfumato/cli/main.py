@@ -15,6 +15,7 @@ import sfumato
 from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.certificate import certificate
+from sfumato.cli.compare import compare
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
     app.command()(carry_interruptions(verb))
+app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")
 app.add_typer(certificate, name="certificate")

@@ -13,6 +13,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
 from sfumato.journey.history import imprint_document, imprint_documents
 from sfumato.journey.judgement import check_counts, judged_in_chain
+from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import forms_of
@@ -43,8 +44,8 @@ ALONE = "alone"
 
 def stands_beside_others(policy: Policy) -> bool:
     """Whether the search makes tables that may stand beside others of a chain."""
-    ability = ability_of(policy.protect.search)
-    return ability is None or ability.beside_others
+    abilities = [ability_of(name) for name in searches_of(policy)]
+    return all(ability is None or ability.beside_others for ability in abilities)
 
 
 def check_alone(policy: Policy, history: Sequence[Record]) -> None:

@@ -35,8 +35,10 @@ from sfumato.journey.judgement import judged
 from sfumato.journey.protect import plan_table
 from sfumato.journey.together import KnownTable, judge_together
 from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.policy.compatibility.search_fit import recodes_columns
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import GLOBAL_SEARCHES, RecipientRule
+from sfumato.policy.searches import BEST
 from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
@@ -181,12 +183,12 @@ class Delivery:
         held = any(record.recipient is not None for record in history) and not self.policy.promises.looks_back
         asked = len(self.names) > 1 or self.policy.recipients is not None or bool(self.overrides)
         wanted = asked or released or held
-        if wanted and self.policy.protect.search not in GLOBAL_SEARCHES:
+        if wanted and not recodes_columns(self.policy):
             raise BadPolicy(
                 f"{self.policy.protect.search} recodes every class by itself: versions have no pattern to be"
                 " told apart by",
                 where="protect.search",
-                remedy=f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
+                remedy=f"Use search: {' or '.join((*GLOBAL_SEARCHES, BEST))}.",
             )
         return wanted
 
@@ -194,7 +196,7 @@ class Delivery:
         """One release, planned by the policy's search."""
         recipient = self.names[0] if self.names else None
         rules = self.policy
-        if recipient is not None and rules.protect.search in GLOBAL_SEARCHES:
+        if recipient is not None and recodes_columns(rules):
             rules = replace(rules, recipients=RecipientRule())
         earlier = imprints_of(history) if rules.promises.looks_back else ()
         plan = plan_table(self.source, rules, earlier=earlier, progress=self._progress)
@@ -226,7 +228,7 @@ class Delivery:
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,
-                **({} if stands_beside_others(policy) else {ALONE: policy.protect.search}),
+                **({} if stands_beside_others(plan.policy) else {ALONE: policy.protect.search}),
             },
             memory=memory_bytes(imprint_to_keep(plan)),
             versions={"sfumato": version("sfumato")},

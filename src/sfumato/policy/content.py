@@ -23,6 +23,7 @@ from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
+from sfumato.policy import versions
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
@@ -50,7 +51,12 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class ProtectRule:
-    """How a recoding is searched for."""
+    """How a recoding is searched for.
+
+    `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
+    generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
+    suppress, as far as they may.
+    """
 
     search: str = "top-down"
     suppress: Fraction = Fraction(0)
@@ -58,6 +64,7 @@ class ProtectRule:
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
     terms: TermRule = field(default_factory=TermRule)
+    price: Fraction | None = None
 
 
 class Knows(StrEnum):
@@ -85,6 +92,8 @@ class PolicyContent:
     """What a policy that was proposed says of itself, first in its file."""
     knows: Knows | None = None
     """What outsiders know of a person, where the policy says so."""
+    version: int = versions.FIRST
+    """The version of the form that the policy is written in."""
     confirm: Mapping[str, str] = field(default_factory=dict)
     """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
     no part of the digest."""
@@ -157,7 +166,7 @@ class PolicyContent:
     def to_dict(self) -> dict[str, object]:
         """Returns the policy in the shape of its file, plain data only."""
         words: dict[str, object] = {
-            "sfumato": 1,
+            "sfumato": self.version,
             "columns": {name: _column(rule) for name, rule in self.columns.items()},
             "promises": [{p.name: p.parameters()} for p in self.promises if not p.derived],
             "protect": _protect(self.protect),
@@ -240,6 +249,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
 
 def _protect(rule: ProtectRule) -> dict[str, object]:
     words: dict[str, object] = {"search": rule.search, "suppress": written(rule.suppress), "loss": rule.loss}
+    if rule.price is not None:
+        words["price"] = written(rule.price)
     if rule.weights:
         words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
     if terms := rule.terms.words:

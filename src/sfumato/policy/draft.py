@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
+from sfumato.policy import versions
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
 from sfumato.policy.column_names import PEOPLE, words
@@ -51,11 +51,13 @@ def draft(
     k = max(chosen.k, least)
     if not preset and people >= 2:
         k = min(k, people)
+    default = versions.defaults_of(versions.LATEST)
     return Policy(
         columns,
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
-        ProtectRule(suppress=Fraction(0)),
+        ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
+        version=versions.LATEST,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
     )
 

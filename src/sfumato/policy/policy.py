@@ -87,6 +87,7 @@ class Policy(PolicyContent):
             parts.origin,
             parts.note,
             parts.knows,
+            parts.version,
             parts.confirm,
         )
 

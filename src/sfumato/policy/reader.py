@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from sfumato import promises as known_promises
-from sfumato.core.errors import BadInput
+from sfumato.core.errors import BadInput, WrongCall
 from sfumato.core.exact_numbers import fraction
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
@@ -16,8 +16,9 @@ from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy import confirmation, recipients, schema, schema_check
-from sfumato.policy.compatibility.objections import of_search, options_of, roles
+from sfumato.policy import confirmation, recipients, schema, schema_check, searches, versions
+from sfumato.policy.compatibility.objections import options_of, roles
+from sfumato.policy.compatibility.search_fit import of_search
 from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
@@ -34,8 +35,9 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     if not isinstance(words, Mapping):
         refuse(problems, origin)
     reader = _Reader(cast("Words", words), folder, problems)
-    columns, promises, protect = reader.columns(), reader.promises(), reader.protect()
-    given_to = reader.recipients()
+    columns, promises, given_to = reader.columns(), reader.promises(), reader.recipients()
+    every_row = given_to is not None or bool(promises.of_table)
+    protect = reader.protect(every_row=every_row)
     person, knows = reader.person()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
@@ -49,6 +51,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         folder,
         origin,
         knows=knows,
+        version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
     )
 
@@ -79,20 +82,36 @@ class _Reader:
         made = [self._promise(words, ("promises", i)) for i, words in enumerate(given)]
         return Promises(tuple(promise for promise in made if promise is not None))
 
-    def protect(self) -> ProtectRule:
+    @property
+    def version(self) -> int:
+        """The version of the policy's form; the first where it is not told, or is not known."""
+        given = self.words.get("sfumato", versions.FIRST)
+        return given if isinstance(given, int) and given in versions.KNOWN else versions.FIRST
+
+    def protect(self, *, every_row: bool) -> ProtectRule:
+        """Returns how to protect; what is not said is as the version has it.
+
+        Nothing is suppressed without a word where `every_row` is needed, for recipients or by a promise about
+        the table as a whole, nor by a search that has no use for it.
+        """
         given = self.words.get("protect", {})
         if not isinstance(given, Mapping) or any(p.place[:1] == ("protect",) for p in self.problems):
             return ProtectRule()
-        words = dict(given)
+        words, default = dict(given), versions.defaults_of(self.version)
+        search = words.pop("search", default.search)
+        price = default.price
+        if "price" in words:
+            price = self._fraction(words.pop("price"), ("protect", "price"))
+        suppressed = Fraction(0) if every_row or not _suppresses(search, price) else default.suppress
         weights = {
             name: self._fraction(w, ("protect", "weights", name))
             for name, w in words.pop("weights", {}).items()
         }
-        suppress = self._fraction(words.pop("suppress", 0), ("protect", "suppress"))
+        suppress = self._fraction(words.pop("suppress", suppressed), ("protect", "suppress"))
         asked = dict(words.pop("terms", {}))
         margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
         terms = TermRule(margin=margin, **asked)
-        return ProtectRule(suppress=suppress, weights=weights, terms=terms, **words)
+        return ProtectRule(search, suppress, weights=weights, terms=terms, price=price, **words)
 
     def recipients(self) -> recipients.RecipientRule | None:
         given = self.words.get("recipients")
@@ -200,6 +219,15 @@ class _Reader:
         inside = (wrong.where,) if wrong.where and " " not in wrong.where and "." not in wrong.where else ()
         file = f"{wrong.where}: " if wrong.where and not inside else ""
         self.problems.append(Problem((*place, *inside), f"{file}{wrong.message}", wrong.remedy))
+
+
+def _suppresses(search: str, price: Fraction | None) -> bool:
+    """Whether a search makes use of a suppression limit; one that cannot be used is refused elsewhere."""
+    try:
+        ability = searches.ability_of(search)
+    except WrongCall:
+        return False
+    return ability is not None and ability.can_suppress(price)
 
 
 def _is_built(spec: object) -> bool:

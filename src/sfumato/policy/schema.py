@@ -6,15 +6,13 @@ from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.spelling import Spelling
-from sfumato.policy import searches
+from sfumato.policy import searches, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule
 from sfumato.policy.taxonomies import BUILDERS
-
-VERSION = 1
 
 DEFS: JsonObject = {
     "fraction": {
@@ -67,7 +65,10 @@ def top() -> JsonObject:
     return {
         "type": "object",
         "properties": {
-            "sfumato": {"const": VERSION, "description": "The version of the policy's form."},
+            "sfumato": {
+                "enum": list(versions.KNOWN),
+                "description": "The version of the policy's form; 1 unless it is said.",
+            },
             "columns": {"type": "object", "minProperties": 1, "description": "Every column of the data."},
             "promises": {"type": "array", "minItems": 1},
             "protect": _protect(),
@@ -160,6 +161,10 @@ def _protect() -> JsonObject:
             "suppress": {
                 "$ref": "#/$defs/fraction",
                 "description": "The largest share of the rows that may stay unpublished.",
+            },
+            "price": {
+                "$ref": "#/$defs/fraction",
+                "description": "As how many fully generalized rows a suppressed one counts.",
             },
             "loss": {"enum": list(searches.LOSSES)},
             "weights": {

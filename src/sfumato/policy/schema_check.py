@@ -107,7 +107,7 @@ class _SchemaCheck:
 def _unlisted(value: object, schema: JsonMapping, place: Place) -> Problem | None:
     if "const" in schema and (value != schema["const"] or type(value) is not type(schema["const"])):
         return Problem(place, f"must be {_shown(schema['const'])}")
-    if "enum" in schema and not (isinstance(value, str) and value in schema["enum"]):
+    if "enum" in schema and not ((isinstance(value, str) or _is_whole(value)) and value in schema["enum"]):
         choices = [str(x) for x in schema["enum"]]
         return Problem(place, f"must be one of {', '.join(choices)}.", did_you_mean(value, choices))
     return None

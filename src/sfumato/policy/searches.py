@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from sfumato.core.errors import WrongCall
@@ -32,6 +33,7 @@ class Ability:
     knows `relaxed`; `any_promise`: also class promises that are not monotone; `whole_table`: also promises
     about the table as a whole; `whole_columns`: a value becomes the same in every class (global recoding);
     `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
+    `weighs`: it makes use of a limit where a suppressed row has a price, and weighs that against detail;
     `levels`: it moves a column a whole level at a time; `beside_others`: its table may stand beside other
     tables of a chain, as far as promises judge them. `why_not` says why other losses do not work.
     """
@@ -46,6 +48,11 @@ class Ability:
     ranges: bool = False
     levels: bool = False
     beside_others: bool = True
+    weighs: bool = False
+
+    def can_suppress(self, price: Fraction | None) -> bool:
+        """Returns whether the search makes use of a suppression limit, at this price of a suppressed row."""
+        return self.suppresses or (self.weighs and price is not None)
 
 
 BUILT_IN: Mapping[str, Ability] = {
@@ -79,8 +86,15 @@ BUILT_IN: Mapping[str, Ability] = {
         beside_others=False,
         why_not="local recoding adds up what each row loses, which only loss can tell",
     ),
-    "best": Ability(losses=tuple(LOSSES), whole_table=True, whole_columns=False, beside_others=False),
+    "best": Ability(
+        losses=tuple(LOSSES), relaxes=True, whole_table=True, whole_columns=False, beside_others=False
+    ),
 }
+
+BEST = "best"
+"""The search that compares others."""
+COMPARED = ("local", "lattice", "optimum", "mondrian", "top-down")
+"""The searches that `best` compares; of equally good results the first is taken."""
 
 
 def known() -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """Losses of a recoding: one number each, smaller is better.
 
 Throughout, n counts all rows of the source, s the suppressed ones among them (those left out beforehand
-for missing cells included), m the key columns. A suppressed row counts as fully generalized. An empty
-table loses nothing. Column weights (default 1) apply to the measures that add up columns: `loss`,
-`geometric`, `entropy`, `precision` and `height`.
+for missing cells included), m the key columns. A suppressed row counts as `price` fully generalized ones, 1
+unless said otherwise; `entropy` multiplies the bits that suppression adds, and `discernibility-star`,
+`class-size` and `height` know no price. An empty table loses nothing. Column weights (default 1) apply to the
+measures that add up columns: `loss`, `geometric`, `entropy`, `precision` and `height`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ from sfumato.core.taxonomy import Taxonomy
 Levels = Mapping[str, int]
 Reals = NDArray[np.float64]
 
+UNPRICED = Fraction(1)
+"""The price of a suppressed row where none is given."""
+
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRecoding:
-    """A recoding to be measured; `levels` if it is a full-domain one; a weight per key column."""
+    """A recoding to be measured; `levels` if it is a full-domain one; a weight per key column; the price."""
 
     recoding: Recoding
     levels: Levels | None
     weights: Reals
+    price: Fraction = UNPRICED
 
     @property
     def n(self) -> int:
@@ -51,14 +56,15 @@ def measure(
     recoding: Recoding,
     levels: Levels | None = None,
     weights: Mapping[str, Fraction] | None = None,
+    price: Fraction | None = None,
 ) -> float:
     """Returns the loss of a recoding under the measure with this name (see `MEASURES`).
 
     `levels`, column -> level, is what a full-domain recoding was made of; only `height` cannot do without.
+    `price` is what a suppressed row costs, in fully generalized rows.
     """
-    return find_measure(name)(
-        MeasuredRecoding(recoding, levels, column_weights(recoding.table.keys, weights))
-    )
+    dear = column_weights(recoding.table.keys, weights)
+    return find_measure(name)(MeasuredRecoding(recoding, levels, dear, price or UNPRICED))
 
 
 def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
@@ -94,26 +100,32 @@ def column_losses(case: MeasuredRecoding) -> Reals:
     """x_j per key column: 0 when every leaf stays, 1 when every row is `*`.
 
     The share of a published value is (leaves it covers) / D, of a suppressed row 1; D is the number of
-    leaves of the taxonomy, whether they occur or not. Multiplied by D, shares are integers.
+    leaves of the taxonomy, whether they occur or not. Multiplied by D, shares are integers. With a price a
+    suppressed row adds as much as that many rows of `*`.
     """
     recoding = case.recoding
     covered = recoding.rows @ (recoding.high - recoding.low).astype(np.int64)
     losses = []
     for j, column in enumerate(recoding.table.keys):
         domain = leaves_of(column.taxonomy)
-        losses.append(share_loss(int(covered[j]) + case.s * domain, case.n, case.s, domain))
+        losses.append(share_loss(int(covered[j]) + case.s * domain, case.n, case.s, domain, case.price))
     return np.array(losses)
 
 
-def share_loss(covered: int, n: int, s: int, domain: int) -> float:
-    """(A/D - n/D) / (n - n/D), where A adds up the leaves covered; s/n where D is 1.
+def share_loss(covered: int, n: int, s: int, domain: int, price: Fraction = UNPRICED) -> float:
+    """(A/D - n/D) / (n - n/D), where A adds up the leaves covered; s/n where D is 1; more with a price.
 
     >>> share_loss(covered=2 * 4 + 1 * 6, n=10, s=1, domain=6), share_loss(10, 10, s=3, domain=1)
     (0.08, 0.3)
+    >>> share_loss(covered=2 * 4 + 1 * 6, n=10, s=1, domain=6, price=Fraction(3))
+    0.28
     """
     if n == 0:
         return 0.0
-    return s / n if domain == 1 else (covered - n) / (n * (domain - 1))
+    dear, whole = price.numerator, price.denominator
+    if domain == 1:
+        return s * dear / (n * whole)
+    return (whole * (covered - n) + (dear - whole) * s * (domain - 1)) / (whole * n * (domain - 1))
 
 
 def entropy(case: MeasuredRecoding) -> float:
@@ -125,10 +137,11 @@ def entropy(case: MeasuredRecoding) -> float:
 
     Source: non-uniform entropy of Gionis and Tassa 2009, as ARX extends it to suppressed rows.
     """
-    return fsum(w * _column_entropy(case.recoding, j) for j, w in enumerate(case.weights.tolist()))
+    return fsum(w * _column_entropy(case, j) for j, w in enumerate(case.weights.tolist()))
 
 
-def _column_entropy(recoding: Recoding, j: int) -> float:
+def _column_entropy(case: MeasuredRecoding, j: int) -> float:
+    recoding = case.recoding
     table, column = recoding.table, recoding.table.keys[j]
     codes, out = table.codes(column.name), recoding.class_of == SUPPRESSED
     frequency = _tally(codes, table.counts, leaves_of(column.taxonomy))
@@ -142,7 +155,7 @@ def _column_entropy(recoding: Recoding, j: int) -> float:
     spread[~out] = published[recoding.class_of[~out]]
     spread -= _log_covered(frequency, leaf, leaf + 1)[codes]
     gone = _tally(low[codes[out]], table.counts[out], len(frequency))
-    return float(table.counts @ spread) + shuffled_bits(gone)
+    return float(table.counts @ spread) + shuffled_bits(gone) * float(case.price)
 
 
 def _log_covered(frequency: Counts, low: NDArray[np.integer], high: NDArray[np.integer]) -> Reals:
@@ -175,16 +188,16 @@ def precision(case: MeasuredRecoding) -> float:
             steps = case.levels[column.name] * (case.n - case.s)
         else:
             steps = int(recoding.rows @ _level_of(column.taxonomy, recoding.low[:, j], recoding.high[:, j]))
-        shares.append((steps / max(1, column.taxonomy.height) + case.s) / case.n)
+        shares.append((steps / max(1, column.taxonomy.height) + float(case.s * case.price)) / case.n)
     return case.mean(np.array(shares))
 
 
 def discernibility(case: MeasuredRecoding) -> float:
-    """DM: Σ_published c² + s·n: each row is confused with its class, a suppressed one with every row.
+    """DM: Σ_published c² + s·n·price: each row is confused with its class, a suppressed one with every row.
 
     Source: Bayardo and Agrawal 2005.
     """
-    return float(_squares(case.recoding.rows) + case.s * case.n)
+    return float(_squares(case.recoding.rows) + case.s * case.n * case.price)
 
 
 def discernibility_star(case: MeasuredRecoding) -> float:

@@ -21,13 +21,13 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable, open_source
+from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.explanation.explanation import Explanation, explain
-from sfumato.protection.loss import measure
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
@@ -115,6 +115,7 @@ class Plan(Printable):
             levels=self.levels,
             loss=rule.loss,
             weights=rule.weights,
+            price=rule.price,
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
@@ -238,7 +239,7 @@ def plan_of_cuts(
     """
     aim = aim_of(policy)
     recoding = recoded(table, cuts, policy.promises)
-    loss = measure(aim.loss, recoding, levels, aim.weights)
+    loss = aim.loss_of(recoding, levels)
     verdicts, smallest = prove(Outcome(recoding, loss, levels), policy.promises, aim)
     return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
 
@@ -289,7 +290,14 @@ def _people_with_several_rows(table: Microdata) -> str:
 def aim_of(policy: Policy) -> Aim:
     """Returns what a search aims at under a policy."""
     rule = policy.protect
-    return Aim(suppress=rule.suppress, loss=rule.loss, weights=rule.weights, relaxed=rule.relaxed)
+    return Aim(
+        suppress=rule.suppress,
+        loss=rule.loss,
+        weights=rule.weights,
+        relaxed=rule.relaxed,
+        price=rule.price,
+        compared=searches_of(policy),
+    )
 
 
 def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict, ...], int]:

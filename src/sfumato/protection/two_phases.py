@@ -9,7 +9,6 @@ from sfumato.core.microdata import Microdata, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import ClassPromise, Promise, Promises
 from sfumato.policy.policy import Policy
-from sfumato.protection.loss import measure
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.term_removal.one_class import TermLimit
 from sfumato.protection.term_removal.phase import suppress_terms
@@ -84,7 +83,7 @@ def search_in_two_phases(
     recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)
     loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal
     if recoding.count != outcome.recoding.count or recoding.cuts is None:
-        loss = measure(aim.loss, recoding, levels=levels if recoding.cuts else None, weights=aim.weights)
+        loss = aim.loss_of(recoding, levels if recoding.cuts else None)
         optimal = optimal and recoding.count == outcome.recoding.count
     levels = levels if recoding.cuts else None
     return replace(outcome, recoding=recoding, loss=loss, levels=levels, optimal=optimal), report

@@ -110,8 +110,7 @@ def issue_all(
     at("planned")
     event = uuid.uuid4().hex
     folder = target.staging(event)
-    staging.remove_empty(folder.parent)
-    claim = staging.make_and_lock(folder)
+    claim = target.reserve(event)
     try:
         try:
             at("occupied")

@@ -1,7 +1,13 @@
-"""Staging folders: hidden folders on this machine, each locked by the process that fills it."""
+"""Staging folders: hidden folders on this machine, each locked by the process that fills it.
+
+A staging folder beside its target carries the target's mark in its name, so that everybody who looks into the
+folder sees which names are spoken for. Whoever makes one holds the lock of the folder above meanwhile.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import socket
 from pathlib import Path
 
@@ -9,10 +15,20 @@ from sfumato.core.errors import LedgerConflict
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.system.disk import FolderLock
 
+LONGEST_WAIT = 10.0
+"""Seconds to wait for others who make staging folders in the same place: each takes a moment."""
 
-def staged_in(parent: Path, event: str) -> Path:
-    """Returns the folder in which a release, with all its versions, is written before it counts."""
-    return parent / f".staged-{event}"
+
+def staged_in(parent: Path, event: str, *, becomes: str = "") -> Path:
+    """Returns the folder in which a release, with all its versions, is written before it counts.
+
+    `becomes` is the name that the folder gets in the same place.
+    """
+    return parent / f".staged-{event}{_mark(becomes) if becomes else ''}"
+
+
+def _mark(name: str) -> str:
+    return "-" + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
 
 
 def host(ledger: Ledger) -> str:
@@ -27,6 +43,32 @@ def make_and_lock(folder: Path) -> FolderLock:
     if claim is None:
         raise LedgerConflict("the staging folder was taken away", remedy="Try again.")
     return claim
+
+
+def reserve(folder: Path, *, becomes: str) -> FolderLock:
+    """Makes and locks a staging folder; raises where another one is to become the same.
+
+    Of several processes that ask at once, exactly one gets the name.
+    """
+    parent = FolderLock.wait(folder.parent, LONGEST_WAIT)
+    if parent is None:
+        raise LedgerConflict(
+            "another process holds the folder of the target",
+            where=folder.parent.name,
+            remedy="Try again when it is done.",
+        )
+    try:
+        remove_empty(folder.parent)
+        for rival in folder.parent.glob(f".staged-*{_mark(becomes)}"):
+            raise LedgerConflict(
+                "another release is to become this folder, or was when it was cut off",
+                where=becomes,
+                remedy="Name another folder, or wait; if nothing is under way, run `sfumato ledger recover` "
+                f"with the ledger of {rival.name}.",
+            )
+        return make_and_lock(folder)
+    finally:
+        parent.release()
 
 
 def remove_empty(parent: Path) -> None:

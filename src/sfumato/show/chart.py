@@ -54,6 +54,25 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class PairedBars:
+    """Two shares for each label, drawn side by side; `kinds` names the first and the second.
+
+    >>> PairedBars("sex", "sex", ("group", "share"), ("before", "after"), [("1", 0.5, 0.25)]).rows()
+    [('group', 'before', 'after'), ('1', '50.0%', '25.0%')]
+    """
+
+    name: str
+    title: str
+    axes: tuple[str, str]
+    kinds: tuple[str, str]
+    points: Sequence[tuple[str, float, float]]
+
+    def rows(self) -> Rows:
+        heads = (self.axes[0], *self.kinds)
+        return [heads, *((label, f"{one:.1%}", f"{other:.1%}") for label, one, other in self.points)]
+
+
+@dataclass(frozen=True)
 class Mark:
     """A point of a scatter, for `weight` things that share the place."""
 

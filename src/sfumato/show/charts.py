@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
-from sfumato.show.chart import Chart, Diagram, Figure, Grid, Scatter
+from sfumato.show.chart import Chart, Diagram, Figure, Grid, PairedBars, Scatter
 from sfumato.show.diagrams import (
     COLOURS,
     AltairChart,
@@ -27,6 +27,8 @@ def draw(chart: Figure) -> AltairChart:
     match chart:
         case Chart():
             return _bars_or_line(altair, chart)
+        case PairedBars():
+            return _paired_bars(altair, chart)
         case Scatter():
             return scatter(altair, chart)
         case Diagram():
@@ -57,6 +59,30 @@ def _bars_or_line(altair: AltairModule, chart: Chart) -> AltairChart:
     x = altair.X(field="label", type="ordinal", sort=labels, title=across, axis=altair.Axis(labelAngle=-30))
     line = base.mark_line(color=INK, point=altair.OverlayMarkDef(color=INK))
     return line.encode(x=x, y=altair.Y(**value), tooltip=tips).properties(width=480, height=280)
+
+
+def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
+    across, up = chart.axes
+    rows = [
+        {"label": label, "value": value, "kind": kind}
+        for label, *values in chart.points
+        for kind, value in zip(chart.kinds, values, strict=True)
+    ]
+    data = altair.InlineData(values=rows, format=altair.DataFormat(type="json"))
+    tones = altair.Scale(domain=list(chart.kinds), range=[COLOURS["faint"], INK])
+    labels = [label for label, _, _ in chart.points]
+    return (
+        altair.Chart(data, title=chart.title)
+        .mark_bar()
+        .encode(
+            x=altair.X(field="label", type="nominal", sort=labels, title=across),
+            xOffset=altair.XOffset(field="kind", type="nominal", sort=list(chart.kinds)),
+            y=altair.Y(field="value", type="quantitative", title=up, axis=altair.Axis(format="%")),
+            color=altair.Color(field="kind", type="nominal", scale=tones, title=None),
+            tooltip=[altair.Tooltip(field=name, type="nominal") for name in ("label", "kind", "value")],
+        )
+        .properties(width=480, height=240)
+    )
 
 
 def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
@@ -70,6 +71,14 @@ class FolderLock:
             pass
         os.close(handle)
         return None
+
+    @classmethod
+    def wait(cls, folder: Path, seconds: float) -> FolderLock | None:
+        """The lock, as soon as it is free; `None` where it is not within so many seconds."""
+        until = time.monotonic() + seconds
+        while (lock := cls.take(folder)) is None and time.monotonic() < until:
+            time.sleep(0.01)
+        return lock
 
     def release(self) -> None:
         """Let go."""

@@ -40,7 +40,7 @@ def exhaustive(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     for checked, chosen in enumerate(product(*(every_cut(c.taxonomy) for c in columns)), 1):
         cuts: Cuts = {c.name: cut for c, cut in zip(columns, chosen, strict=True)}
         recoding = Recoding.of_cuts(table, cuts)
-        loss = measure(aim.loss, recoding, weights=aim.weights)
+        loss = measure(aim.loss, recoding, weights=aim.weights, price=aim.price)
         progress("exhaustive", checked, total)
         if best is not None and loss >= best[0]:
             continue

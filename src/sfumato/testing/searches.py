@@ -198,7 +198,7 @@ def _check_words_of(outcome: Outcome, aim: Aim) -> None:
     require(outcome.checked > 0, "it counts no recoding as judged")
     if levels is None and aim.loss == "height":
         return
-    stated, true = outcome.loss, measure(aim.loss, recoding, levels, aim.weights)
+    stated, true = outcome.loss, measure(aim.loss, recoding, levels, aim.weights, aim.price)
     require(bool(np.isclose(stated, true, rtol=1e-9, atol=1e-12)), f"it tells another {aim.loss} than it has")
 
 

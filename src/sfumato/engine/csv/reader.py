@@ -22,7 +22,7 @@ import pyarrow.csv as arrow_csv
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.column_names import check_names
-from sfumato.engine.csv.utf8 import Utf8, first_ragged_line
+from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, first_ragged_line
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK_BYTES = 1 << 22
@@ -34,17 +34,21 @@ class CsvOptions:
     """How to read a CSV file where its bytes do not tell.
 
     By default the delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one
-    in a tie), and the encoding is UTF-8, or what a byte-order mark says.
+    in a tie), and the encoding is UTF-8, or what a byte-order mark says. A cell of more than `longest_cell`
+    bytes is refused.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
+    longest_cell: int = LONGEST_CELL
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise WrongCall("a delimiter is one character, no quote and no line end")
         if self.delimiter is not None and not self.delimiter.isascii():
             raise WrongCall("a delimiter is an ASCII character")
+        if self.longest_cell < 1:
+            raise WrongCall("the longest cell has at least one byte")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
@@ -71,8 +75,19 @@ class CsvReader:
             raise BadData(
                 "the file is empty", where=self.path.name, remedy="It needs a line of column names."
             )
+        if len(record) == len(head) and len(head.encode()) >= HEAD_BYTES - 3:
+            raise BadData(
+                f"the line of column names has more than {HEAD_BYTES} bytes",
+                where=self.path.name,
+                remedy="Check its quotes and line ends.",
+            )
         delimiter = self.options.delimiter or _sniff(record)
-        names = tuple(next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter)))
+        try:
+            names = tuple(next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter)))
+        except csv.Error:
+            raise BadData(
+                "the line of column names cannot be read", where=self.path.name, remedy="Check its quotes."
+            ) from None
         check_names(names)
         return delimiter, names
 
@@ -81,6 +96,7 @@ class CsvReader:
         return pa.schema([pa.field(name, pa.string()) for name in self._header[1]])
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows, block by block; each block is parsed in memory, and no thread outlives its call."""
         delimiter, header = self._header
         ragged: list[arrow_csv.InvalidRow] = []
 
@@ -89,27 +105,32 @@ class CsvReader:
             return "error"
 
         wanted = list(names) or [header[0]]
-        text = pa.dictionary(pa.int32(), pa.string())
-        with Utf8(self.path, self.options.encoding, delimiter=delimiter) as stream:
+        parsing = arrow_csv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(header) > 1,
+            invalid_row_handler=refuse,
+        )
+        converting = arrow_csv.ConvertOptions(
+            check_utf8=False,
+            column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
+            include_columns=wanted,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        known: list[str] | None = None  # the first block begins with the names
+        with self._opened(delimiter, len(header)) as stream:
             try:
-                yield from arrow_csv.open_csv(
-                    pa.PythonFile(stream, mode="r"),
-                    read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
-                    parse_options=arrow_csv.ParseOptions(
-                        delimiter=delimiter,
-                        newlines_in_values=True,
-                        ignore_empty_lines=len(header) > 1,
-                        invalid_row_handler=refuse,
-                    ),
-                    convert_options=arrow_csv.ConvertOptions(
-                        check_utf8=False,
-                        column_types=dict.fromkeys(wanted, text),
-                        include_columns=wanted,
-                        null_values=[""],
-                        strings_can_be_null=True,
-                        quoted_strings_can_be_null=False,
-                    ),
-                )
+                for block in stream.records():
+                    if known is not None and not block.strip(b"\r\n" if len(header) > 1 else b""):
+                        continue
+                    reading = arrow_csv.ReadOptions(
+                        use_threads=False, block_size=len(block) + 1, column_names=known
+                    )
+                    table = arrow_csv.read_csv(pa.BufferReader(block), reading, parsing, converting)
+                    known = list(header)
+                    yield from table.to_batches()
             except (pa.ArrowException, BadData):
                 # Never the library's message: it quotes the row.
                 if ragged:
@@ -117,6 +138,12 @@ class CsvReader:
                 raise stream.problem or BadData(
                     "the file cannot be read as CSV", where=self.path.name
                 ) from None
+
+    def _opened(self, delimiter: str, columns: int) -> Utf8:
+        options = self.options
+        return Utf8(
+            self.path, options.encoding, delimiter=delimiter, columns=columns, longest=options.longest_cell
+        )
 
     def _ragged(self, delimiter: str, expected: int, cells: int) -> BadData:
         line = first_ragged_line(self.path, self.options.encoding, delimiter, expected)

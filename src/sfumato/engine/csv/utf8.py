@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -13,6 +15,8 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData
 
 BLOCK_BYTES = 1 << 22
+LONGEST_CELL = 1 << 20
+"""A cell of more bytes is refused unless the caller allows it: tables of people have none, torn files may."""
 
 
 def is_unicode(path: Path) -> bool:
@@ -29,17 +33,28 @@ def is_unicode(path: Path) -> bool:
 class Utf8:
     """The bytes of a file as clean UTF-8: other encodings turned, marks removed, the last line ended.
 
-    With a delimiter, quotes are checked on the way. `problem` says what was wrong, if anything was.
+    With a delimiter, quotes and the length of cells are checked on the way. `problem` says what was wrong, if
+    anything was.
     """
 
-    def __init__(self, path: Path, encoding: str | None, *, delimiter: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        encoding: str | None,
+        *,
+        delimiter: str = "",
+        columns: int = 0,
+        longest: int = LONGEST_CELL,
+    ) -> None:
         self.name = path.name
         self.delimiter = delimiter
+        self.columns = columns
+        self.longest = longest
         self.problem: BadData | None = None
         self.closed = False
         opened = gzip.open if path.suffix.lower() == ".gz" else open
         self._raw = cast(BinaryIO, opened(path, "rb"))
-        start = self._raw.read(3)
+        start = self._read(3)
         marked = start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         named = encoding or ("utf-16" if marked else "utf-8")
         self._foreign = codecs.lookup(named).name not in ("utf-8", "utf-8-sig")
@@ -49,6 +64,7 @@ class Utf8:
         self._ready = b""
         self._last = b"\n"
         self._lines = 1
+        self._in_record = self._in_cell = self._end = 0
         self._state: NDArray[np.int64] | None = None
         self._done = False
 
@@ -75,8 +91,28 @@ class Utf8:
             block, self._ready = self._ready[:size], self._ready[size:]
         return block
 
+    def records(self) -> Iterator[bytes]:
+        """Yields the bytes in blocks of whole records: a delimiter has to be known."""
+        waiting: list[bytes] = []
+        while not self._done:
+            text = self._next()
+            end = len(text) if self._done else self._end
+            if end or self._done:
+                yield b"".join([*waiting, memoryview(text)[:end]])
+                waiting = [text[end:]]
+            else:
+                waiting.append(text)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._raw.read(size)
+        except (gzip.BadGzipFile, zlib.error):
+            raise self._refuse("the compressed file is damaged", "Compress it again.") from None
+        except EOFError:
+            raise self._refuse("the compressed file is cut off", "Copy or compress it again.") from None
+
     def _next(self) -> bytes:
-        block = self._ahead or self._raw.read(BLOCK_BYTES)
+        block = self._ahead or self._read(BLOCK_BYTES)
         self._ahead = b""
         text = self._decoded(block)
         if b"\0" in text:
@@ -108,22 +144,61 @@ class Utf8:
         return text.encode("utf-8")
 
     def _check_quotes(self, text: bytes) -> None:
-        if self._state is None and b'"' not in text:
+        """Checks quotes and the length of cells, and notes where the last whole record ends."""
+        if self._state is None and b'"' not in text and not self._may_be_too_long(text):
             split = self._last == b"\r" and text[:1] == b"\n"
             self._lines += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - split
+            self._note_ends(text)
             return
         from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file has quotes
 
         if self._state is None:
             self._state = quotes.fresh_state()
-            self._state[quotes.LINE] = self._lines
+            self._state[quotes.LINE] = self._state[quotes.RECORD_LINE] = self._lines
             self._state[quotes.AFTER_CR] = self._last == b"\r"
+            self._state[quotes.CELL] = self._in_cell
             if self._last not in (b"\n", b"\r", self.delimiter.encode()):
                 self._state[quotes.MODE] = quotes.PLAIN
         cells = np.frombuffer(text, np.uint8)
-        if quotes.walk(cells, ord(self.delimiter), 0, self._state) != quotes.FINE:
+        verdict = quotes.walk(cells, ord(self.delimiter), 0, self.longest, self._state)
+        self._end = int(self._state[quotes.END])
+        if verdict == quotes.TOO_LONG:
+            line = self._state[quotes.RECORD_LINE]
+            raise self._refuse(
+                f"line {line} begins a row with a cell of more than {self.longest} bytes",
+                "Check its quotes and line ends, or allow longer cells: CsvOptions(longest_cell=…).",
+            )
+        if verdict == quotes.FINE and not self._end and 0 < self.columns < self._state[quotes.FIELDS]:
+            line = self._state[quotes.RECORD_LINE]
+            raise self._refuse(
+                f"line {line} begins a row of more than {self.columns} cells; the header has {self.columns}",
+                "Check its delimiters and quotes, or name the delimiter.",
+            )
+        if verdict != quotes.FINE:
             line = self._state[quotes.LINE]
             raise self._refuse(f"line {line}: text after a closing quote", "Double the quotes inside cells.")
+
+    def _note_ends(self, text: bytes) -> None:
+        """Notes, in text without quotes, where the last whole record ends, and how long what follows it is.
+
+        A CR at the very end may be half of a line end: its record is not whole yet.
+        """
+        line = _last_line_end(text, 0, len(text))
+        cell = max(line, text.rfind(self.delimiter.encode()))
+        torn = text.endswith(b"\r")
+        self._end = (_last_line_end(text, 0, len(text) - 1) if torn else line) + 1
+        self._in_record = len(text) - 1 - line if line >= 0 else self._in_record + len(text)
+        self._in_cell = len(text) - 1 - cell if cell >= 0 else self._in_cell + len(text)
+
+    def _may_be_too_long(self, text: bytes) -> bool:
+        """Whether a line is longer than a cell may be; only then cells are measured."""
+        place = -self._in_record
+        while len(text) - place > self.longest:
+            end = _last_line_end(text, max(place, 0), max(place + self.longest, 0) + 1)
+            if end < 0:
+                return True
+            place = end + 1
+        return False
 
     def _check_closed(self) -> None:
         if self._state is None:
@@ -139,6 +214,11 @@ class Utf8:
         return self.problem
 
 
+def _last_line_end(text: bytes, start: int, end: int) -> int:
+    """The place of the last line end in a part of the text; -1 where there is none."""
+    return max(text.rfind(b"\n", start, end), text.rfind(b"\r", start, end))
+
+
 def first_ragged_line(path: Path, encoding: str | None, delimiter: str, expected: int) -> int:
     """The line on which the first record with another number of cells begins."""
     from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file is ragged
@@ -146,6 +226,6 @@ def first_ragged_line(path: Path, encoding: str | None, delimiter: str, expected
     state = quotes.fresh_state()
     with Utf8(path, encoding) as stream:
         while block := stream.read(BLOCK_BYTES):
-            if quotes.walk(np.frombuffer(block, np.uint8), ord(delimiter), expected, state):
+            if quotes.walk(np.frombuffer(block, np.uint8), ord(delimiter), expected, 0, state):
                 break
     return int(state[quotes.RECORD_LINE])

@@ -7,26 +7,25 @@ it) and `objections(policy)`, sentences about whatever else it cannot go with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from sfumato import promises
-from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
 from sfumato.core.problem import Place, Problem, did_you_mean, short
-from sfumato.core.promise import TablePromise
-from sfumato.policy import searches
 from sfumato.policy.compatibility.promise_places import with_places
+from sfumato.policy.compatibility.search_fit import search_problems
 from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
 from sfumato.policy.compatibility.term_sets import (
     joint_knowledge,
     one_knowledge,
     set_columns,
-    terms_of_local_classes,
 )
-from sfumato.policy.content import Knows, PolicyContent, ProtectRule
-from sfumato.policy.searches import LOSSES, Ability
+from sfumato.policy.content import Knows, PolicyContent
 from sfumato.policy.set_columns import forms_of
+
+MOST_PRICE = 1000
+"""A suppressed row counts as at most so many fully generalized ones."""
 
 
 def roles() -> tuple[Role, ...]:
@@ -113,85 +112,17 @@ def _unused_taxonomies(policy: PolicyContent) -> Iterator[Problem]:
             )
 
 
-def _search(policy: PolicyContent) -> Iterator[Problem]:
-    return of_search(policy.protect, policy.missing)
-
-
-def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
-    """Yields what the search itself cannot do, whatever the columns and promises are."""
-    try:
-        ability = searches.ability_of(protect.search)
-    except WrongCall as refused:
-        yield Problem(("protect", "search"), refused.message, refused.remedy)
-        return
-    if ability is None:
-        names = searches.known()
-        hint = did_you_mean(protect.search, names)
-        yield Problem(("protect", "search"), f"the searches are {', '.join(names)}.", hint)
-        return
-    if protect.loss not in LOSSES:
-        hint = did_you_mean(protect.loss, list(LOSSES))
-        yield Problem(("protect", "loss"), f"the losses are {', '.join(LOSSES)}.", hint)
-    elif protect.loss not in ability.losses:
-        remedy = f"Use {' or '.join(ability.losses)}, or search: lattice."
-        reason = ability.why_not or f"{protect.search} cannot keep it small"
-        yield Problem(("protect", "loss"), f"{protect.loss} does not work: {reason}.", remedy)
-    if protect.relaxed and not ability.relaxes:
-        yield Problem(("protect", "relaxed"), f"only Mondrian can be relaxed, not {protect.search}")
-    if protect.suppress > 0 and not ability.suppresses and missing is not Missing.SUPPRESS:
-        yield Problem(
-            ("protect", "suppress"),
-            f"{protect.search} has nothing to suppress: it never makes a class that breaks a promise.",
-            "Leave suppress out.",
-        )
-
-
-def _searchable(policy: PolicyContent) -> Iterator[Problem]:
-    search = policy.protect.search
-    try:
-        ability = searches.ability_of(search)
-    except WrongCall:  # `of_search` says so
-        return
-    if ability is None:
-        return
-    for place, promise in with_places(policy):
-        whole, named = isinstance(promise, TablePromise), promise.searches
-        able = ability.whole_table or not whole if named is None else search in named
-        if not able:
-            reason = "it is about the recoded table as a whole" if whole else "it says so itself"
-            remedy = _searches_that(lambda a: a.whole_table) if named is None else _search_remedy(named)
-            yield Problem(place, f"{search} cannot keep it: {reason}.", remedy)
-        elif whole and policy.protect.suppress > 0:
-            yield Problem(
-                ("protect", "suppress"),
-                f"{promise.name} is about the recoded table as a whole, with every row in it.",
-                "Leave suppress out.",
-            )
-        elif not whole and not promise.monotone and not ability.any_promise:
-            reason = (
-                "a step that breaks it may be followed by one that mends it"
-                if ability.whole_columns
-                else "somebody whose key fits several classes sees their union, which may break it"
-            )
-            yield Problem(
-                place,
-                f"{search} cannot keep it: it is not monotone, so {reason}.",
-                _searches_that(lambda a: a.any_promise),
-            )
-
-
-def _searches_that(fits: Callable[[Ability], bool]) -> str:
-    return _search_remedy([name for name, ability in searches.usable().items() if fits(ability)])
-
-
-def _search_remedy(names: Sequence[str]) -> str:
-    return f"Use search: {' or '.join(names)}."
-
-
 def _limits(policy: PolicyContent) -> Iterator[Problem]:
     protect = policy.protect
     if not 0 <= protect.suppress <= 1:
         yield Problem(("protect", "suppress"), "must be a share from 0 to 1 (0% to 100%)")
+    if protect.price is not None and not 1 <= protect.price <= MOST_PRICE:
+        yield Problem(
+            ("protect", "price"),
+            f"must be a number from 1 to {MOST_PRICE}: a row that is gone tells no more than one of which"
+            " every column is fully generalized.",
+            "As in `price: 3`.",
+        )
     if policy.missing is Missing.SUPPRESS and protect.suppress == 0:
         yield Problem(
             ("missing",),
@@ -253,17 +184,6 @@ def _knows(policy: PolicyContent) -> Iterator[Problem]:
                 " judged by what all rows of a person show.",
                 "Drop `person` and give everybody one row, or promise something else.",
             )
-    try:
-        ability = searches.ability_of(policy.protect.search)
-    except WrongCall:  # `of_search` says so
-        return
-    if ability is not None and not ability.whole_columns:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself, and what all rows of a person show is"
-            " judged only where a value becomes the same everywhere.",
-            _searches_that(lambda a: a.whole_columns),
-        )
 
 
 def _unknown_roles(policy: PolicyContent) -> Iterator[Problem]:
@@ -302,13 +222,11 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _protected_columns,
     _unordered_taxonomies,
     _unused_taxonomies,
-    _search,
-    _searchable,
+    search_problems,
     _limits,
     _person,
     _knows,
     set_columns,
-    terms_of_local_classes,
     one_knowledge,
     joint_knowledge,
     for_recipients,

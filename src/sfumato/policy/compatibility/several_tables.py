@@ -8,7 +8,7 @@ from sfumato.core.adversary import Adversary
 from sfumato.core.problem import Problem
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
-from sfumato.policy.recipients import GLOBAL_SEARCHES, Coalition
+from sfumato.policy.recipients import Coalition
 
 
 def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
@@ -16,13 +16,6 @@ def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
     rule = policy.recipients
     if rule is None:
         return
-    if policy.protect.search not in GLOBAL_SEARCHES:
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} recodes every class by itself: versions have no pattern to be told"
-            " apart by.",
-            f"Use search: {' or '.join(GLOBAL_SEARCHES)}.",
-        )
     if rule.coalition is not Coalition.NONE and policy.protect.suppress > 0:
         yield Problem(
             ("recipients", "coalition"),

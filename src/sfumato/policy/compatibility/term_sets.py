@@ -11,7 +11,6 @@ from sfumato.core.problem import Place, Problem, short
 from sfumato.core.promise import Promises
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
-from sfumato.policy.searches import BUILT_IN
 from sfumato.promises.quasi_sensitive.joint_tables import MOST_MERGED_ROWS, MOST_TABLES
 from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
 
@@ -84,17 +83,3 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
             )
             remedy = "Give labels fewer rows, or join the tables into one."
             yield Problem(("promises",), f"{what} most {MOST_MERGED_ROWS:,} are judged.", remedy)
-
-
-def terms_of_local_classes(policy: PolicyContent) -> Iterator[Problem]:
-    """Yields a search that publishes nodes class by class where terms are removed and classes merged."""
-    ability = BUILT_IN.get(policy.protect.search)
-    if ability is None or ability.beside_others or policy.protect.terms.method == "keep":
-        return
-    if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
-        yield Problem(
-            ("protect", "search"),
-            f"{policy.protect.search} cannot be followed by the removal of terms: classes that are merged for"
-            " it might publish what is no node of a taxonomy.",
-            "Use search: top-down or lattice, or set protect.terms.method to keep.",
-        )

@@ -6,7 +6,7 @@ node of a column by one step shows what refining each of them alone would do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -135,6 +135,7 @@ def explain(
     levels: Mapping[str, int] | None = None,
     loss: str = "loss",
     weights: Mapping[str, Fraction] | None = None,
+    price: Fraction | None = None,
     allowed: int = 0,
 ) -> Explanation:
     """Judges, column by column, the steps that the recoding does not take.
@@ -143,10 +144,14 @@ def explain(
     """
     explanations = {}
     table_check = TablePromiseCheck(recoding, promises)
+
+    def lost(made: Recoding, at: Mapping[str, int]) -> float:
+        return measure(loss, made, at, weights, price)
+
     for j, column in enumerate(recoding.table.keys):
         if levels is not None:
             shape = shape_of(recoding, j, levels[column.name])
-            explanations[column.name] = _explain_level(recoding, promises, shape, levels, loss, weights)
+            explanations[column.name] = _explain_level(recoding, promises, shape, levels, lost)
         else:
             parts = (
                 children_of_nodes(recoding, j)
@@ -163,8 +168,7 @@ def _explain_level(
     promises: Promises,
     shape: ColumnShape,
     levels: Mapping[str, int],
-    loss: str,
-    weights: Mapping[str, Fraction] | None,
+    lost: Callable[[Recoding, Mapping[str, int]], float],
 ) -> ColumnExplanation:
     """Explains why one column of a full-domain recoding is not at one level less."""
     table, level = recoding.table, levels[shape.column]
@@ -184,7 +188,7 @@ def _explain_level(
         int(classes.people[broken].sum()),
         int(broken.sum()),
         finer.suppressed - recoding.suppressed,
-        measure(loss, recoding, levels, weights) - measure(loss, finer, finer_levels, weights),
+        lost(recoding, levels) - lost(finer, finer_levels),
     )
     blocked = {first: 1} if first else {}
     return ColumnExplanation(shape, (step,), 1, blocked, rows_only=table.rows_only)

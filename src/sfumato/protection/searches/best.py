@@ -15,14 +15,12 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
-from sfumato.policy.searches import BUILT_IN, Ability
+from sfumato.policy.searches import BUILT_IN, COMPARED, Ability
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.searches import registry
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 
-NAME = "best"
-ORDER = ("local", "lattice", "optimum", "mondrian", "top-down")
-"""The searches that are tried; of equally good results the first is taken."""
+ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
 LADDER_OF_SUPPRESSION = tuple(Fraction(percent, 100) for percent in (0, 1, 2, 5, 10))
 MOST_STEPS = 400_000_000
@@ -40,7 +38,8 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     Where the table is small enough, greedy searches are also asked for more than was promised, along the
     ladders of k and of suppression: then a smaller k or more suppression never gives a worse table.
     """
-    names = [name for name in ORDER if _is_able(BUILT_IN[name], table, promises, aim)]
+    tried = [name for name in ORDER if aim.compared is None or name in aim.compared]
+    names = [name for name in tried if _is_able(BUILT_IN[name], table, promises, aim)]
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, Outcome]] = []
     refused: Infeasible | None = None

@@ -26,7 +26,6 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.watch import Answer
-from sfumato.protection.loss import measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
 from sfumato.protection.searches.node_cost import JudgedNode, node_cost
@@ -153,7 +152,7 @@ def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcom
     named = {c.name: i for c, i in zip(table.keys, levels, strict=True)}
     return Outcome(
         recoding,
-        loss=measure(aim.loss, recoding, named, aim.weights),
+        loss=aim.loss_of(recoding, named),
         levels=named,
         optimal=True,
         checked=checked,

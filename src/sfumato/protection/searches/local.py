@@ -12,7 +12,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
 from sfumato.kernels.local.moves import Journal, MoveLimits, improve
-from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.box_walk import walk_boxes
 from sfumato.protection.searches.group_judge import GroupJudge
@@ -61,7 +61,7 @@ def local(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress 
         place_with_judge(groups, classes, judge, count)
         improve_with_judge(groups, classes, near, judge)
     recoding = _recoding(groups, classes, judge)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=judge.checked)
+    return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
@@ -72,7 +72,7 @@ def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():
         raise refusal.at_the_root(table, everything, promises, final=True)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=1)
+    return Outcome(recoding, aim.loss_of(recoding), checked=1)
 
 
 def _improve(groups: KeyGroups, classes: KeyClasses, near: Codes, least: int, count: int) -> None:

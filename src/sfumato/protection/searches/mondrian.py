@@ -14,7 +14,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
-from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
@@ -51,7 +51,7 @@ def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     else:
         segments = _by_rounds(rows, judge, relaxed=relaxed, progress=progress)
     recoding = _recoding(rows, segments, merge=relaxed)
-    return Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=judge.checked)
+    return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
 def _by_rounds(rows: MovingRows, judge: SplitJudge, *, relaxed: bool, progress: Progress) -> Segments:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import expm1, log1p
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.microdata import Counts, Microdata
 from sfumato.protection.loss import (
+    UNPRICED,
     Reals,
     column_weights,
     find_measure,
@@ -56,7 +58,8 @@ class NodeCost:
     looks_at_rows = True
     """Whether it matters which rows are suppressed, not only how many."""
 
-    def __init__(self, table: Microdata, weights: Reals) -> None:
+    def __init__(self, table: Microdata, weights: Reals, price: Fraction = UNPRICED) -> None:
+        self.price = price
         self.keys, self.dropped = table.keys, table.dropped
         self.whole_classes = not table.profiles
         self.n = table.rows + table.dropped
@@ -124,7 +127,8 @@ class MeanLoss(NodeCost):
         covered = self.base[j][level] + s * domain
         if suppressed is not None:
             covered -= int(suppressed @ taxonomy.leaf_count)
-        return self.weights[j] * self.scale(share_loss(int(covered), self.n, s, domain)) / self.total_weight
+        share = share_loss(int(covered), self.n, s, domain, self.price)
+        return self.weights[j] * self.scale(share) / self.total_weight
 
     def scale(self, x: float) -> float:
         """Returns how a column's loss enters the sum."""
@@ -157,7 +161,8 @@ class EntropyCost(NodeCost):
     def column_cost(self, j: int, level: int, suppressed: Counts | None, s: int) -> float:
         del s
         return self.weights[j] * (
-            self.base[j][level] + (0.0 if suppressed is None else shuffled_bits(suppressed))
+            self.base[j][level]
+            + (0.0 if suppressed is None else shuffled_bits(suppressed) * float(self.price))
         )
 
 
@@ -170,7 +175,7 @@ class Precision(NodeCost):
         del suppressed
         if self.n == 0:
             return 0.0
-        share = (level * (self.n - s) / max(1, self.keys[j].taxonomy.height) + s) / self.n
+        share = (level * (self.n - s) / max(1, self.keys[j].taxonomy.height) + float(s * self.price)) / self.n
         return self.weights[j] * share / self.total_weight
 
 
@@ -205,12 +210,12 @@ class Discernibility(SizeCost):
 
     def score(self, node: JudgedNode) -> float:
         squares = int(node.published @ node.published)
-        return float(squares + (node.suppressed + self.dropped) * self.n)
+        return float(squares + (node.suppressed + self.dropped) * self.n * self.price)
 
     def lower_bound(self, node: JudgedNode) -> float:
         if not self.whole_classes:
             return -np.inf
-        return float(int(node.sizes @ node.sizes) + self.dropped * self.n)
+        return float(int(node.sizes @ node.sizes) + self.dropped * self.n * self.price)
 
 
 class DiscernibilityStar(SizeCost):
@@ -252,7 +257,7 @@ NODE_COSTS: dict[str, type[NodeCost]] = {
 def node_cost(table: Microdata, aim: Aim) -> NodeCost:
     """Returns the loss that the aim names, for this table."""
     find_measure(aim.loss)
-    return NODE_COSTS[aim.loss](table, column_weights(table.keys, aim.weights))
+    return NODE_COSTS[aim.loss](table, column_weights(table.keys, aim.weights), aim.price or UNPRICED)
 
 
 def _frequencies(table: Microdata, name: str) -> Counts:

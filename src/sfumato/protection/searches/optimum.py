@@ -27,7 +27,6 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
-from sfumato.protection.loss import measure
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
 from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome
@@ -80,7 +79,7 @@ def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress
         table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
     recoding = Recoding.of_cuts(table, best.cuts)
-    loss = measure(aim.loss, recoding, weights=aim.weights)
+    loss = aim.loss_of(recoding)
     return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
 
 

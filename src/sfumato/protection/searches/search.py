@@ -11,6 +11,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.protection.loss import measure
 from sfumato.show.card import figure, several
 
 
@@ -20,17 +21,25 @@ class Aim:
 
     `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
     keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
-    with the median value on either side.
+    with the median value on either side. `price` says as how many fully generalized rows a suppressed one
+    counts; without a price it counts as one and is not weighed against detail. `compared` names the searches
+    that `best` may try; `None`: all that can.
     """
 
     suppress: Fraction = Fraction(0)
     loss: str = "loss"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     relaxed: bool = False
+    price: Fraction | None = None
+    compared: tuple[str, ...] | None = None
 
     def allowed(self, table: Microdata) -> int:
         """Returns how many rows may stay unpublished."""
         return int((table.rows + table.dropped) * self.suppress)
+
+    def loss_of(self, recoding: Recoding, levels: Mapping[str, int] | None = None) -> float:
+        """Returns what a recoding loses by the measure of this aim; `levels` of a full-domain one."""
+        return measure(self.loss, recoding, levels, self.weights, self.price)
 
 
 @dataclass(frozen=True)

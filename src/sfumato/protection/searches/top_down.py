@@ -7,7 +7,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
 from sfumato.core.watch import Answer, Watch
-from sfumato.protection.loss import find_measure, measure
+from sfumato.protection.loss import find_measure
 from sfumato.protection.searches.first_steps import steps_to_valid
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
@@ -110,5 +110,5 @@ def _descend(
     if not judge.watches:
         classes.open_empty_nodes()
     recoding = judge.recoding()
-    outcome = Outcome(recoding, measure(aim.loss, recoding, weights=aim.weights), checked=checked)
+    outcome = Outcome(recoding, aim.loss_of(recoding), checked=checked)
     return outcome, path, judge

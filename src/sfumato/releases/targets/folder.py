@@ -14,9 +14,9 @@ from sfumato.core.errors import BadLedger, Unfinished, WrongCall
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.staging import staged_in
+from sfumato.releases.staging import reserve, staged_in
 from sfumato.releases.steps import StepHook, no_hook
-from sfumato.system.disk import digest_of, remove_folder, to_disk, write_to_disk
+from sfumato.system.disk import FolderLock, digest_of, remove_folder, to_disk, write_to_disk
 
 CERTIFICATE_SLACK = 4096
 """A certificate may be so many bytes longer than expected."""
@@ -24,10 +24,14 @@ CERTIFICATE_SLACK = 4096
 
 @dataclass(frozen=True)
 class FolderTarget:
-    """A folder that is not there yet, on a file system that can rename."""
+    """A folder that is not there yet, on a file system that can rename.
+
+    `staged` is the folder that becomes it, where that was made for another name.
+    """
 
     place: Path
     given: Path | None = None
+    staged: Path | None = None
     shared = False
 
     @property
@@ -35,6 +39,8 @@ class FolderTarget:
         return self.given or self.place
 
     def check(self) -> None:
+        if not self.place.name or self.place.name == "..":
+            raise WrongCall("the target needs a name", remedy="Name a new folder.")
         if os.path.lexists(self.place):
             raise WrongCall("the target exists already", where=str(self.named), remedy="Name a new folder.")
         if not self.place.parent.is_dir():
@@ -43,9 +49,17 @@ class FolderTarget:
                 where=str(self.named.parent),
                 remedy="Make it first, or name a target in one that is there.",
             )
+        _check_length(self.place)
 
     def staging(self, event: str) -> Path:
-        return staged_in(self.place.parent, event)
+        """Returns the folder beside the target; 0.1 called it otherwise, and may have left one."""
+        if self.staged is not None:
+            return self.staged
+        before = staged_in(self.place.parent, event)
+        return before if before.is_dir() else staged_in(before.parent, event, becomes=self.place.name)
+
+    def reserve(self, event: str) -> FolderLock:
+        return reserve(self.staging(event), becomes=self.place.name)
 
     def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:  # noqa: ARG002
         """Flushes to disk everything that is needed after the commit."""
@@ -56,9 +70,16 @@ class FolderTarget:
                 for part in {*manifest.files_of(file), file}:
                     to_disk(part)
             to_disk(folder)
+        self._check_names(event)
         self.check()
         to_disk(self.staging(event))
         to_disk(self.place.parent)
+
+    def _check_names(self, event: str) -> None:
+        """Raises where a file of the release could not be reached under its final name."""
+        folder = self.staging(event)
+        for path in folder.rglob("*"):
+            _check_length(self.place / path.relative_to(folder))
 
     def withdraw(self, event: str) -> None:
         remove_folder(self.staging(event))
@@ -82,7 +103,8 @@ class FolderTarget:
             raise Unfinished(
                 f"the release is in the ledger, but its folder cannot be put in place ({error.strerror})",
                 where=self.place.name,
-                remedy="Make way for it, then run `sfumato ledger recover`.",
+                remedy="Make way for it, then run `sfumato ledger recover`; or give it another name: "
+                f"`sfumato ledger recover --release {entries[0].release} --into FOLDER`.",
             ) from None
 
     def complete(self, entries: Sequence[Entry]) -> bool:
@@ -101,6 +123,21 @@ class FolderTarget:
             whole = folder / record.place
             if wrong := manifest.faults(whole, manifest.read(whole / manifest.MANIFEST)):
                 raise BadLedger(f"the staged files were changed: {wrong[0]}", where=folder.name)
+
+
+def _check_length(path: Path) -> None:
+    """Raises for a name or a path that is longer than the file system takes."""
+    home = next(folder for folder in path.parents if folder.is_dir())
+    for what, most, length in (
+        ("name", os.pathconf(home, "PC_NAME_MAX"), len(os.fsencode(path.name))),
+        ("path", os.pathconf(home, "PC_PATH_MAX") - 1, len(os.fsencode(path))),
+    ):
+        if length > most:
+            raise WrongCall(
+                f"the {what} is {length} bytes long, and this file system takes {most}",
+                where=f"{path.name[:40]}…",
+                remedy="Name a shorter target.",
+            )
 
 
 def _reserve_certificate(folder: Path, record: Record) -> None:

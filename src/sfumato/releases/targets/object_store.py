@@ -21,11 +21,11 @@ from sfumato.core.progress import Progress, silent
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.staging import staged_in
+from sfumato.releases.staging import make_and_lock, remove_empty, staged_in
 from sfumato.releases.steps import StepHook, no_hook
 from sfumato.releases.targets.store import Occupied, Store
 from sfumato.system.address import Address
-from sfumato.system.disk import remove_folder
+from sfumato.system.disk import FolderLock, remove_folder
 
 NOTE_NAME = "_staged.json"
 """Begins with an underscore, so that readers of such folders pass it over."""
@@ -82,6 +82,12 @@ class StoreTarget:
 
     def staging(self, event: str) -> Path:
         return staged_in((self.aside or Path(tempfile.gettempdir())).absolute(), event)
+
+    def reserve(self, event: str) -> FolderLock:
+        """Makes and locks the staging folder; the place itself is taken by the note."""
+        folder = self.staging(event)
+        remove_empty(folder.parent)
+        return make_and_lock(folder)
 
     def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:
         """Takes the place, puts the files under their names, and reads them back."""

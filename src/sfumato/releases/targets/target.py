@@ -14,6 +14,7 @@ from sfumato.releases.steps import StepHook, no_hook
 from sfumato.releases.targets.folder import FolderTarget
 from sfumato.releases.targets.object_store import StoreTarget
 from sfumato.system.address import Address, is_address
+from sfumato.system.disk import FolderLock
 
 
 class Target(Protocol):
@@ -44,6 +45,10 @@ class Target(Protocol):
 
     def staging(self, event: str) -> Path:
         """Returns the folder in which a release is written before it counts."""
+        ...
+
+    def reserve(self, event: str) -> FolderLock:
+        """Makes and locks the staging folder; raises if another release has the place."""
         ...
 
     def bring(self, event: str, records: Sequence[Record], *, at: StepHook = no_hook) -> None:

@@ -1,0 +1,68 @@
+"""`sfumato utility`: what a safe table still tells of the original."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder
+from sfumato.cli.terminal import document, progress_bar, say
+
+Raw = Annotated[str, typer.Argument(metavar="RAW", help="The original: a CSV or Parquet file.")]
+Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
+PolicyOfSafe = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy", "-p", metavar="POLICY", help="The policy it was published under; its taxonomies are read."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="COLUMN", help="What a model is to tell; else a sensitive column."),
+]
+Prices = Annotated[
+    bool, typer.Option("--prices", help="Plan again without each promise and with k + 1; needs the policy.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Which range queries are asked.")]
+
+
+def compare(
+    raw: Raw,
+    safe: Safe,
+    policy: PolicyOfSafe = None,
+    target: Target = None,
+    prices: Prices = False,
+    charts: Charts = None,
+    seed: Seed = 0,
+    memory: MemoryLimit = None,
+    spill: SpillFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a safe table still tells of the original, for its owner alone.
+
+    Example:  sfumato utility patients.csv safe.csv -p policy.yaml --prices
+    """
+    from sfumato.journey.compare import compare as compare_
+    from sfumato.system.memory import Memory
+
+    with progress_bar() as progress:
+        result = compare_(
+            raw,
+            safe,
+            policy,
+            target=target,
+            prices=prices,
+            seed=seed,
+            memory=Memory.of(memory, spill=spill),
+            progress=progress,
+        )
+        drawn = draw_charts(result, charts)
+    if as_json:
+        document(result.as_dict())
+    else:
+        say(str(result))
+    tell_drawn(drawn)

@@ -1,0 +1,103 @@
+"""The verb `compare`: what the safe table still tells of the one that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sfumato.core.errors import BadInput, Infeasible, WrongCall
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promises
+from sfumato.engine import AnyTable
+from sfumato.engine.source import Source
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.policy_argument import AnyPolicy, load_policy
+from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.policy.policy import Policy
+from sfumato.protection.plan import Plan, make_plan
+from sfumato.usefulness.model_figures import ModelFigures, default_target, model_figures
+from sfumato.usefulness.paired_tables import PairedTables, read_tables
+from sfumato.usefulness.usefulness import Price, Usefulness, measure_usefulness
+
+
+def compare(
+    raw: AnyTable,
+    safe: AnyTable,
+    policy: AnyPolicy | None = None,
+    *,
+    target: str | None = None,
+    prices: bool = False,
+    seed: int = 0,
+    memory: AnyMemory = None,
+    progress: Progress | None = None,
+) -> Usefulness:
+    """Measure what a safe table still tells of the original.
+
+    `raw` and `safe` are tables as `protect` takes them; `policy` is what the safe one was published under:
+    its taxonomies tell what a published text stands for. Without it intervals, prefixes, dates and `*` are
+    read, and columns count as generalized whose texts changed. `target` names a column that is published
+    unchanged: a model trained on the safe table tells it from the others, beside one trained on the original
+    (by default the first sensitive column, where scikit-learn is installed). With `prices` the policy is
+    planned again without each promise and with k + 1. `seed` chooses the range queries. No figure is for
+    publication, but for what `published` returns.
+    """
+    show = progress or silent
+    rules = None if policy is None else load_policy(policy)
+    if prices and rules is None:
+        raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too.")
+    original = open_table(raw, memory)
+    tables = read_tables(original, open_table(safe, memory), rules, progress=show)
+    show("comparing", 0)
+    model, notes = _model(tables, target)
+    asked = () if rules is None or not prices else tuple(prices_of(original, rules, progress=show))
+    return measure_usefulness(tables, seed=seed, model=model, prices=asked, notes=notes)
+
+
+def _model(tables: PairedTables, target: str | None) -> tuple[ModelFigures | None, tuple[str, ...]]:
+    """Returns the scores of the target that was named or, where it can be had, of a sensitive column."""
+    if target is not None:
+        return model_figures(tables, target), ()
+    chosen = default_target(tables)
+    if chosen is None:
+        return None, ()
+    try:
+        return model_figures(tables, chosen), ()
+    except WrongCall as lacking:
+        return None, (f"{lacking.message}: {lacking.remedy}",)
+
+
+def prices_of(source: Source, policy: Policy, *, progress: Progress = silent) -> Iterator[Price]:
+    """Yields what the policy costs, what it would without each promise, and what with k + 1.
+
+    The table is counted once. A policy with one promise has none to leave out.
+    """
+    table = count_table(source, policy, progress=progress)
+    yield _price("as promised", table, policy, progress)
+    stated = [promise for promise in policy.promises if not promise.derived]
+    for promise in stated if len(stated) > 1 else ():
+        others = Promises(tuple(other for other in stated if other is not promise))
+        yield _price(f"without {promise}", table, replace(policy, promises=others), progress)
+    people = [promise.least_people for promise in stated if promise.by_size]
+    if people:
+        k = max(people) + 1
+        more = Promises(tuple(p.with_least_people(k) if p.by_size else p for p in stated))
+        yield _price(f"with k = {k}", table, replace(policy, promises=more), progress)
+
+
+def _price(change: str, table: Microdata, policy: Policy, progress: Progress) -> Price:
+    try:
+        plan = make_plan(table, policy, progress=progress)
+    except (BadInput, Infeasible):
+        return Price(change, None, None)
+    return Price(change, plan.loss, plan.suppressed, _lost(plan))
+
+
+def _lost(plan: Plan) -> tuple[str, ...]:
+    """Returns the key columns that have several values and publish one."""
+    columns = enumerate(plan.recoding.table.keys)
+    return tuple(
+        column.name
+        for j, column in columns
+        if len(plan.recoding.texts(j)[0]) <= 1 and len(column.taxonomy.leaves) > 1
+    )
