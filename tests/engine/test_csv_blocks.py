@@ -111,7 +111,10 @@ def test_large_bad_files_end_the_program_with_a_message(tmp_path, case, zipped):
     path = tmp_path / ("t.csv.gz" if zipped else "t.csv")
     content = make(60_000_000)
     path.write_bytes(gzip.compress(content, 1) if zipped else content)
-    for verb in (["discover", "--header", "--k", "2", "--mode", "any"], ["protect", "-p", "policy.yaml", "-o", "safe.csv"]):
+    for verb in (
+        ["discover", "--header", "--k", "2", "--mode", "any"],
+        ["protect", "-p", "policy.yaml", "-o", "safe.csv"],
+    ):
         (tmp_path / "policy.yaml").write_text(
             "sfumato: 1\ncolumns:\n  a: {role: quasi, taxonomy: {flat: true}}\n  b: {role: insensitive}\n"
             "promises:\n  - k-anonymity: {k: 2}\n",

@@ -51,11 +51,13 @@ def test_roles_and_taxonomies_follow_the_evidence():
     assert {name for name, rule in rules.items() if rule.role is Role.SENSITIVE} == {"disease"}
     kinds = {name: type(rule.taxonomy) for name, rule in rules.items() if rule.role is Role.QUASI}
     assert kinds == {
-        **dict.fromkeys(("age", "weight", "visits"), Intervals),
+        **dict.fromkeys(("age", "weight"), Intervals),
         **dict.fromkeys(("born", "admitted"), Dates),
         **dict.fromkeys(("sex", "children", "town"), Flat),
         "zip": Prefix,
     }
+    assert dict(draft(hospital()).confirm) == {"visits": "by its header, an outcome"}
+    assert rules["visits"].role is Role.INSENSITIVE
     assert rules["age"].taxonomy.spec == {"intervals": [5, 10, 20, 40], "from": 0, "to": 120}
     assert rules["born"].taxonomy.units[-1] == "decade" and rules["weight"].taxonomy.decimal
 
@@ -77,7 +79,7 @@ def test_repeated_patients_become_people():
 
 def test_the_draft_is_healthy():
     data = hospital()
-    assert {a.name for a in examine(draft(data), data)} <= {"empty-cells"}
+    assert {a.name for a in examine(draft(data).confirm_all(), data)} <= {"empty-cells"}
 
 
 def test_presets_set_k_and_are_never_lowered():

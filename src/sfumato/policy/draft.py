@@ -57,6 +57,7 @@ def draft(
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
         ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
+        confirm={name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE},
         version=versions.LATEST,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
     )
