@@ -17,7 +17,29 @@ FEW_VALUES = 12
 SCREENED = 200
 """So many values tell whether all are worth reading."""
 FLAGS = frozenset(
-    ["true", "false", "yes", "no", "y", "n", "ja", "nein", "oui", "non", "sí", "si", "no", "vero", "falso", "wahr", "falsch", "vrai", "faux", "t", "f"]
+    [
+        "true",
+        "false",
+        "yes",
+        "no",
+        "y",
+        "n",
+        "ja",
+        "nein",
+        "oui",
+        "non",
+        "sí",
+        "si",
+        "no",
+        "vero",
+        "falso",
+        "wahr",
+        "falsch",
+        "vrai",
+        "faux",
+        "t",
+        "f",
+    ]
 )
 """Words that are answers and nothing else."""
 
