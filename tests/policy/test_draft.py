@@ -165,3 +165,21 @@ def test_any_data_gives_a_policy_that_loads_and_fits(data):
     if data.rows >= 2:
         people = data.rows if policy.person is None else data.columns[policy.person].distinct
         assert next(iter(policy.promises)).k <= people
+
+
+def test_a_square_of_an_age_is_no_measurement():
+    dice = random.Random(3)
+    ages = [dice.randint(20, 60) for _ in range(ROWS)]
+    data = survey(
+        age=[str(a) for a in ages],
+        xq=[str(a * a) for a in ages],
+        minus=[str(-a) for a in ages],
+        other=[str(dice.randint(20, 60)) for _ in range(ROWS)],
+        income=[str(100 * (a % 7) + 1) for a in ages],
+        zz=[str(2 * (a % 7)) for a in ages],
+    )
+    policy = draft(data)
+    roles = {name: rule.role.value for name, rule in policy.columns.items()}
+    assert roles["xq"] == roles["minus"] == "quasi" and roles["other"] == "insensitive"
+    assert roles["income"] == roles["zz"] == "sensitive"
+    assert "give it away" in policy.columns["xq"].reason

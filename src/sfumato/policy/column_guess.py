@@ -144,6 +144,9 @@ def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
     """A header of measurements and outcomes; a weight that is nobody's weight."""
     if profile.role_by_header is Role.QUASI and _is_sampling_weight(profile):
         return _insensitive(profile, "weights that nobody's body has: of a sample")
+    figures = profile.role_by_header is Role.QUASI and profile.called("measure_word")
+    if figures and profile.numbers is not None and not profile.whole:
+        return _insensitive(profile, f"figures with decimals, though {profile.says}")
     if profile.role_by_header is not Role.INSENSITIVE:
         return None
     if profile.unique and profile.numbers is None:

@@ -11,6 +11,7 @@ from sfumato.core.spelling import meaning
 from sfumato.policy import versions
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
+from sfumato.policy.companion_columns import companions
 from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
@@ -43,6 +44,7 @@ def draft(
         name: guess(name, column, survey.rows, finding=known.get(name, NO_FINDING))
         for name, column in survey.columns.items()
     }
+    columns.update(companions(columns, survey))
     if not any(rule.role.is_key for rule in columns.values()):
         columns.update(_quasi_identifier(columns, survey))
     person = _person(columns, survey, known)
