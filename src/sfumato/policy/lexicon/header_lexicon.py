@@ -20,6 +20,8 @@ SHORTEST_PART = 4
 """A part of a compound has at least so many letters."""
 SHORTEST_INFLECTED = 6
 """Shorter words are taken as they are."""
+ENDINGS = ("s", "n", "er", "a", "o", "e", "i")
+"""Of plurals and genders."""
 LINKS = ("", "s", "n", "en", "es", "e")
 """What German puts between the parts of a compound."""
 
@@ -80,7 +82,11 @@ class HeaderLexicon:
         >>> lexicon().read("geb_dat").says, str(lexicon().read("hospitalName").role)
         ('birth', 'quasi')
         """
-        return self._weighed(frozenset().union(*self._named(header_words(header)), ()))
+        words = header_words(header)
+        named: frozenset[str] = frozenset().union(*self._named(words), ())
+        if named == {"measure_word"} and len(words) > 1 and words[-1][0] == "num":
+            named = frozenset({"id_word"})  # the number of something, not how many there are
+        return self._weighed(named)
 
     def _named(self, words: Sequence[tuple[str, ...]]) -> Iterator[set[str]]:
         """Yields the kinds of the longest entries in the header; no word counts twice."""
@@ -96,7 +102,7 @@ class HeaderLexicon:
                     yield kinds
         for word, unread in zip(words, free, strict=True):
             if unread:
-                yield from (self._parts(word[-1]) or ())
+                yield from (self._parts(word[-1]) or self._affixes(word[-1]))
 
     def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
         texts = _joined(words)
@@ -128,12 +134,19 @@ class HeaderLexicon:
                 continue
             for link in LINKS if known else ("",):
                 rest = text[size + len(link) :] if text[size:].startswith(link) else ""
-                below = self._parts(rest) if len(rest) >= SHORTEST_STEM else None
+                below = self._parts(rest) if len(rest) >= SHORTEST_STEM or rest == "id" else None
                 if below is not None and known:
                     return [self._exact[first], *below]
                 if below is not None and size > 1 and len(rest) >= SHORTEST_PART:
                     return below
         return None
+
+    def _affixes(self, text: str) -> list[set[str]]:
+        """Returns the kinds of the longest words that an abbreviation begins and ends with."""
+        sizes = range(len(text) - 1, SHORTEST_PART - 1, -1)
+        starts = next((self._exact[text[:n]] for n in sizes if text[:n] in self._exact), None)
+        ends = next((self._exact[text[-n:]] for n in sizes if text[-n:] in self._exact), None)
+        return [kinds for kinds in (starts, ends) if kinds]
 
     def _weighed(self, named: frozenset[str]) -> HeaderReading:
         """Returns the role that the kinds in a header come to: the first of those that speak.
@@ -141,7 +154,9 @@ class HeaderLexicon:
         Things have names and numbers, too: beside one, only what else is said counts.
         """
         spoken = [kind for name, kind in self.kinds.items() if name in named and kind.role is not None]
-        if "category_word" in named:
+        if named and named <= {"person", "modifier"} and "person" in named:
+            spoken = [self.kinds["id_word"]]
+        elif "category_word" in named:
             spoken = [kind for kind in spoken if kind.role is not Role.IDENTIFIER]
         elif "thing" in named:
             spoken = [kind for kind in spoken if kind.role is not Role.IDENTIFIER or kind.name == "id_word"]
@@ -176,7 +191,7 @@ def _precedence(kind: HeaderKind) -> tuple[int, bool]:
 
 def _inflections(text: str) -> Iterator[str]:
     """Yields what a word may be a plural or another gender of."""
-    if len(text) >= SHORTEST_INFLECTED:
+    if len(text) >= SHORTEST_INFLECTED and text.endswith(ENDINGS):
         yield from (
             text[:-1],
             text[:-2],
