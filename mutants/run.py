@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import queue
 import subprocess
@@ -21,6 +22,9 @@ from mutants.touch_map import TouchMap
 from mutants.worker import STOP, Worker
 
 ROOT = Path(__file__).resolve().parent.parent
+SHORT = 40.0
+"""With `touching`, tests that run a mutant's lines are asked for so many seconds."""
+
 SLACK = 20
 """A stage may take so many times the processor time that all tests with few cases take, and a minute more."""
 
@@ -30,11 +34,20 @@ T = TypeVar("T")
 class Run:
     """What is done, what is to be done, and how long the tests may take.
 
-    `kept` are the mutants whose earlier results stay in the file, `reasons` those that need no test.
+    `kept` are the mutants whose earlier results stay in the file, `reasons` those that need no test. With
+    `touching`, a mutant that the tests which run its lines do not notice counts as a survivor at once.
     """
 
-    def __init__(self, path: Path, kept: Sequence[Mutant], reasons: Mapping[str, str], *, seed: int) -> None:
-        self.path, self.reasons, self.seed = path, reasons, seed
+    def __init__(
+        self,
+        path: Path,
+        kept: Sequence[Mutant],
+        reasons: Mapping[str, str],
+        *,
+        seed: int,
+        touching: bool = False,
+    ) -> None:
+        self.path, self.reasons, self.seed, self.touching = path, reasons, seed, touching
         self.commit = commit()
         names = {mutant.name for mutant in kept}
         before = results.read(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -104,11 +117,13 @@ class Run:
         known = self._maps[folder]
         limit = SLACK * known.seconds + 60
         with worker.mutated(mutant) as copy:
-            touching = known.tests_of(mutant, (ROOT / mutant.path).read_text(encoding="utf-8"))
+            source = (ROOT / mutant.path).read_text(encoding="utf-8")
+            touching = known.tests_of(mutant, source, most=SHORT if self.touching else math.inf)
             questions: list[tuple[Sequence[str], bool]] = [(touching, True)] if touching else []
-            questions += [([str(copy)], False), *((stage, False) for stage in STAGES[folder])]
+            if not touching or not self.touching:
+                questions += [([str(copy)], False), *((stage, False) for stage in STAGES[folder])]
             for paths, few in questions:
-                asked = worker.ask(paths, limit=limit, few=few)
+                asked = worker.ask(paths, limit=SLACK * SHORT if few and self.touching else limit, few=few)
                 seconds += asked.seconds
                 if not asked.passed and not (few and asked.unusable):
                     break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +28,20 @@ class TouchMap:
         """How long all tests take."""
         return sum(seconds for _, seconds in self.tests)
 
-    def tests_of(self, mutant: Mutant, source: str) -> list[str]:
-        """Return the tests that run the mutant's statement, quickest first; none if only an import does."""
+    def tests_of(self, mutant: Mutant, source: str, *, most: float = math.inf) -> list[str]:
+        """Return the tests that run the mutant's statement, quickest first; none if only an import does.
+
+        With `most`, only so many that they take this many seconds together, and at least one.
+        """
         lines = self.lines.get(mutant.path, {})
         numbers = {n for line in statement_lines(source, mutant.line) for n in lines.get(str(line), ())}
-        return [self.tests[number][0] for number in sorted(numbers)]
+        chosen, left = list[str](), most
+        for test, seconds in (self.tests[number] for number in sorted(numbers)):
+            left -= seconds
+            if left < 0 and chosen:
+                break
+            chosen.append(test)
+        return chosen
 
 
 def statement_lines(source: str, line: int) -> range:

@@ -34,7 +34,7 @@ VERBS = re.compile(
     r"(discover|declare|protect|publish|suppress|explain|refine|merge|decide|find|make|build|read|write"
     r"|parse|collect|compute|verify|recover|sweep|settle|choose|ask|tell|give|take|put|get|run|handle)"
 )
-NOT_OURS = {".venv", ".venv-peers", ".git", "demo-out"}
+NOT_OURS = {".venv", ".venv-peers", ".venv-tables", ".git", "demo-out"}
 DRAWERS = re.compile(r"util|helper|\baux|_aux|misc|manager|inner", re.IGNORECASE)
 
 

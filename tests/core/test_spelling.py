@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.classes import Classes, histogram
+from sfumato.core.errors import BadPolicy
 from sfumato.core.spelling import Folding, Spelling, meaning, meanings
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.weights import WeightedClass
 from sfumato.judge.tables.spelling import folded, one_value_each
+from sfumato.promises.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.promises.confidence_bounding import ConfidenceBounding
 from sfumato.promises.distinct_l_diversity import DistinctLDiversity
 from sfumato.promises.entropy_l_diversity import EntropyLDiversity
 from sfumato.promises.recursive_l_diversity import RecursiveLDiversity
+from sfumato.promises.t_closeness.definition import TCloseness
 
 SAME = [
     (
@@ -135,3 +138,61 @@ def test_promises_count_meanings(grid):
         for promise, expected in said.items():
             assert bool(promise.holds_on(classes)[i]) == expected, promise
             assert promise.keeps_weights(WeightedClass.of(classes, i)) == expected, promise
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5).filter(any), min_size=1, max_size=4),
+    st.fractions(Fraction(1, 4), 4, max_denominator=8),
+    st.sampled_from([BasicBetaLikeness, EnhancedBetaLikeness]),
+)
+def test_likeness_is_kept_by_texts_and_by_values(grid, beta, kind):
+    """Against itself on a table in which every text is a value, once as it is and once with one spelling."""
+    folded = [[hiv + small, flu, unknown + empty] for hiv, small, flu, unknown, empty in grid]
+    apart, joined = (_one_column(LABELS, grid), _one_column(["hiv", "flu", "-"], folded))
+    meant = _one_column(LABELS, grid, Spelling.FOLDED)
+    promise = kind("d", beta)
+    expected = promise.holds_on(apart) & promise.holds_on(joined)
+    assert (promise.holds_on(meant) == expected).all()
+    assert bool(promise.verdict(meant).holds) == bool(expected.all())
+    kept = [promise.keeps_weights(WeightedClass.of(meant, i)) for i in range(len(grid))]
+    assert kept == expected.tolist()
+    if kind is BasicBetaLikeness:
+        assert (expected == promise.holds_on(apart)).all(), "a value gains no more than one of its spellings"
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any), min_size=1, max_size=4),
+    st.fractions(0, 1, max_denominator=8),
+)
+def test_closeness_of_texts_is_the_stricter_one(grid, t):
+    """Texts that are one value lie no nearer to the table than that value does, so they are not folded."""
+    texts, promise = _one_column(["HIV", "hiv", "flu"], grid, Spelling.FOLDED), TCloseness("d", t)
+    values = _one_column(["hiv", "flu"], [[hiv + small, flu] for hiv, small, flu in grid])
+    assert (promise.holds_on(texts) <= promise.holds_on(values)).all()
+    assert (promise.holds_on(texts) == promise.holds_on(_one_column(["HIV", "hiv", "flu"], grid))).all()
+
+
+def test_spellings_have_no_places_in_an_order():
+    """In the order low, Low, high everybody of a class who has Low would be halfway to those with high."""
+    ordered, labels = TCloseness("d", Fraction(1, 4), "ordered"), ["low", "Low", "high"]
+    grid = [[0, 2, 0], [0, 0, 2]]
+    assert ordered.holds_on(_one_column(labels, grid, Spelling.FOLDED)).tolist() == [False, False]
+    with pytest.raises(BadPolicy, match="1 texts of d are other spellings"):
+        ordered.holds_on(_one_column(labels, [[1, 1, 0], [0, 0, 2]], Spelling.FOLDED))
+    assert ordered.verdict(_one_column(labels, [[1, 1, 0], [0, 0, 2]])).measured is not None
+
+
+def _one_column(labels, grid, spelling=Spelling.EXACT):
+    tree, counts = Taxonomy.flat(labels).spelled(spelling), np.array(grid)
+    owner, values = np.nonzero(counts)
+    one = histogram(tree, owner, values.astype(np.int32), counts[owner, values], len(grid))
+    return Classes(one.totals, one.totals, {"d": one})
+
+
+def test_two_spellings_do_not_make_a_common_value_rare():
+    """Half of a table has HIV, in two spellings; in one class everybody. Each spelling may gain as much as it
+    does, since a quarter is rarer than a half, and everybody in the class has HIV for certain."""
+    classes = _one_column(["HIV", "hiv", "flu"], [[2, 2, 0], [0, 0, 4]], Spelling.FOLDED)
+    exact = _one_column(["HIV", "hiv", "flu"], [[2, 2, 0], [1, 1, 4]])
+    assert EnhancedBetaLikeness("d", 4).holds_on(classes).tolist() == [False, False]
+    assert EnhancedBetaLikeness("d", 4).holds_on(exact)[0]

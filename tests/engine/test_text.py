@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.microdata import Missing
 from sfumato.engine import open_source
@@ -141,8 +142,8 @@ def test_polars_types_are_kept():
         pl.col("key").cast(pl.Categorical), e=pl.Series(["a", "b", "a"], dtype=pl.Enum(["a", "b", "zz"]))
     )
     _, out = _published(frame)
-    expected = dict(frame.schema) | {"key": pl.String, "e": pl.String}
-    assert dict(out.schema) == expected
+    assert dict(out.schema) == dict(frame.schema) | {"e": pl.Enum(["a", "b"])}
+    assert out["key"].cast(pl.String).to_list() == ["*"] * 3
 
 
 def test_duckdb_types_are_kept():
@@ -235,3 +236,26 @@ def test_nan_is_a_missing_cell_and_zeros_are_one_number():
 def test_unicode_twins_stay_apart():
     twins = ["é", "e\u0301", "É", "é ", "\u0435", "e"]
     assert open_source(pa.table({"a": twins})).count(codings(["a"])).distinct == len(twins)
+
+
+def test_key_columns_of_categories_stay_categories():
+    frame = pd.DataFrame(
+        {"key": pd.Categorical(["x", "y", "x"], ["y", "x", "z"], ordered=True), "whole": [1, 2, 3]}
+    )
+    _, out = _published(frame)
+    assert list(out["key"].cat.categories) == ["*"] and not out["key"].cat.ordered
+    _, out = _published(pl.from_pandas(frame).with_columns(pl.col("key").cast(pl.Enum(["y", "x", "z"]))))
+    assert out.schema["key"] == pl.Enum(["*"])
+
+
+def test_categories_that_are_published_as_they_are_keep_their_order():
+    policy = {"columns": {"size": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    cells = ["m", "s", "m", "s", "l", "l"]
+    frame = pd.DataFrame({"size": pd.Categorical(cells, ["s", "m", "l", "xl"], ordered=True)})
+    size = sf.protect(frame, policy).apply(frame)["size"]
+    assert (list(size.cat.categories), size.cat.ordered) == (["s", "m", "l"], True)
+    numbers = pd.DataFrame({"size": pd.Categorical([3, 1, 3, 1, 2, 2], [3, 1, 2, 9])})
+    size = sf.protect(numbers, policy).apply(numbers)["size"]
+    assert (list(size.cat.categories), size.cat.ordered) == (["1", "2", "3"], False)
+    frame = pl.DataFrame({"size": pl.Series(cells, dtype=pl.Enum(["s", "m", "l", "xl"]))})
+    assert sf.protect(frame, policy).apply(frame).schema["size"] == pl.Enum(["s", "m", "l"])

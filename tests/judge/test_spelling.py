@@ -19,6 +19,8 @@ PROMISES = [
     {"l-diversity": {"of": "disease", "l": 2, "kind": "recursive", "c": 2}},
     {"confidence-bounding": {"of": "disease", "confidence": "1/2"}},
     {"t-closeness": {"of": "disease", "t": "1/2"}},
+    {"beta-likeness": {"of": "disease", "beta": 2}},
+    {"beta-likeness": {"of": "disease", "beta": 1, "kind": "basic"}},
 ]
 
 

@@ -38,7 +38,7 @@ def judged(table, promises, aim):
     for levels in all_nodes(table):
         recoding = recode(table, promises, levels)
         named = {c.name: i for c, i in zip(table.keys, levels, strict=True)}
-        score = measure(aim.loss, recoding, named, aim.weights)
+        score = measure(aim.loss, recoding, named, aim.weights, aim.price)
         nodes.append(Node(levels, score, recoding.suppressed, recoding))
     return nodes
 

@@ -113,6 +113,10 @@ def test_best_beside_recipients_is_no_search_that_recodes_class_by_class():
 def test_a_search_that_cannot_suppress_is_not_made_to_by_the_version():
     assert policy(protect={"search": "top-down"}).protect.suppress == Fraction(1, 20)
     assert policy(1, protect={"search": "mondrian"}).protect.suppress == 0
+    with pytest.raises(BadPolicy, match="Leave suppress out or give suppressed rows a price"):
+        policy(1, protect={"search": "mondrian", "suppress": "5%"})
+    assert policy(1, protect={"search": "mondrian", "suppress": "5%", "price": 3})
+    assert policy(2, protect={"search": "local"}).protect.suppress == Fraction(1, 20)
 
 
 def test_an_order_that_nobody_listed_is_not_for_ranges():
@@ -125,7 +129,7 @@ def test_an_order_that_nobody_listed_is_not_for_ranges():
 
 
 def test_best_is_refused_where_no_search_fits():
-    with pytest.raises(BadPolicy, match="not judged with rows suppressed|with every row in it"):
+    with pytest.raises(BadPolicy, match=r"not judged with rows suppressed|with every row in it"):
         Policy.from_dict({"sfumato": 2, **FREEFORM, "protect": {"suppress": "5%"}})
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.core.marks import Marks, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
@@ -248,7 +248,7 @@ class Imprint:
     @classmethod
     def from_json(cls, text: str | bytes) -> Imprint:
         try:
-            words = json.loads(text)
+            words = read_json(text)
         except ValueError:
             words = {}
         return cls.from_dict(words if isinstance(words, Mapping) else {})

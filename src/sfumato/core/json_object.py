@@ -1,7 +1,9 @@
-"""The types of JSON objects, as they are written and as they are read."""
+"""JSON objects: their types, and how documents that come from outside are read."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,3 +12,42 @@ JsonObject = dict[str, Any]
 
 JsonMapping = Mapping[str, Any]
 """A JSON object that is only read."""
+
+
+def read_json(content: str | bytes) -> Any:  # whatever JSON may hold: whoever asks checks it
+    """Returns what a JSON document holds; raises `ValueError` for everything that is none.
+
+    Refused as well: nesting that no document of ours has, names that come twice in an object, numbers that
+    are none or beyond every float, and halves of characters, which can be neither printed nor signed.
+
+    >>> read_json('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    """
+    text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+    try:
+        found = json.loads(
+            text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_without_repetition
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if "\\u" in text or not text.isascii():
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice")
+    return found

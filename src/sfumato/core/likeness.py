@@ -6,6 +6,7 @@ compared with is a rational number or -ln p; both comparisons are exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -70,6 +71,28 @@ class GainLimit(AttackLimit):
         gain = np.maximum(ratio - 1, 0)
         used = np.divide(gain, allowed, out=np.where(gain > 0, np.inf, 0.0), where=allowed > 0)
         return kept, used
+
+    def worst_of(self, readings: Sequence[Histogram]) -> tuple[Histogram, int] | None:
+        """The entry that uses up most of what it may gain, among those that gain too much if there are such:
+        its histogram and place; `None` if there are no entries."""
+        found: tuple[bool, float, Histogram, int] | None = None
+        for h in readings:
+            kept, used = self.judge(h)
+            if len(used):
+                entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
+                here = (not kept[entry], float(used[entry]), h, entry)
+                found = here if found is None or here[:2] > found[:2] else found
+        return None if found is None else found[2:]
+
+
+def readings_of(h: Histogram) -> tuple[Histogram, ...]:
+    """Returns a histogram by texts and, where spellings of one value count as one, by values as well.
+
+    Values hold more people than their spellings, so they gain no more than one of these does; but what is
+    common may gain less (-ln p), so the limit must be kept in both readings.
+    """
+    folded = h.by_meaning(missing=True)
+    return (h,) if folded is h else (h, folded)
 
 
 def gain_of(count: int, size: int, held: int, everyone: int) -> Fraction:

@@ -33,17 +33,19 @@ class WeightedHistogram:
         return sum(self.weights.values(), Fraction(0))
 
     def by_meaning(self, *, missing: bool) -> WeightedHistogram:
-        """Returns the weights of meanings, as `Histogram.by_meaning` counts them; `overall` stays by leaf."""
+        """Returns the weights of meanings, as `Histogram.by_meaning` counts them."""
         if self.taxonomy.all_apart:
             return self
         meant, weights = self.taxonomy.meanings, dict[int, Fraction]()
-        unknown = int(np.argmax(meant < 0))
+        if missing and (meant < 0).any():
+            meant = np.where(meant < 0, np.int32(np.argmax(meant < 0)), meant)
         for leaf, weight in self.weights.items():
             place = int(meant[leaf])
-            if place >= 0 or missing:
-                place = unknown if place < 0 else place
+            if place >= 0:
                 weights[place] = weights.get(place, Fraction(0)) + weight
-        return WeightedHistogram(self.taxonomy, weights, self.overall)
+        overall = np.zeros_like(self.overall)
+        np.add.at(overall, meant[meant >= 0], self.overall[meant >= 0])
+        return WeightedHistogram(self.taxonomy, weights, overall)
 
     def in_whole_numbers(self, factor: Fraction | None = None, number: type = object) -> Histogram:
         """Returns a multiple as the histogram of one class, in whole numbers of any size.

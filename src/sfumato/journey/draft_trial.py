@@ -13,6 +13,7 @@ from sfumato.core.promise import Promise, Promises
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.policy.column_evidence import TableEvidence
+from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.protection.lost_cells import LostCells
@@ -62,14 +63,29 @@ def tried(
         made = make_plan(count_table(source, draft, progress=progress), draft, progress=progress)
         return Trial(draft, made, LostCells.of(made.recoding))
 
-    trial = _with_fewer_promises(policy, survey, plan)
-    warnings = _proposal(trial, survey, plan) if trial.most_is_lost else []
+    def quick_plan(draft: Policy) -> Trial:
+        return replace(plan(_searched_locally(draft)), policy=draft)
+
+    trial = _with_fewer_promises(policy, survey, plan, quick_plan)
+    warnings = _proposal(trial, survey, quick_plan) if trial.most_is_lost else []
     said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
     note = "\n".join(line for line in (trial.policy.note, *said) if line)
     return replace(trial.policy, note=note), warnings
 
 
-def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
+def _searched_locally(policy: Policy) -> Policy:
+    """Returns the policy with one search instead of several, where local recoding can follow it."""
+    if "local" not in searches_of(policy):
+        return policy
+    return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
+
+
+def _with_fewer_promises(
+    policy: Policy,
+    survey: TableEvidence,
+    plan: Callable[[Policy], Trial],
+    quick_plan: Callable[[Policy], Trial],
+) -> Trial:
     """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
     diverse = sorted(
         (p for p in policy.promises if p.sensitive and not p.derived), key=lambda p: -_commonest(p, survey)
@@ -82,7 +98,7 @@ def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[
         whole = None
     if whole is not None and (whole.lost.share <= LOST_SHARE or not diverse):
         return whole
-    least = plan(_without(policy, diverse, survey))
+    least = quick_plan(_without(policy, diverse, survey))
     if whole is not None and whole.lost.share - least.lost.share < NOTABLE_GAIN:
         return whole
     wanted = max(LOST_SHARE, least.lost.share + NOTABLE_GAIN)
@@ -90,14 +106,14 @@ def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            trial = plan(_without(policy, diverse[:middle], survey)) if middle else whole
+            trial = quick_plan(_without(policy, diverse[:middle], survey))
         except SfumatoError:
             trial = None
         if trial is not None and trial.lost.share <= wanted:
             best, high = trial, middle
         else:
             low = middle
-    return best
+    return plan(best.policy)
 
 
 def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:

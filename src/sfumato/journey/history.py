@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
-from sfumato.core.json_object import JsonMapping
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.journey.policy_argument import AnyImprint, load_imprints
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def imprint_documents(history: Sequence[Record]) -> list[JsonMapping]:
 def imprint_document(record: Record) -> JsonMapping:
     """Returns the imprint of one release as plain data; an empty document where it is damaged."""
     try:
-        found = json.loads(record.memory)
+        found = read_json(record.memory)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

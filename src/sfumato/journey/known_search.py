@@ -49,9 +49,18 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
         {coding.name: coding.build for coding in policy.codings if coding.role.is_key},
         recodes_locally=policy.protect.search not in GLOBAL_SEARCHES,
         by_level=ability is not None and ability.levels,
-        class_by_class=ability is not None
-        and not policy.promises.of_table
-        and not any(promise.relative for promise in policy.promises),
+        classes_silent=_silent(policy),
         steps=steps,
         seed=seed,
     )
+
+
+def _silent(policy: Policy) -> str:
+    """Returns why nothing is concluded from worlds of single classes; empty where something is."""
+    if policy.promises.of_table or any(promise.relative for promise in policy.promises):
+        return "a promise compares classes with the whole table"
+    if policy.protect.search == "best":
+        return "the table does not tell which search was the best, and each stops for reasons of its own"
+    if policy.protect.search not in BUILT_IN:
+        return f"of the search {policy.protect.search} nothing is known but what it publishes"
+    return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.policy.policy import Policy
+from sfumato.system.disk import read_document
 
 AnyPolicy = Policy | str | Path | Mapping[str, object]
 """A policy, the path of its file, or what the file would say."""
@@ -27,7 +28,7 @@ def load_policy(given: AnyPolicy) -> Policy:
 
 def load_imprints(given: Sequence[AnyImprint]) -> tuple[Imprint, ...]:
     """Returns the imprints, in the order given."""
-    return tuple(i if isinstance(i, Imprint) else Imprint.from_json(Path(i).read_bytes()) for i in given)
+    return tuple(i if isinstance(i, Imprint) else Imprint.from_json(read_document(Path(i))) for i in given)
 
 
 def bind_earlier(policy: Policy, earlier: Sequence[Imprint]) -> Policy:

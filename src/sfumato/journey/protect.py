@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,11 @@ from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import earlier_imprints
 from sfumato.journey.name_check import with_name_check
+from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
+from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
 from sfumato.policy.policy import Policy
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
@@ -26,8 +28,15 @@ if TYPE_CHECKING:
 
 def protect(
     data: AnyTable,
-    policy: AnyPolicy,
+    policy: AnyPolicy | None = None,
     *,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741  # the name of the papers
+    t: object = None,
+    identifier: Names = (),
+    quasi: Names = (),
+    sensitive: Names = (),
+    insensitive: Names = (),
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
@@ -42,12 +51,37 @@ def protect(
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
     ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
     refused, with how much it takes. `warn` receives what the policy allows and probably does not mean.
+
+    Without a policy, as in `protect(people, k=5, quasi=["age", "zip"], sensitive="disease")`, one is made:
+    named columns get these roles, others those that `declare` proposes, taxonomies come from the data, and
+    every sensitive column has `l` (2 unless said otherwise) different values in each class, or `t`-closeness.
+    It is `plan.policy`. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
     """
-    imprints, rules = earlier_imprints(earlier, against, chain), load_policy(policy)
     show = progress or silent
+    names = RoleNames(identifier, quasi, sensitive, insensitive)
+    numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
+    imprints, opened = earlier_imprints(earlier, against, chain), open_table(data, memory)
+    rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
-    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
+    source = with_warnings(with_name_check(opened, rules), rules, noted, progress=show)
     return plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
+
+
+def _rules(
+    source: Source,
+    policy: AnyPolicy | None,
+    names: RoleNames,
+    numbers: Mapping[str, object],
+    progress: Progress,
+) -> Policy:
+    """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
+    if policy is None:
+        return policy_of_roles(source, names, numbers, progress=progress)
+    rules = load_policy(policy)
+    if not names.roles and not numbers:
+        return rules
+    columns = changed_columns(rules, names)
+    return replace(rules, columns=columns, promises=changed_promises(rules, columns, numbers))
 
 
 def plan_table(

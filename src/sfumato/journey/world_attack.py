@@ -6,7 +6,7 @@ from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.attacks.worlds.downcoding import Downcoding
-from sfumato.attacks.worlds.known_search import STEPS
+from sfumato.attacks.worlds.known_search import STEPS, KnownSearch
 from sfumato.attacks.worlds.minimality import ValueMinimality
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
@@ -16,10 +16,7 @@ from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import open_table
 from sfumato.policy.policy import Policy
 
-TOO_MANY = (
-    "there are more worlds than may be listed, and worlds of single classes tell nothing where a promise"
-    " compares classes with the whole table"
-)
+TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
 
 
 def attack_keys(
@@ -33,7 +30,7 @@ def attack_keys(
     """Attack what the key columns of a published table hide, knowing the policy's search."""
     rules = load_policy(policy)
     known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-    return _audit(Downcoding(known), data, rules, progress or silent)
+    return _audit(Downcoding(known), known, data, rules, progress or silent)
 
 
 def attack_values(
@@ -61,15 +58,15 @@ def attack_values(
             remedy="It must have every key column of the policy, as it was before it was published.",
         )
     people = source.count(codings, missing=rules.missing, progress=show)
-    return _audit(ValueMinimality(known, people), data, rules, show)
+    return _audit(ValueMinimality(known, people), known, data, rules, show)
 
 
-def _audit(attack: Attack, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
+def _audit(attack: Attack, known: KnownSearch, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
     audit = audit_source(open_table(data), policy, attacks=(attack,), progress=progress)
     if audit.failed:
         raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not audit.findings:
-        what = TOO_MANY if audit.rows else "the table has no rows"
+        what = TOO_MANY + known.classes_silent if audit.rows else "the table has no rows"
         raise WrongCall(
             f"{attack.name} cannot strike: {what}",
             remedy="Allow more `--steps`, or attack a part of the table.",

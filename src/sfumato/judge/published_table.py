@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from sfumato.core.errors import BadData
 from sfumato.core.verdict import Verdict
-from sfumato.judge.file_bytes.csv_forms import LARGEST, is_shortest, marks_of, written_rows
+from sfumato.judge.file_bytes.csv_forms import LARGEST, is_shortest, marks_of, separator_of, written_rows
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.rulings import rule_all
 from sfumato.judge.tables.arrow_text import float_marks
@@ -35,32 +36,48 @@ def judge_file(
 ) -> tuple[Verdict, ...] | None:
     """Returns a verdict for every promise, from the bytes of a file in the form that releases have.
 
-    `None` where the file is in another form: where it does not begin with these `columns`, as somebody else
-    has read them. Raises `BadData` where it cannot be read.
+    A CSV file in another form is judged as it is written: rows are told apart by their quotes and line ends,
+    whatever separates the cells. `None` where it is in no form that is known here, or does not begin with
+    these `columns`, as somebody else has read them. Raises `BadData` where it cannot be read.
     """
     meant = JudgedPolicy.of(policy)
+    asked = TallyRequest.of(meant, columns)
+    by_rows = meant.person is not None and asked.person is None
+    if not is_parquet(path):
+        separator = separator_of(path, columns)
+        if separator is None:
+            return None
+        if path.stat().st_size <= LARGEST and not _is_released_form(path, separator, memory):
+            return rule_all(_count_as_written(path, separator, columns, asked, memory), by_rows=by_rows)
     names = header(path, notes=True)
     if names != tuple(columns):
         return None
-    asked = TallyRequest.of(meant, names)
 
     def ask(db: duckdb.DuckDBPyConnection) -> Tally:
         return count(db, Relation.of_file(db, path, names), asked, where=path.name)
 
-    by_rows = meant.person is not None and asked.person is None
-    if not is_parquet(path) and not is_shortest(path, memory=memory) and path.stat().st_size <= LARGEST:
-        return rule_all(_count_as_written(path, names, asked, memory), by_rows=by_rows)
     return rule_all(strictly(path.name, ask, memory), by_rows=by_rows)
 
 
-def _count_as_written(path: Path, names: Sequence[str], asked: TallyRequest, memory: Memory) -> Tally:
+def _is_released_form(path: Path, separator: str, memory: Memory) -> bool:
+    """Tells whether a CSV file is as releases are written: then its rows tell all that its bytes do."""
+    try:
+        return separator == "," and is_shortest(path, memory=memory)
+    except BadData:
+        return False
+
+
+def _count_as_written(
+    path: Path, separator: str, names: Sequence[str], asked: TallyRequest, memory: Memory
+) -> Tally:
     """Returns the counts of a CSV file whose rows can be told apart by their quotes and line ends."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    wanted, keys = [names.index(name) for name in asked.columns], [names.index(name) for name in asked.keys]
+    wanted = [names.index(name) for name in asked.columns]
+    keys = [names.index(name) for name in asked.keys]
     every = [*asked.columns, APART]
     with HandedRows(every, memory=memory) as rows:
-        read = iter(written_rows(path))
+        read = iter(written_rows(path, names, separator))
         while some := list(islice(read, ROWS_AT_A_TIME)):
             columns = [[row.cells[i] for row in some] for i in wanted]
             columns.append([marks_of(row, keys) for row in some])

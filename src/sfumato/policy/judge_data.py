@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import HierarchyFile
+from sfumato.policy.taxonomies import HierarchyFile, Intervals
 
 
 def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
-    `columns`    name → `role`, `taxonomy` (as a policy writes it, or `None`), `options` (what else is said of
-                 a column of its role), `start` (the finest level that is published), `ranges` (whether an
-                 ordered column is published in ranges only), `spelling` (`folded` or `exact`), and for a
-                 hierarchy file its `content` and `digest`
+    `columns`    name → `role`, `taxonomy` (as a policy writes it, with the `notation` of its intervals, or
+                 `None`), `options` (what else is said of a column of its role), `start` (the finest level
+                 that is published), `ranges` (whether an ordered column is published in ranges only),
+                 `spelling` (`folded` or `exact`), and for a hierarchy file its `content` and `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
@@ -41,6 +41,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "spelling": rule.spelling.value,
         "start": rule.start,
     }
+    if isinstance(taxonomy, Intervals) and taxonomy.half_open:
+        found["taxonomy"] |= {"notation": "half-open"}
     if isinstance(taxonomy, HierarchyFile):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}
     return found

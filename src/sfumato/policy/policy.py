@@ -12,9 +12,17 @@ from sfumato.core.problem import Origin, refuse
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy import reader, writer, yaml
+from sfumato.policy.changed_policy import (
+    Names,
+    RoleNames,
+    changed_columns,
+    changed_promises,
+    changed_protect,
+)
 from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.confirmation import remaining, unknown_columns
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
+from sfumato.policy.notation import in_notation
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -46,6 +54,7 @@ class Policy(PolicyContent):
     """
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", in_notation(self.columns, self.version))
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
         object.__setattr__(self, "promises", with_derived(informed))
         refuse([*objections(self), *unknown_columns(self)], self.origin)
@@ -101,6 +110,41 @@ class Policy(PolicyContent):
     def confirm_all(self) -> Policy:
         """Returns the policy in which somebody has confirmed every column that waited."""
         return replace(self, confirm={})
+
+    def with_(
+        self,
+        *,
+        k: int | None = None,
+        l: int | None = None,  # noqa: E741  # the name of the papers
+        t: object = None,
+        identifier: Names = (),
+        quasi: Names = (),
+        sensitive: Names = (),
+        insensitive: Names = (),
+        **protect: object,
+    ) -> Policy:
+        """Returns a copy with something changed, checked as a whole like any other policy.
+
+        `k`, `l` and `t` change the promises that have such a number; where none has, it is promised from now
+        on, `l` and `t` of every sensitive column. The four roles take names of columns; promises about a
+        column that leaves its role go, and a column that is named needs no confirmation any more. What else is given is a key of `protect`: `search`, `suppress`,
+        `loss`, `weights`.
+
+        >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
+        >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")
+        >>> [str(p) for p in policy.promises], policy.protect.search, policy.protect.suppress
+        (['k-anonymity, k = 10'], 'lattice', Fraction(1, 50))
+        """
+        numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
+        roles = RoleNames(identifier, quasi, sensitive, insensitive)
+        columns, named = changed_columns(self, roles), roles.roles
+        return replace(
+            self,
+            columns=columns,
+            promises=changed_promises(self, columns, numbers),
+            protect=changed_protect(self.protect, protect),
+            confirm={name: why for name, why in self.confirm.items() if name not in named},
+        )
 
     def to_yaml(self) -> str:
         """Returns the policy as a file, with the reasons of guesses as comments."""

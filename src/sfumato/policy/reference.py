@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.core.prior import KeptPrior, Prior, share_of, share_text
 from sfumato.core.promise import Promises
 from sfumato.policy.policy import Policy
 from sfumato.system.address import Address, is_address
+from sfumato.system.disk import read_document
 
 SUFFIX = ".reference.json"
 
@@ -57,7 +58,7 @@ class Reference:
     def load(cls, path: str | Path) -> Reference:
         """Reads a file; refuses shares that do not have the digest beside them."""
         try:
-            entries = json.loads(Path(path).read_bytes())["priors"]
+            entries = read_json(read_document(Path(path)))["priors"]
             priors = [_kept_prior(entry) for entry in entries]
         except FileNotFoundError:
             raise BadData("the reference is not there", where=str(path)) from None

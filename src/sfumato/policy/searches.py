@@ -66,6 +66,7 @@ BUILT_IN: Mapping[str, Ability] = {
     "mondrian": Ability(
         losses=("loss", "discernibility"),
         suppresses=False,
+        weighs=True,
         relaxes=True,
         whole_columns=False,
         why_not="Mondrian recodes each class by itself, so a column has no level to measure",
@@ -74,6 +75,7 @@ BUILT_IN: Mapping[str, Ability] = {
     "optimum": Ability(
         losses=("loss",),
         suppresses=False,
+        weighs=True,
         any_promise=False,
         whole_table=True,
         why_not="the exact search adds up what each column loses, which only loss can tell",
@@ -81,6 +83,7 @@ BUILT_IN: Mapping[str, Ability] = {
     "local": Ability(
         losses=("loss",),
         suppresses=False,
+        weighs=True,
         any_promise=False,
         whole_columns=False,
         beside_others=False,

@@ -11,10 +11,10 @@ import numpy as np
 
 from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
-from sfumato.core.likeness import GainLimit, gain_of
+from sfumato.core.likeness import GainLimit, gain_of, readings_of
 from sfumato.core.promise import ClassPromise, Promise, Truth
 from sfumato.core.verdict import Measure, Verdict
-from sfumato.core.weights import WeightedClass
+from sfumato.core.weights import WeightedClass, WeightedHistogram
 from sfumato.promises.parameters import Declared, Exact, Name, Parameter, histogram_of
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import verdict
@@ -47,20 +47,20 @@ class _BetaLikeness(Declared, ClassPromise):
         return (self._limit,)
 
     def holds_on(self, classes: Classes) -> Truth:
-        h = histogram_of(classes, self.of)
         truth: Truth = np.ones(len(classes), dtype=bool)
-        kept, _ = self._limit.judge(h)
-        truth[h.owner[~kept]] = False
+        for h in readings_of(histogram_of(classes, self.of)):
+            kept, _ = self._limit.judge(h)
+            truth[h.owner[~kept]] = False
         return truth
 
     def verdict(self, classes: Classes) -> Verdict:
-        h, truth = histogram_of(classes, self.of), self.holds_on(classes)
+        truth = self.holds_on(classes)
         worst: int | None = None
         measured: Measure | None = None
         limit: Measure = self.beta
-        kept, used = self._limit.judge(h)
-        if len(used):
-            entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
+        found = self._limit.worst_of(readings_of(histogram_of(classes, self.of)))
+        if found is not None:
+            h, entry = found
             worst, held = int(h.owner[entry]), int(h.overall[h.values[entry]])
             if held:
                 everyone = int(h.overall.sum())
@@ -70,7 +70,10 @@ class _BetaLikeness(Declared, ClassPromise):
         return verdict(self, classes, truth, limit=limit, worst=worst, measured=measured, reason=reason)
 
     def keeps_weights(self, held: WeightedClass) -> bool:
-        some = held.histograms[self.of]
+        exact = held.histograms[self.of]
+        return all(self._keeps(some) for some in (exact, exact.by_meaning(missing=True)))
+
+    def _keeps(self, some: WeightedHistogram) -> bool:
         overall, total = some.overall.tolist(), some.total
         everyone = sum(overall)
         return all(
@@ -91,7 +94,8 @@ class EnhancedBetaLikeness(_BetaLikeness):
     For a value with the share p in the published table and q > p in a class, (q - p) / p may be at most
     `beta`, and at most -ln p: what most people have cannot become certain for anybody either, however large
     beta is. Values that a class makes less likely are not limited. The verdict measures the gain of the value
-    that uses up most of what it may gain, and names what that one may gain.
+    that uses up most of what it may gain, and names what that one may gain. Where spellings of a value count
+    as one, it is asked of texts and of values.
     Source: Cao and Karras, *Publishing microdata with a robust privacy guarantee*, 2012 (Definition 3).
     Monotone: yes (the share in a union lies between the shares). Hereditary: no. Evidence: the published
     table. Does not promise: a least number of people (combine with k-anonymity), nor anything against

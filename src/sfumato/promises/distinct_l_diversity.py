@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class DistinctLDiversity(Declared, ClassPromise):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
+        return replace(self, l=l)
 
     @property
     def least_values(self) -> int:

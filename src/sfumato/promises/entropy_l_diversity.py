@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,9 @@ class EntropyLDiversity(Declared, ClassPromise):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
+        return replace(self, l=Fraction(l))
 
     @property
     def least_values(self) -> int:

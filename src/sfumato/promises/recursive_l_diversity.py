@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -69,6 +69,9 @@ class RecursiveLDiversity(Declared, ClassPromise):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return (self.of,)
+
+    def with_least_values(self, l: int) -> Self:  # noqa: E741  # the name in every policy
+        return replace(self, l=l)
 
     @property
     def least_values(self) -> int:

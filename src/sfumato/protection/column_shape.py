@@ -44,6 +44,21 @@ class ColumnShape:
         return (self.column, f"{several(self.values, 'value')} →", became + level)
 
 
+def lost_columns(recoding: Recoding) -> tuple[str, ...]:
+    """Returns the key columns that have several values and publish one group for everybody."""
+    lost = []
+    for j, column in enumerate(recoding.table.keys):
+        ends = zip(recoding.low[:1, j], recoding.high[:1, j], strict=True)
+        same = all(
+            bool((recoding.low[:, j] == low).all() and (recoding.high[:, j] == high).all())
+            for low, high in ends
+        )
+        codes = recoding.table.codes(column.name)
+        if same and len(codes) and int(codes.min()) < int(codes.max()):
+            lost.append(column.name)
+    return tuple(lost)
+
+
 def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShape:
     """Returns the shape of key column j."""
     column = recoding.table.keys[j]

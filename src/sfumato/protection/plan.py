@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,13 +21,14 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable, open_source
-from sfumato.policy.compatibility.search_fit import searches_of
+from sfumato.policy.compatibility.search_fit import against_compared, searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
 from sfumato.protection.explanation.explanation import Explanation, explain
+from sfumato.protection.outlook import Outlook, outlook_of
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
@@ -44,8 +45,8 @@ class Plan(Printable):
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
     `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
     removed; `policy` then holds the prior that beliefs are compared with. `search` is the search that found
-    it, and `compared` what each of several gave. What a plan prints names only values that the published
-    table itself shows.
+    it, `compared` what each of several gave, and `left_out` why others were not tried. What a plan prints
+    names only values that the published table itself shows.
     """
 
     policy: Policy
@@ -59,6 +60,7 @@ class Plan(Printable):
     terms: TermReport | None = None
     search: str = ""
     compared: tuple[ComparedSearch, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -102,6 +104,11 @@ class Plan(Printable):
             after=[i.digest for p in self.policy.promises for i in p.earlier],
         )
 
+    @cached_property
+    def outlook(self) -> Outlook:
+        """How many columns are lost, and what a little more suppression or a coarser column would buy."""
+        return outlook_of(self, make_plan)
+
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
         return self._explanation
@@ -119,9 +126,21 @@ class Plan(Printable):
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
 
-    def apply(self, data: AnyTable, *, progress: Progress = silent) -> Any:  # a table of any library
-        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for."""
-        return open_source(data).recode(self.recoding, drop=self.policy.dropped, progress=progress)
+    def apply(
+        self, data: AnyTable, *, keep_index: bool = False, progress: Progress = silent
+    ) -> Any:  # a table of any library
+        """Returns the safe table, of the kind of `data`, which must hold the rows the plan was made for.
+
+        Its rows stand in an order of their own, which tells nothing of that of `data`. With `keep_index` they
+        stand as in `data`, with the index of a pandas frame, to be held beside it: whoever knows that order
+        knows whose row is whose, so such a table is for its owner alone.
+        """
+        source = open_source(data)
+        if keep_index:
+            from sfumato.engine.frames.kept_order import recode_in_order  # noqa: PLC0415  # loads Arrow
+
+            return recode_in_order(source, self.recoding, drop=self.policy.dropped, progress=progress)
+        return source.recode(self.recoding, drop=self.policy.dropped, progress=progress)
 
     def as_dict(self) -> JsonObject:
         """Returns JSON, under the names of the attributes; `cuts` lists the labels that are published."""
@@ -146,6 +165,7 @@ class Plan(Printable):
             "verdicts": [verdict_document(v) for v in self.verdicts],
             **({} if self.terms is None else {"terms": self.terms.as_dict()}),
             **({} if self.reference is None else {"reference": self.reference.names}),
+            "outlook": self.outlook.as_dict(),
             **self._comparison_document(),
         }
 
@@ -170,6 +190,7 @@ class Plan(Printable):
             f"{self.policy.protect.loss} {figure(self.loss)}{best}",
             *(() if self.terms is None else self.terms.lines()),
             *(() if self.reference is None else self.reference.lines()),
+            self.outlook.line,
         )
         lines = [*verdict_lines(self.verdicts), (), *(shape.line for shape in shapes)]
         return Card(f"plan by {self._searched}", lines, notes)
@@ -179,7 +200,15 @@ class Plan(Printable):
         if not self.compared:
             return Card("nothing to compare: only `search: best` tries several searches", (), ())
         ranked = sorted(self.compared, key=lambda one: one.search != self.search)
-        return Card("searches compared", [one.cells for one in ranked], ())
+        return Card("searches compared", [one.cells for one in ranked], self._not_tried())
+
+    def _not_tried(self) -> tuple[str, ...]:
+        """Returns why some searches were not compared."""
+        against = against_compared(self.policy)
+        reasons = {name: problems[0].message for name, problems in against.items() if problems} | dict(
+            self.left_out
+        )
+        return tuple(f"{name} was not tried: {reason}" for name, reason in reasons.items())
 
     @property
     def _searched(self) -> str:
@@ -227,6 +256,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         terms,
         outcome.search or policy.protect.search,
         outcome.compared,
+        outcome.left_out,
     )
 
 

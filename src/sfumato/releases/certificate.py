@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.releases import manifest
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.record import REMARKS
 from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
 from sfumato.releases.receipt import remarks_on
 from sfumato.show.card import Card
-from sfumato.system.disk import digest_of
+from sfumato.system.disk import digest_of, read_document
 
 CERTIFICATE = "certificate.json"
 VERSION = 1
@@ -34,7 +34,7 @@ def as_bytes(content: JsonMapping) -> bytes:
 def read(path: Path) -> JsonObject:
     """Reads a certificate file; does not look at its signature."""
     try:
-        return parse(path.read_bytes(), path.name)
+        return parse(read_document(path), path.name)
     except FileNotFoundError:
         raise missing(str(path)) from None
     except IsADirectoryError:
@@ -48,17 +48,29 @@ def missing(where: str) -> BadData:
     return BadData("there is no such file", where=where, remedy=f"Name the {CERTIFICATE} of a release.")
 
 
+def _check_form(document: JsonMapping) -> None:
+    """Raises `TypeError` or `KeyError` unless everything that is read of a certificate has its type."""
+    entry, body = document["entry"], document["entry"]["body"]
+    texts = [document[name] for name in ("hash", "signature")]
+    texts += [entry[name] for name in ("release", "chain", "signer")]
+    texts += [body[name] for name in ("manifest", "at", "policy")]
+    texts += [verdict["promise"] for verdict in body["verdicts"]]
+    numbers = (entry["number"], entry["sequence"])
+    if not all(isinstance(text, str) for text in texts) or not all(type(n) is int for n in numbers):
+        raise TypeError
+    if not isinstance(body["recipient"], str | None) or not isinstance(body["versions"], dict):
+        raise TypeError
+    body["policy"], [verdict["holds"] for verdict in body["verdicts"]]
+    remarks_on(body.get("weaker"), body.get("despite", ()))
+
+
 def parse(content: bytes, where: str) -> JsonObject:
     """Returns the content of the bytes of a certificate; raises where they are none."""
     try:
-        document = json.loads(content)
-        (
-            document["hash"],
-            document["signature"],
-            int(document["entry"]["number"]),
-            document["entry"]["body"]["manifest"],
-        )
-    except (ValueError, KeyError, TypeError):
+        document = read_json(content)
+        canonical(document)  # what cannot be signed was not
+        _check_form(document)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise BadData("this is no certificate", where=where) from None
     return dict(document)
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.judge.tables.relation import header, rows
-from sfumato.system.disk import digest_of
+from sfumato.system.disk import digest_of, read_document
 
 MANIFEST = "manifest.json"
 VERSION = 1
@@ -46,7 +46,7 @@ def as_bytes(manifest: JsonObject) -> bytes:
 def read(path: Path) -> JsonObject:
     """Reads a manifest file; raises where it is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(read_document(path))
     except FileNotFoundError:
         raise BadData("there is no manifest: this is no published release", where=path.name) from None
     except (OSError, ValueError):

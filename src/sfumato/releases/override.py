@@ -9,9 +9,10 @@ from datetime import date, datetime
 from pathlib import Path
 
 from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical, signed
+from sfumato.system.disk import read_document
 
 VERSION = 1
 
@@ -67,7 +68,7 @@ class Override:
         """Reads an override from its file; `check` looks at the signature."""
         file = Path(path)
         try:
-            words = json.loads(file.read_text(encoding="utf-8"))
+            words = read_json(read_document(file))
             if not isinstance(words, Mapping) or words.get("sfumato-override") != VERSION:
                 raise ValueError
             known = {f.name: words[f.name] for f in fields(cls)}

@@ -9,10 +9,11 @@ from datetime import date, datetime
 from pathlib import Path
 
 from sfumato.core.errors import BadData, WrongCall
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical, signed
 from sfumato.releases.override import VERSION, Override
+from sfumato.system.disk import read_document
 
 WEAKER = "weaker"
 
@@ -94,7 +95,7 @@ def read_override(path: str | Path) -> AnyOverride:
     """Reads an override of either kind from its file; `check` looks at the signature."""
     file = Path(path)
     try:
-        words = json.loads(file.read_text(encoding="utf-8"))
+        words = read_json(read_document(file))
     except OSError:
         raise BadData("the override cannot be read", where=file.name) from None
     except ValueError:

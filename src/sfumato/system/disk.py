@@ -9,12 +9,16 @@ import shutil
 import time
 from pathlib import Path
 
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import BadData, WrongCall
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
+
+
+LARGEST_DOCUMENT = 1 << 28
+"""Policies, certificates, imprints and the like are read whole, and none is larger."""
 
 
 def to_disk(path: Path) -> None:
@@ -24,6 +28,15 @@ def to_disk(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_document(path: Path, *, most: int = LARGEST_DOCUMENT) -> bytes:
+    """The bytes of a file that is read whole; refused where there are more than `most`, or no end."""
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise BadData(f"the file has more than {most} bytes", where=path.name, remedy="Is it the right one?")
+    return content
 
 
 def digest_of(path: Path) -> str:

@@ -26,6 +26,8 @@ from sfumato.testing.claims import require
 
 SHARE = Fraction(1, 4)
 """The share of rows that may be suppressed, where the search makes use of one."""
+PRICE = Fraction(3, 2)
+"""What a suppressed row costs, where the search is told."""
 
 
 def check_search(search: Search, *, ability: Ability | None = None, tables: int = 40, seed: int = 0) -> None:
@@ -106,11 +108,13 @@ def _requests(able: Ability, table: Microdata, rng: np.random.Generator) -> Iter
     if able.any_promise:
         made.append(Promises((_NotThree(),)))
     for i, loss in enumerate(able.losses):
+        price = PRICE if rng.random() < 0.5 else None
         aim = Aim(
-            suppress=SHARE if able.suppresses and rng.random() < 0.5 else _dropped(table),
+            suppress=SHARE if able.can_suppress(price) and rng.random() < 0.5 else _dropped(table),
             loss=loss,
             weights={"q0": Fraction(2)} if rng.random() < 0.5 else {},
             relaxed=able.relaxes and rng.random() < 0.5,
+            price=price,
         )
         yield made[(i + int(rng.integers(0, len(made)))) % len(made)], aim
     if able.whole_table and not table.dropped:

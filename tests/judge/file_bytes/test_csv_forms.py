@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from sfumato.engine import open_source
 from sfumato.journey.protect import protect
-from sfumato.judge.file_bytes.csv_forms import csv_surplus, is_shortest, written_rows
+from sfumato.judge.file_bytes.csv_forms import SEPARATORS, csv_surplus, is_shortest, written_rows
+from sfumato.judge.published_table import judge_file
+from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 
 cells = st.none() | st.text(st.sampled_from('ab,"\n\r \ufeff\u00e9;|'), max_size=4)
@@ -32,38 +36,60 @@ def test_what_the_engine_writes_is_in_the_shortest_form(tmp_path_factory, rows):
     open_source(table).write(protect(table, RULE).recoding, path)
     assert is_shortest(path)
     assert csv_surplus(path, ["k", "x", "y"]) == ()
-    assert sorted(map(str, (row.cells for row in written_rows(path)))) == sorted(
+    assert sorted(map(str, (row.cells for row in written_rows(path, ["k", "x", "y"])))) == sorted(
         str(("a", *row)) for row in rows
     )
 
 
-def _text(cell, style):
-    needed = cell == "" or any(mark in (cell or "") for mark in ',"\n\r\ufeff')
+def _text(cell, style, mark=","):
+    needed = cell == "" or any(some in (cell or "") for some in mark + '"\n\r\ufeff')
     return '"' + cell.replace('"', '""') + '"' if cell is not None and (needed or style) else cell or ""
 
 
-@given(st.lists(st.tuples(cells, cells, st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=5))
-def test_every_other_form_is_noticed(tmp_path_factory, rows):
+@given(
+    st.sampled_from(SEPARATORS),
+    st.lists(st.tuples(cells, cells, st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=5),
+    st.booleans(),
+    st.booleans(),
+)
+def test_every_other_form_is_noticed(tmp_path_factory, mark, rows, marked, ended):
     """Against the definition: a text in two forms in one column, or lines that end in two ways."""
     path = tmp_path_factory.mktemp("files") / "t.csv"
     lines = [
-        f"{_text(x, one)},{_text(y, two)},z" + ("\r\n" if long else "\n") for x, y, one, two, long in rows
+        mark.join([_text(x, one, mark), _text(y, two, mark), "z"]) + ("\r\n" if long else "\n")
+        for x, y, one, two, long in rows
     ]
-    path.write_bytes(("x,y,z\n" + "".join(lines)).encode())
-    if not lines[-1].endswith("\n"):
-        return
+    whole = mark.join("xyz") + "\n" + "".join(lines)
+    path.write_bytes((whole if ended else whole.rstrip("\r\n")).encode("utf-8-sig" if marked else "utf-8"))
     forms = {}
     for x, y, one, two, _ in rows:
-        forms.setdefault(("x", x), set()).add(_text(x, one))
-        forms.setdefault(("y", y), set()).add(_text(y, two))
+        forms.setdefault(("x", x), set()).add(_text(x, one, mark))
+        forms.setdefault(("y", y), set()).add(_text(y, two, mark))
     several = {name for (name, _), some in forms.items() if len(some) > 1}
-    ends = {long for *_, long in rows}
+    ends = {long for *_, long in (rows if ended else rows[:-1])}
     found = {some.sentence: set(some.columns) for some in csv_surplus(path, ["x", "y", "z"])}
     assert found.get("one text is written with quotes and without", set()) == several
     assert ("lines end in different ways" in found) == (len(ends) > 1)
 
 
-@pytest.mark.parametrize("text", ["a;b\n1;2\n", "a,b\n1,2"])
-def test_files_in_another_form_are_left_to_the_reader_of_rows(text, tmp_path):
-    (tmp_path / "t.csv").write_text(text)
-    assert csv_surplus(tmp_path / "t.csv", ["a", "b"]) == ()
+@pytest.mark.parametrize("mark", SEPARATORS)
+def test_rows_that_quotes_tell_apart_are_judged_apart(mark, tmp_path):
+    """Two of four write the key with quotes: whoever has the bytes sees classes of two."""
+    path = tmp_path / "t.csv"
+    lines = [f"k{mark}x{mark}y", *(f"{key}{mark}1{mark}2" for key in ["a", "a", '"a"', '"a"'])]
+    path.write_text("\n".join(lines) + "\n")
+    rule = Policy.from_dict({**RULE.to_dict(), "promises": [{"k-anonymity": {"k": 3}}]})
+    (verdict,) = judge_file(path, ["k", "x", "y"], judge_data(rule))
+    assert verdict.holds is False and verdict.measured == 2
+    path.write_text("\n".join(lines).replace('"', "") + "\n")
+    (verdict,) = judge_file(path, ["k", "x", "y"], judge_data(rule))
+    assert verdict.holds is True and verdict.measured == 4
+
+
+@pytest.mark.parametrize(
+    "raw", [b"a~b\n1~2\n", "a;b\n\u00e9;2\n".encode("latin-1"), gzip.compress(b"a,b\n1,2\n")]
+)
+def test_of_files_in_other_forms_it_is_said_that_nobody_looked(raw, tmp_path):
+    (tmp_path / "t.csv").write_bytes(raw)
+    (said,) = csv_surplus(tmp_path / "t.csv", ["a", "b"])
+    assert said.sentence == "how the cells of the file are written was not looked at" and not said.certain

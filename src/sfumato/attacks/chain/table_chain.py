@@ -18,6 +18,7 @@ from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.engine import AnyTable, open_source
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
+from sfumato.system.disk import read_document
 
 GivenRelease = Imprint | AnyTable
 """An imprint, the path of its JSON file, or a published table: a path, or a frame of any library."""
@@ -28,7 +29,7 @@ def imprints_of(releases: Sequence[GivenRelease], policy: Policy | None) -> list
     kept = [is_imprint(release) for release in releases]
     if all(kept):
         return [
-            r if isinstance(r, Imprint) else Imprint.from_json(Path(str(r)).read_bytes()) for r in releases
+            r if isinstance(r, Imprint) else Imprint.from_json(read_document(Path(str(r)))) for r in releases
         ]
     if any(kept) or policy is None:
         raise WrongCall(

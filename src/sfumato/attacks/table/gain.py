@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
-from sfumato.core.likeness import GainLimit, gain_of
+from sfumato.core.likeness import GainLimit, gain_of, readings_of
 from sfumato.core.limits import AttackLimits
 from sfumato.core.verdict import Finding
 
@@ -39,17 +39,16 @@ class RelativeGain:
         return [self._seek(published, limit) for limit in stated if limit.column in published.sensitive]
 
     def _seek(self, published: PublishedTable, limit: GainLimit) -> Finding:
-        h = published.classes.histograms[limit.column]
-        everyone = int(h.overall.sum())
-        kept, used = limit.judge(h)
+        readings = readings_of(published.classes.histograms[limit.column])
         over = np.zeros(len(published.classes), dtype=bool)
-        over[h.owner[~kept]] = True
+        for some in readings:
+            over[some.owner[~limit.judge(some)[0]]] = True
         people = published.people_in(over)
         gain = after = before = Fraction(0)
         shown: dict[str, str | None] = {}
-        if len(used):
-            entry = int(np.where(kept.all() | ~kept, used, -1.0).argmax())
-            owner, value = int(h.owner[entry]), int(h.values[entry])
+        if (worst := limit.worst_of(readings)) is not None:
+            h, entry = worst
+            owner, value, everyone = int(h.owner[entry]), int(h.values[entry]), int(h.overall.sum())
             count, size, held = int(h.counts[entry]), int(h.totals[owner]), int(h.overall[value])
             after, before = Fraction(count, size), Fraction(held, everyone)
             gain = gain_of(count, size, held, everyone)

@@ -1,10 +1,12 @@
 """Class draws: worlds of one class at a time, drawn at random, where all worlds are too many to list.
 
 A class that was recoded by itself could not be divided further. A node (or a level) of a global recoding
-could not be replaced by its children because some class that shows it would have broken a promise. Either is
-a fact about few rows, so worlds of these rows alone are drawn, and those are kept in which the search stops
-where it did. What larger pieces of the table tell beyond that is left out: the adversary found here knows too
-little rather than too much.
+could not be replaced by its children because some class that shows it would have broken a promise. So worlds
+of one class are drawn, and those are kept in which the search stops where it did: the class is left whole,
+or, in a global recoding, it breaks a promise when it is divided, or else another class that shows the node
+does. The other classes are drawn anew for every world, the smallest first, until one of them breaks; many
+classes with a node are therefore no more work than few. What several nodes tell together is left out: the
+adversary found here knows too little rather than too much.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import isqrt
 
 import numpy as np
@@ -20,15 +22,15 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
-from sfumato.core.microdata import Codes, Microdata
+from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 
 Weights = dict[str, NDArray[np.float64]]
 """By key column: how common every leaf is among people at large."""
 
-MOST_TOGETHER = 8
-"""A node that more classes show tells next to nothing of any one of them, and nothing is drawn for it."""
+SAMPLE = 200
+"""So many people are looked at where worlds are drawn."""
 
 LEAST_KEPT = 8
 """With fewer worlds that were kept, nothing is concluded from them."""
@@ -57,37 +59,35 @@ class ClassWorlds:
         """Whether classes are recoded one by one."""
         return self.known.recodes_locally
 
-    def kept(self, c: int, j: int, draws: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    def kept(self, c: int, j: int, searches: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
         """Returns the finer values of the rows of class c in key column j: of all draws, and of those kept.
 
-        There is a row per world and a column per row of the class. Classes that are recoded by themselves are
-        drawn once for all columns; in each a world is kept that leaves the class whole and shows the same.
+        There is a row per world and a column per row of the class. Worlds are drawn until so many `searches`
+        were made. Classes that are recoded by themselves are drawn once for all columns; in each a world is
+        kept that leaves the class whole and shows the same.
         """
         if self.recodes_locally:
-            codes, same = self._local(c, draws, rng)
+            codes, same = self._local(c, searches, rng)
             worlds, keep = codes[:, :, j], same[:, j]
         else:
-            pairs = [self._with_node(c, j, rng) for _ in range(draws)]
-            worlds = np.array([codes[:, j] for codes, _ in pairs], np.int32).reshape(len(pairs), -1)
+            pairs: list[tuple[Codes, bool]] = []
+            spent = self.searches + searches
+            while not pairs or self.searches < spent:
+                pairs.append(self._with_node(c, j, rng))
+            worlds = np.array([codes for codes, _ in pairs], np.int32).reshape(len(pairs), -1)
             keep = np.array([held for _, held in pairs], bool)
         finer = self.boxes.parts(c, j)[worlds - self.boxes.low[c, j]].astype(np.int32)
         return finer, finer[keep]
 
-    def drawn_only(self, c: int, j: int, draws: int, rng: np.random.Generator) -> Codes:
-        """Returns the finer values of the rows of class c in worlds of which the search is not asked."""
-        worlds = np.stack([self.draw(c, rng)[:, j] for _ in range(draws)])
-        finer: Codes = self.boxes.parts(c, j)[worlds - self.boxes.low[c, j]].astype(np.int32)
-        return finer
-
     def draw(self, c: int, rng: np.random.Generator) -> Codes:
         """Returns leaf ranks for every row of class c, independent and as common as at large."""
-        boxes, rows = self.boxes, int(self.boxes.sizes[c])
-        codes = np.zeros((rows, len(boxes.keys)), np.int32)
-        for j in range(len(boxes.keys)):
-            low, high = int(boxes.low[c, j]), int(boxes.high[c, j])
-            chance = self._common(j)[low:high]
-            codes[:, j] = low + rng.choice(high - low, rows, p=chance / chance.sum())
-        return codes
+        return np.stack([self._drawn_column(c, j, rng) for j in range(len(self.boxes.keys))], axis=1)
+
+    def _drawn_column(self, c: int, j: int, rng: np.random.Generator) -> Codes:
+        low, high = int(self.boxes.low[c, j]), int(self.boxes.high[c, j])
+        chance = self._common(j)[low:high]
+        drawn = rng.choice(high - low, int(self.boxes.sizes[c]), p=chance / chance.sum())
+        return (low + drawn).astype(np.int32)
 
     def stays(self, c: int, codes: Codes, held: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
@@ -100,9 +100,11 @@ class ClassWorlds:
         )
 
     def divides(self, c: int, j: int, codes: Codes, held: Codes) -> bool:
-        """Whether class c alone would let key column j be one step finer."""
+        """Whether class c alone would let key column j be one step finer; where it hides nothing it does."""
         boxes, parts = self.boxes, self.boxes.parts(c, j)
-        tree = Taxonomy.flat([str(i) for i in range(int(parts.max(initial=0)) + 1)])
+        if not parts.any():
+            return True
+        tree = _tree_of(int(parts.max()) + 1)
         key = replace(boxes.keys[j], taxonomy=tree)
         table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *held.T])
         recoding = self._republish(table)
@@ -111,10 +113,21 @@ class ClassWorlds:
         return bool(np.any(recoding.high - recoding.low < len(tree.leaves)))
 
     def finer_together(self, c: int, j: int) -> NDArray[np.intp]:
-        """Returns the classes that would all be finer in key column j, were class c to be: those that show
-        the same, or all, where a column moves by levels."""
+        """Returns the other classes that would be finer in key column j, were class c to be, the smallest
+        first: those that show the same, or all that hide something, where a column moves by levels."""
+        if (c, j) in self._together:
+            return self._together[c, j]
         low, high = self.boxes.low[:, j], self.boxes.high[:, j]
-        return np.flatnonzero(((low == low[c]) & (high == high[c])) | self.known.by_level)
+        concerned = ((low == low[c]) & (high == high[c])) | self.known.by_level
+        concerned &= self.boxes.hiding(j) > 0
+        concerned[c] = False
+        others = np.flatnonzero(concerned)
+        self._together[c, j] = others[np.argsort(self.boxes.sizes[others], kind="stable")]
+        return self._together[c, j]
+
+    @cached_property
+    def _together(self) -> dict[tuple[int, int], NDArray[np.intp]]:
+        return {}
 
     def commonest(self, c: int, j: int) -> Fraction:
         """Returns the chance of the commonest finer value of class c in key column j, whatever the search."""
@@ -147,13 +160,29 @@ class ClassWorlds:
         return {}
 
     def _with_node(self, c: int, j: int, rng: np.random.Generator) -> tuple[Codes, bool]:
-        """Draws all classes with the node: at least one of them must have kept it from being divided."""
-        drawn, kept = np.zeros((0, 0), np.int32), False
-        for other in self.finer_together(c, j).tolist():
-            codes = self.draw(other, rng)
-            drawn = codes if other == c else drawn
-            kept = kept or not self.divides(other, j, codes[:, j], self.boxes.values_of(other))
-        return drawn, kept
+        """Draws class c, and whether it or another class that shows the node kept it from being divided."""
+        codes = self._drawn_column(c, j, rng)
+        if not self.divides(c, j, codes, self.boxes.values_of(c)):
+            return codes, True
+        return codes, any(
+            not self.divides(other, j, self._drawn_column(other, j, rng), self.boxes.values_of(other))
+            for other in self.finer_together(c, j).tolist()
+        )
+
+
+@lru_cache(maxsize=256)
+def _tree_of(parts: int) -> Taxonomy:
+    """Returns the tree with so many leaves below its root."""
+    return Taxonomy.flat([str(i) for i in range(parts)])
+
+
+def drawn_people(sizes: Counts, rng: np.random.Generator) -> dict[int, int]:
+    """Returns, by class, how many people of it are looked at: everybody up to `SAMPLE`, or so many drawn."""
+    total = int(sizes.sum())
+    if total <= SAMPLE:
+        return {c: int(n) for c, n in enumerate(sizes.tolist()) if n}
+    drawn, often = np.unique(rng.choice(len(sizes), SAMPLE, p=sizes / total), return_counts=True)
+    return dict(zip(drawn.tolist(), often.tolist(), strict=True))
 
 
 def error_of(samples: int) -> Fraction:

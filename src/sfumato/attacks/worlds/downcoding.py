@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
-from sfumato.attacks.worlds.class_draws import LEAST_KEPT, MOST_TOGETHER, ClassWorlds, error_of
+from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
 from sfumato.attacks.worlds.key_worlds import KeyWorlds, weigh
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
@@ -23,9 +23,6 @@ SURE = Fraction(9, 10)
 """A guess that is right more often is taken for knowledge."""
 
 Figures = Mapping[str, int | Fraction | str]
-
-SAMPLE = 200
-"""So many people are looked at where worlds are drawn."""
 
 
 @register("downcoding")
@@ -67,10 +64,10 @@ class Downcoding:
         if not columns:
             return [self._nothing(boxes, "no key column hides a value that its taxonomy lists")]
         worlds = KeyWorlds(boxes)
-        listed = boxes.complete and not self.weights and worlds.count <= self.known.steps
+        listed = boxes.complete and not self.weights and worlds.count <= self.known.list_up_to
         if listed:
             return self._listed(worlds, columns)
-        return self._drawn(boxes, columns) if self.known.class_by_class else []
+        return [] if self.known.classes_silent else self._drawn(boxes, columns)
 
     def _listed(self, worlds: KeyWorlds, columns: list[int]) -> list[Finding]:
         assert self.known is not None  # noqa: S101  # `strike` looked
@@ -106,15 +103,10 @@ class Downcoding:
         assert known is not None  # noqa: S101  # `strike` looked
         rng = np.random.default_rng(known.seed)
         worlds = ClassWorlds(boxes, known, dict(self.weights))
-        sizes = boxes.sizes
-        people = min(SAMPLE, int(sizes.sum()))
-        drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
+        drawn = drawn_people(boxes.sizes, rng)
         together = 1 if known.recodes_locally else len(columns)
         each = max(1, known.steps // (len(drawn) * together))
-        return [
-            self._estimate(worlds, j, dict(zip(drawn.tolist(), often.tolist(), strict=True)), each, rng)
-            for j in columns
-        ]
+        return [self._estimate(worlds, j, drawn, each, rng) for j in columns]
 
     def _estimate(
         self, worlds: ClassWorlds, j: int, drawn: Mapping[int, int], each: int, rng: np.random.Generator
@@ -124,7 +116,8 @@ class Downcoding:
         boxes, hiding, searched = worlds.boxes, worlds.boxes.hiding(j), worlds.searches
         chosen = {c: times for c, times in drawn.items() if hiding[c]}
         people, told = sum(chosen.values()), 0
-        sums = dict.fromkeys(("before", "after", "share before", "share after", "sure"), Fraction(0))
+        names = ("before", "after", "share before", "share after", "worlds left", "sure")
+        sums = dict.fromkeys(names, Fraction(0))
         for c, times in chosen.items():
             guess = _guess(worlds, c, j, each, rng)
             told += times * int(guess.pop("told"))
@@ -187,23 +180,19 @@ class Downcoding:
 def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Generator) -> dict[str, Fraction]:
     """Returns how often a guess about a row of class c is right, before and after; `told` if draws tell."""
     kinds = int(worlds.boxes.parts(c, j).max(initial=0)) + 1
-    together = 1 if worlds.recodes_locally else len(worlds.finer_together(c, j))
-    if together <= MOST_TOGETHER:
-        every, kept = worlds.kept(c, j, max(1, draws // together), rng)
-    else:
-        every = worlds.drawn_only(c, j, LEAST_KEPT, rng)
-        kept = every[:0]
+    every, kept = worlds.kept(c, j, draws, rng)
     before, share = worlds.commonest(c, j), _tried(every, kinds)[1]
-    after, shares = (before, share) if len(kept) < LEAST_KEPT else _tried(kept, kinds)
+    learned = LEAST_KEPT <= len(kept) < len(every)  # where every world was kept, nothing is learned
+    after, shares = _tried(kept, kinds) if learned else (before, share)
     told = Fraction(int(len(kept) >= LEAST_KEPT))
-    kept_worlds = Fraction(len(kept))
     return {
         "before": before,
         "after": after,
         "share before": share,
         "share after": shares,
+        "worlds left": Fraction(len(kept), len(every)),
         "told": told,
-        "kept": kept_worlds,
+        "kept": Fraction(len(kept)),
     }
 
 

@@ -8,21 +8,21 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.attacks.published_table import PublishedTable, crowd
-from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, error_of
+from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
+from sfumato.attacks.worlds.dealt_values import DealtValues
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
-from sfumato.attacks.worlds.value_worlds import Register, ValueWorlds, weigh_values
+from sfumato.attacks.worlds.register import Register
+from sfumato.attacks.worlds.value_worlds import ValueWorlds, weigh_values
 from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.taxonomy import ANY
 from sfumato.core.verdict import Finding
 
 NO_ERROR = Fraction(0)
-
-SAMPLE = 200
-"""So many people are looked at where worlds are drawn."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class ValueMinimality:
         boxes = PublishedBoxes.read(published, self.known.builds)
         register = Register.of(boxes, _register_codes(boxes, self.register))
         worlds = ValueWorlds(boxes, register)
-        listed = worlds.listed(self.known.steps) if boxes.complete else None
+        listed = worlds.listed(self.known.list_up_to) if boxes.complete else None
         if listed is not None:
             return [self._listed(worlds, listed, column, limits) for column in range(len(boxes.values))]
-        if not self.known.class_by_class:
+        if self.known.classes_silent:
             return []
         return [self._drawn(worlds, column, limits) for column in range(len(boxes.values))]
 
@@ -92,19 +92,21 @@ class ValueMinimality:
         boxes, register, known = worlds.boxes, worlds.register, self.known
         rng = np.random.default_rng([known.seed, column])
         draws = ClassWorlds(boxes, known, {})
-        sizes = boxes.sizes
-        people = min(SAMPLE, int(sizes.sum()))
-        drawn, often = np.unique(rng.choice(len(sizes), people, p=sizes / sizes.sum()), return_counts=True)
-        each = max(2 * LEAST_KEPT, known.steps // max(1, len(drawn)))
-        seen, told = _Seen(boxes, column, limits, sample=True), 0
-        for c, times in zip(drawn.tolist(), often.tolist(), strict=True):
-            held, keys = boxes.values_of(c), register.keys_of(c)
-            codes = np.repeat(register.codes[keys], [register.people[i] for i in keys], axis=0)
-            kept = _kept_values(draws, c, codes, held, column, each, rng)
+        drawn = drawn_people(np.where(register.placed, boxes.sizes, 0), rng)
+        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, known.steps // max(1, len(drawn)))
+        dealt = DealtValues(draws, register)
+        placed = int(boxes.sizes[register.placed].sum())
+        seen, told, left = _Seen(boxes, column, limits, sample_of=placed), 0, Fraction(0)
+        for c, times in drawn.items():
+            held = boxes.values_of(c)
+            kept, made = dealt.kept(c, each, rng)
             before = np.bincount(held[:, column]).astype(np.int64)
             told += times * (len(kept) >= LEAST_KEPT)
-            right = _tried(kept) if len(kept) >= LEAST_KEPT else None
-            for who in rng.integers(0, len(held), times).tolist():
+            left += Fraction(times * len(kept), people * made)
+            learned = LEAST_KEPT <= len(kept) < made  # where every world was kept, nothing is learned
+            right = _tried(kept[:, :, column], register.key_numbers(c)) if learned else None
+            everybody = range(len(held)) if times == len(held) else rng.integers(0, len(held), times).tolist()
+            for who in everybody:
                 chances = _fractions(before) if right is None else [right[who]]
                 seen.add(1, _fractions(before), chances, error=error_of(len(kept)))
         figures: dict[str, int | Fraction | str] = {
@@ -114,6 +116,8 @@ class ValueMinimality:
             "searches": draws.searches,
             "seed": known.seed,
             "error": error_of(people),
+            "worlds left": left,
+            "people not placed": int(boxes.sizes[~register.placed].sum()),
         }
         return self._finding(seen, figures)
 
@@ -138,13 +142,13 @@ class _Seen:
     """People that were looked at: how often the best guess is right, before and after."""
 
     def __init__(
-        self, boxes: PublishedBoxes, column: int, limits: AttackLimits, *, sample: bool = False
+        self, boxes: PublishedBoxes, column: int, limits: AttackLimits, *, sample_of: int = 0
     ) -> None:
         self.name = boxes.values[column].name
         self.limit, _ = limits.limit(CERTAINTY, self.name)
         self._least, promised = limits.limit(VALUES, self.name)
-        self._count_values = not sample and promised == "promised"
-        self._scale = Fraction(int(boxes.sizes.sum())) if sample else None
+        self._count_values = not sample_of and promised == "promised"
+        self._scale = Fraction(sample_of)
         self.people, self._beyond = 0, 0
         self._before = self._after = self.best = Fraction(0)
 
@@ -167,7 +171,7 @@ class _Seen:
     @property
     def beyond(self) -> int:
         """The people of whom more is known than is allowed; of a sample, as many of the whole table."""
-        if self._scale is None or not self.people:
+        if not self._scale or not self.people:
             return self._beyond
         return round(self._scale * self._beyond / self.people)
 
@@ -180,41 +184,20 @@ class _Seen:
         return self._after / max(1, self.people)
 
 
-def _kept_values(
-    draws: ClassWorlds,
-    c: int,
-    codes: Codes,
-    held: Codes,
-    column: int,
-    each: int,
-    rng: np.random.Generator,
-) -> Codes:
-    """Returns the values of the people of class c in the worlds that were kept, one row per world."""
-    alone = []
-    if not draws.recodes_locally:
-        keys = range(len(draws.boxes.keys))
-        alone = [j for j in keys if len(draws.finer_together(c, j)) == 1 and draws.boxes.parts(c, j).any()]
-        if not alone:
-            return np.zeros((0, len(held)), np.int32)
-    kept = []
-    for _ in range(each):
-        dealt = held[rng.permutation(len(held))]
-        if draws.recodes_locally:
-            same = draws.stays(c, codes, dealt)
-        else:
-            same = not any(draws.divides(c, j, codes[:, j], dealt) for j in alone)
-        if same:
-            kept.append(dealt[:, column])
-    return np.array(kept, np.int32).reshape(-1, len(held))
+def _tried(kept: Codes, key_of: NDArray[np.intp]) -> list[Fraction]:
+    """Returns, per person, how often the commonest value of one half of the worlds is right in the other.
 
-
-def _tried(kept: Codes) -> list[Fraction]:
-    """Returns, per person, how often the commonest value of one half of the worlds is right in the other."""
-    right = np.zeros(kept.shape[1], np.int64)
+    People with equal keys are alike to whoever has the register, so their values are counted together.
+    """
+    keys, values = int(key_of.max()) + 1, int(kept.max()) + 1
+    right = np.zeros(keys, np.int64)
     for first, second in ((kept[::2], kept[1::2]), (kept[1::2], kept[::2])):
-        counts = np.stack([(first == value).sum(axis=0) for value in range(int(kept.max()) + 1)])
-        right += (second == counts.argmax(axis=0)).sum(axis=0)
-    return [Fraction(n, len(kept)) for n in right.tolist()]
+        counts = np.zeros((keys, values), np.int64)
+        np.add.at(counts, (np.broadcast_to(key_of, first.shape), first), 1)
+        np.add.at(right, key_of, (second == counts.argmax(axis=1)[key_of]).sum(axis=0))
+    asked = np.bincount(key_of) * len(kept)
+    chances = [Fraction(n, m) for n, m in zip(right.tolist(), asked.tolist(), strict=True)]
+    return [chances[key] for key in key_of.tolist()]
 
 
 def _fractions(counts: Counts) -> list[Fraction]:

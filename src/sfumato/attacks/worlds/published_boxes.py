@@ -88,14 +88,20 @@ class PublishedBoxes:
 
     def hiding(self, j: int) -> NDArray[np.int64]:
         """Returns the rows of every class that hides something in key column j, and 0 of any other."""
-        hides = [bool(self.parts(c, j).any()) for c in range(len(self.low))]
-        return np.where(hides, self.sizes, 0)
+        if j not in self._hiding:
+            hides = [bool(self.parts(c, j).any()) for c in range(len(self.low))]
+            self._hiding[j] = np.where(hides, self.sizes, 0)
+        return self._hiding[j]
 
     def values_of(self, c: int) -> Codes:
         """Returns the sensitive values of class c, one row per row."""
         first, last = np.searchsorted(self.owner, [c, c + 1])
         values: Codes = np.repeat(self.held[first:last], self.counts[first:last], axis=0)
         return values
+
+    @cached_property
+    def _hiding(self) -> dict[int, NDArray[np.int64]]:
+        return {}
 
     @cached_property
     def _parts(self) -> dict[tuple[int, int], NDArray[np.int64]]:

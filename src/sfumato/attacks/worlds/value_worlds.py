@@ -12,7 +12,7 @@ from math import factorial, prod
 import numpy as np
 
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes, Republish, publication_of
-from sfumato.core.errors import BadData
+from sfumato.attacks.worlds.register import Register
 from sfumato.core.microdata import Codes
 
 MOST_KEYS = 100
@@ -20,53 +20,6 @@ MOST_KEYS = 100
 
 Spread = tuple[tuple[int, ...], ...]
 """How many people with each key of a class have each of its combinations of values."""
-
-
-@dataclass(frozen=True, eq=False)
-class Register:
-    """Everybody's key columns: `codes[i]` are the leaf ranks of a key that `people[i]` people of class
-    `owner[i]` have."""
-
-    codes: Codes
-    people: tuple[int, ...]
-    owner: tuple[int, ...]
-
-    @classmethod
-    def of(cls, boxes: PublishedBoxes, codes: Codes) -> Register:
-        """Places people, one row of leaf ranks each, in the classes of a published table.
-
-        Raises `BadData` where somebody fits no class or several, or a class has other people than rows.
-        """
-        keys, often = np.unique(codes, axis=0, return_counts=True)
-        fits = np.ones((len(keys), len(boxes.low)), bool)
-        for j in range(len(boxes.keys)):
-            code = keys[:, j, None]
-            fits &= (boxes.low[:, j] <= code) & (code < boxes.high[:, j])
-        if np.any(fits.sum(axis=1) != 1):
-            raise BadData(
-                f"{int(often[fits.sum(axis=1) != 1].sum())} people of the register fit no class, or several",
-                remedy="Give the register of the people in this table, and the table that was published.",
-            )
-        owner = fits.argmax(axis=1)
-        inside = np.bincount(owner, often, len(boxes.low)).astype(np.int64)
-        if not np.array_equal(inside, boxes.sizes):
-            raise BadData(
-                f"{int((inside != boxes.sizes).sum())} classes have other people in the register than rows",
-                remedy="The register must list everybody in the table once; no row may be suppressed.",
-            )
-        return cls(keys.astype(np.int32), tuple(often.tolist()), tuple(owner.tolist()))
-
-    def keys_of(self, c: int) -> list[int]:
-        """Returns the keys that people of class c have."""
-        return self.by_class.get(c, [])
-
-    @cached_property
-    def by_class(self) -> dict[int, list[int]]:
-        """By class, the keys that its people have."""
-        found: dict[int, list[int]] = {}
-        for i, owner in enumerate(self.owner):
-            found.setdefault(owner, []).append(i)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +31,12 @@ class ValueWorlds:
 
     def listed(self, most: int) -> list[list[tuple[int, Spread]]] | None:
         """Returns, per class, all spreads with the ways to deal them; `None` if there are more than `most`
-        worlds, or a class has more than `MOST_KEYS` keys."""
+        worlds, a class has more than `MOST_KEYS` keys, or the class of somebody is not known."""
         found, total = [], 1
-        if max(map(len, self.register.by_class.values()), default=0) > MOST_KEYS:
+        if (
+            not self.register.complete
+            or max(map(len, self.register.by_class.values()), default=0) > MOST_KEYS
+        ):
             return None
         for c in range(len(self.boxes.low)):
             spreads = []

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.engine.column_names import check_names
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.writer import check_target
@@ -115,7 +115,7 @@ class PartsReader:
     @cached_property
     def parts(self) -> tuple[ParquetReader, ...]:
         try:
-            listed = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))["parts"]
+            listed = read_json((self.path / MANIFEST).read_bytes())["parts"]
             named = [(str(part["name"]), int(part["bytes"])) for part in listed]
         except FileNotFoundError:
             raise BadData(

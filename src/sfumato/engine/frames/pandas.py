@@ -60,15 +60,9 @@ class PandasReader:
 def _to_pandas(
     cells: pa.ChunkedArray, dtype: Any, source: pa.DataType
 ) -> pd.Series[Any]:  # pandas is untyped
-    """A column of the source's dtype; where the type changed (a key column), plain text."""
+    """A column of the source's dtype; where the type changed (a key column), text, or categories of text."""
     if isinstance(dtype, pd.CategoricalDtype):
-        text = cells.to_pandas()
-        if published_type(source) != cells.type:
-            return text
-        used = set(text.dropna())
-        seen = [value for value in dtype.categories if value in used]
-        kept = pd.CategoricalDtype(seen if dtype.ordered else sorted(seen), ordered=dtype.ordered)
-        return text.astype(kept)
+        return _to_categories(cells.to_pandas(), dtype, same=published_type(source) == cells.type)
     if published_type(source) != cells.type:
         return cells.to_pandas()
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and hasattr(dtype, "__from_arrow__"):  # optional
@@ -76,3 +70,17 @@ def _to_pandas(
     if pd.api.types.is_object_dtype(dtype):
         return pd.Series(cells.to_pylist(), dtype=object)
     return cells.to_pandas().astype(dtype)
+
+
+def _to_categories(text: pd.Series[Any], dtype: Any, *, same: bool) -> pd.Series[Any]:  # pandas is untyped
+    """The cells as categories, of which there are those that occur: the source's first, in its order.
+
+    They stay ordered where no other text is among them. Of a key column all are texts.
+    """
+    used = set(text.dropna())
+    own = [value if same else str(value) for value in dtype.categories]
+    seen = [value for value in own if value in used]
+    others = sorted(used - set(own))
+    ordered = dtype.ordered and not others
+    kept = seen if dtype.ordered else sorted(seen)
+    return text.astype(pd.CategoricalDtype([*kept, *others], ordered=ordered))

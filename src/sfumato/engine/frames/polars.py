@@ -81,11 +81,17 @@ def _polars_batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 
 
 def _to_polars(table: pa.Table, source: pl.Schema) -> pl.DataFrame:
-    """A frame of fresh columns in the source's types; key columns, categories and enums are plain text."""
+    """A frame of fresh columns in the source's types; of other key columns the texts."""
     frame = pl.DataFrame(pl.from_arrow(table))
-    keep = {
-        name: source[name]
-        for name, kind in frame.schema.items()
-        if kind != pl.String and source[name] not in (pl.Categorical, pl.Enum) and source[name] != kind
-    }
-    return pl.DataFrame([cells.cast(keep.get(cells.name, cells.dtype)) for cells in frame]) if keep else frame
+    return pl.DataFrame([_cast(cells, source[cells.name]) for cells in frame])
+
+
+def _cast(cells: pl.Series, kind: pl.DataType) -> pl.Series:
+    """A column in the source's type; an enum has the texts that occur, the source's first, in its order."""
+    if isinstance(kind, pl.Enum):
+        used = set(cells.cast(pl.String).drop_nulls().to_list())
+        own = [value for value in kind.categories.to_list() if value in used]
+        return cells.cast(pl.String).cast(pl.Enum([*own, *sorted(used - set(own))]))
+    if isinstance(kind, pl.Categorical):
+        return cells.cast(pl.String).cast(kind)
+    return cells if cells.dtype in (pl.String, kind) else cells.cast(kind)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.engine.arrow_arrays import text_array
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.frames.arrow import ArrowReader
@@ -48,7 +47,7 @@ def open_json(path: Path) -> RowSource:
 def _whole(text: str) -> list[JsonMapping] | None:
     """The records of a text that is one JSON document; whether they are objects is checked later."""
     try:
-        document = json.loads(text)
+        document = read_json(text)
     except ValueError:
         return None
     return document if isinstance(document, list) else [document]
@@ -59,7 +58,7 @@ def _line_by_line(text: str, name: str) -> list[JsonMapping]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                records.append(json.loads(line))
+                records.append(read_json(line))
             except ValueError:
                 raise BadData(f"line {number} is no JSON", where=name) from None
     return records

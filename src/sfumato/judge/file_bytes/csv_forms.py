@@ -1,11 +1,13 @@
 """How the cells of a CSV file are written: one text with and without quotes, lines with different ends.
 
 A reader of rows sees no difference; whoever reads the bytes tells the rows apart. A file in the shortest
-form, in which releases are written, has one way to write each text, and is known by its length.
+form, in which releases are written, has one way to write each text, and is known by its length. Cells may be
+separated by commas, semicolons, tabs or bars.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
 LARGEST = 256 << 20
 """Files of more bytes are looked at only as far as their length tells."""
 
-_CELL = re.compile(r'("(?:[^"]|"")*"|[^,"\r\n]*)(,|\r\n|\n|\r|\Z)')
+SEPARATORS = ",;\t|"
+_CELLS = {
+    mark: re.compile(rf'("(?:[^"]|"")*"|[^{re.escape(mark)}"\r\n]*)({re.escape(mark)}|\r\n|\n|\r|\Z)')
+    for mark in SEPARATORS
+}
 _IN_SQL = "'[,\"\\n\\r' || chr(65279) || ']'"
 
 
@@ -53,20 +59,34 @@ def is_shortest(path: Path, *, memory: Memory = NO_LIMIT) -> bool:
         return False
 
 
-def written_rows(path: Path) -> Iterator[WrittenRow]:
-    """Yields the rows of a CSV file as they are written; raises `BadData` where it is too large for that."""
+def separator_of(path: Path, columns: Sequence[str]) -> str | None:
+    """Returns what separates the cells of a file that begins with these columns; `None` for none we know."""
+    for mark in SEPARATORS:
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as text:
+                if next(csv.reader(text, delimiter=mark, strict=True), []) == list(columns):
+                    return mark
+        except (csv.Error, UnicodeDecodeError):
+            continue
+    return None
+
+
+def written_rows(path: Path, columns: Sequence[str], separator: str = ",") -> Iterator[WrittenRow]:
+    """Yields the rows of a CSV file as they are written; raises `BadData` where it is too large for that.
+
+    The last line may lack its end: it is taken to end as the line before.
+    """
     if path.stat().st_size > LARGEST:
         raise BadData("the file is too large to look at every quote", where=path.name)
-    names = header(path)
     try:
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadData("the file is not in UTF-8", where=path.name) from None
     cells: list[Text] = []
     quoted: list[bool] = []
-    place, first = 0, True
+    place, first, before = 0, True, "\n"
     while place < len(text):
-        found = _CELL.match(text, place)
+        found = _CELLS[separator].match(text, place)
         if found is None:
             raise BadData("the file cannot be read", where=path.name)
         raw, end = found[1], found[2]
@@ -74,41 +94,48 @@ def written_rows(path: Path) -> Iterator[WrittenRow]:
         cells.append(raw[1:-1].replace('""', '"') if is_quoted else raw or None)
         quoted.append(is_quoted)
         place = found.end()
-        if end != ",":
-            blank = len(names) > 1 and cells == [None] and not is_quoted
-            if len(cells) != len(names) and not blank:
+        if end != separator:
+            blank = len(columns) > 1 and cells == [None] and not is_quoted
+            if len(cells) != len(columns) and not blank:
                 raise BadData("a row has more or fewer cells than the header", where=path.name)
+            before = end or before
             if not first and not blank:
-                yield WrittenRow(tuple(cells), tuple(quoted), end)
+                yield WrittenRow(tuple(cells), tuple(quoted), before)
             cells, quoted, first = [], [], False
 
 
 def csv_surplus(path: Path, columns: Sequence[str], *, memory: Memory = NO_LIMIT) -> tuple[Surplus, ...]:
     """Returns what the form of a CSV file tells beyond its rows; raises `BadData` where it cannot be read.
 
-    `columns` are those that somebody else has read. A file in another form than releases have (another
-    separator, compressed) is not looked at.
+    `columns` are those that somebody else has read. Of a file in a form that is not known here (compressed,
+    another encoding or separator) it is said that nobody looked.
     """
-    try:
-        names = header(path)
-    except BadData:
+    separator = separator_of(path, columns)
+    if separator is None:
+        return (Surplus("how the cells of the file are written was not looked at", certain=False),)
+    if separator == "," and _is_released_form(path, columns, memory):
         return ()
-    if names != tuple(columns) or is_shortest(path, memory=memory):
-        return ()
-    forms: list[dict[Text, bool]] = [{} for _ in names]
-    several = [False] * len(names)
+    forms: list[dict[Text, bool]] = [{} for _ in columns]
+    several = [False] * len(columns)
     ends = set()
-    for row in written_rows(path):
+    for row in written_rows(path, columns, separator):
         ends.add(row.end)
         for i, (cell, quoted) in enumerate(zip(row.cells, row.quoted, strict=True)):
             several[i] |= forms[i].setdefault(cell, quoted) != quoted
     found = []
     if any(several):
-        named = tuple(name for name, many in zip(names, several, strict=True) if many)
+        named = tuple(name for name, many in zip(columns, several, strict=True) if many)
         found.append(Surplus("one text is written with quotes and without", named, certain=False))
     if len(ends) > 1:
         found.append(Surplus("lines end in different ways", certain=False))
     return tuple(found)
+
+
+def _is_released_form(path: Path, columns: Sequence[str], memory: Memory) -> bool:
+    try:
+        return header(path) == tuple(columns) and is_shortest(path, memory=memory)
+    except BadData:
+        return False
 
 
 def marks_of(row: WrittenRow, places: Sequence[int]) -> str:

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadData
+from sfumato.judge.file_bytes.packed_page import has_surplus, unpacked
+from sfumato.judge.file_bytes.parquet_pages import LeafColumn, surplus_bytes
 from sfumato.judge.file_bytes.thrift import CompactReader, Fields, damaged
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 MARK = b"PAR1"
-CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 HEADER_BYTES = 1 << 16
 """A page header is looked for in so many bytes first; statistics may make it longer."""
 LONGEST_HEADER = 1 << 26
+
+REPEATED = 2
+"""How the schema says that a field may occur several times."""
 
 Span = tuple[int, int]
 
@@ -50,6 +50,29 @@ class ColumnChunk:
     claims: Claims
     notes: int
     has_bloom_filter: bool
+    pages: PageBytes
+
+
+@dataclass
+class PageBytes:
+    """What stands in the pages of a column chunk behind their values: `behind` bytes, and whether some pages
+    are written in a way that does not tell (`unknown`)."""
+
+    behind: int = 0
+    unknown: bool = False
+
+    def look(self, body: bytes, header: Fields, codec: int, column: LeafColumn) -> None:
+        """Looks at one data page as it stands in the file."""
+        version_2 = header.get(8)
+        levels = version_2[5] + version_2[6] if version_2 is not None else 0
+        packed = codec if version_2 is None or version_2.get(7, True) else 0
+        values = unpacked(body[levels:], packed, header[2] - levels) if len(body) > levels else b""
+        found, hidden = (
+            surplus_bytes(body[:levels] + values, header, column),
+            has_surplus(body[levels:], packed),
+        )
+        self.behind += (found or 0) + bool(hidden)
+        self.unknown |= found is None or hidden is None
 
 
 @dataclass(frozen=True)
@@ -74,9 +97,9 @@ def layout_of(path: Path) -> ParquetLayout:
         footer = CompactReader(data[start:end])
         whole = footer.fields()
         spans: list[Span] = [(0, 4), (start, start + footer.place), (end, len(data))]
-        lengths = {tuple(leaf): length for leaf, length in _leaves(whole[2])}
+        leaves = {tuple(path): leaf for path, leaf in _leaves(whole[2])}
         chunks = [
-            _chunk(data, column, number, lengths, spans)
+            _chunk(data, column, number, leaves, spans)
             for number, group in enumerate(whole.get(4, []))
             for column in group[1]
         ]
@@ -94,32 +117,40 @@ def _bytes_of(path: Path) -> Iterator[mmap.mmap]:
             yield data
 
 
-def _leaves(nodes: list[Fields]) -> Iterator[tuple[list[str], int]]:
-    """Yields the path of every leaf of the schema, and how many bytes a value of fixed length has."""
+def _leaves(nodes: list[Fields]) -> Iterator[tuple[list[str], LeafColumn]]:
+    """Yields the path of every leaf of the schema, and what its pages hold."""
     place = 0
 
-    def below(path: list[str]) -> Iterator[tuple[list[str], int]]:
+    def below(path: list[str], optional: int, repeated: int) -> Iterator[tuple[list[str], LeafColumn]]:
         nonlocal place
         node, place = nodes[place], place + 1
         own = [*path, node[4].decode("utf-8", "replace")] if place > 1 else []
+        kind = node.get(3, 0) if own else 0
+        optional, repeated = optional + (kind > 0), repeated + (kind == REPEATED)
         if not node.get(5):
-            yield own, node.get(2, 0)
+            yield own, LeafColumn(node.get(1, 0), node.get(2, 0), optional, repeated)
         for _ in range(node.get(5, 0)):
-            yield from below(own)
+            yield from below(own, optional, repeated)
 
-    yield from below([])
+    yield from below([], 0, 0)
 
 
 def _chunk(
-    data: mmap.mmap, column: Fields, row_group: int, lengths: dict[tuple[str, ...], int], spans: list[Span]
+    data: mmap.mmap,
+    column: Fields,
+    row_group: int,
+    leaves: dict[tuple[str, ...], LeafColumn],
+    spans: list[Span],
 ) -> ColumnChunk:
     about = column.get(3)
     if about is None or 1 in column or not isinstance(about, dict):
         raise damaged()  # encrypted, or in another file
     path = tuple(name.decode("utf-8", "replace") for name in about[3])
     statistics = [about[12]] if 12 in about else []
-    length = lengths.get(path, 0)
-    entries = tuple(_pages(data, about, length, spans, statistics))
+    if path not in leaves:
+        raise damaged()
+    leaf, pages = leaves[path], PageBytes()
+    entries = tuple(_pages(data, about, leaf, spans, statistics, pages))
     low, high = _extremes(statistics)
     for offset, size in ((4, 5), (6, 7)):
         if column.get(offset):
@@ -136,13 +167,19 @@ def _chunk(
     whole = about.get(12, {})
     claims = Claims(entries, frozenset(low), frozenset(high), whole.get(3), whole.get(4))
     notes = len(about.get(8, []))
-    return ColumnChunk(path, about[1], length, row_group, claims, notes, bool(about.get(14)))
+    return ColumnChunk(path, about[1], leaf.length, row_group, claims, notes, bool(about.get(14)), pages)
 
 
 def _pages(
-    data: mmap.mmap, about: Fields, length: int, spans: list[Span], statistics: list[Fields]
+    data: mmap.mmap,
+    about: Fields,
+    leaf: LeafColumn,
+    spans: list[Span],
+    statistics: list[Fields],
+    pages: PageBytes,
 ) -> Iterator[bytes]:
-    """Yields the entries of the chunk's dictionary; adds where pages stand, and their statistics."""
+    """Yields the entries of the chunk's dictionary; adds where pages stand, their statistics, and what is
+    behind their values."""
     place = _begin(about)
     stop = place + about[7]
     while place < stop:
@@ -152,9 +189,12 @@ def _pages(
             raise damaged()
         spans.append((place, after))
         statistics += [header[kind][at] for kind, at in ((5, 5), (8, 8)) if at in header.get(kind, {})]
+        body, codec = data[place + size : after], about.get(4, 0)
         if 7 in header:
-            page = _unpacked(data[place + size : after], about.get(4, 0), header[2])
-            yield from _plain_values(page, about[1], length, header[7][1])
+            pages.behind += bool(has_surplus(body, codec))
+            yield from _plain_values(unpacked(body, codec, header[2]), about[1], leaf.length, header[7][1])
+        elif 5 in header or 8 in header:
+            pages.look(body, header, codec, leaf)
         place = after
 
 
@@ -193,22 +233,6 @@ def _extremes(statistics: list[Fields]) -> tuple[set[bytes], set[bytes]]:
     low = {some[key] for some in statistics for key in (2, 6) if key in some}
     high = {some[key] for some in statistics for key in (1, 5) if key in some}
     return low, high
-
-
-def _unpacked(page: bytes, codec: int, size: int) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415  # heavy
-
-    if codec not in CODECS:
-        raise damaged()
-    name = CODECS[codec]
-    try:
-        return page if name is None else _decompressed(pa.Codec(name), page, size)
-    except (pa.ArrowException, OSError):
-        raise damaged() from None
-
-
-def _decompressed(codec: pa.Codec, page: bytes, size: int) -> bytes:
-    return bytes(codec.decompress(page, decompressed_size=size, asbytes=True))
 
 
 def _plain_values(page: bytes, physical: int, length: int, count: int) -> Iterator[bytes]:

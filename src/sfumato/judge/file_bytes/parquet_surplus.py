@@ -37,8 +37,8 @@ class Surplus:
 def parquet_surplus(path: Path) -> tuple[Surplus, ...]:
     """Returns what a Parquet file, or the parts of a folder, tell beyond their rows.
 
-    Raises `BadData` where the file cannot be read. What is inside a page, behind its last value, is not
-    looked at.
+    Raises `BadData` where the file cannot be read. Inside a page, what stands behind its last value is looked
+    at where values are written plainly or by a dictionary; otherwise it is said that nobody looked.
     """
     return tuple(dict.fromkeys(some for part in parts_of(path) for some in _of_part(part)))
 
@@ -52,6 +52,7 @@ def _of_part(part: Path) -> Iterator[Surplus]:
     yield from _notes(layout, columns)
     if layout.stray:
         yield Surplus(f"{layout.stray:,} bytes of the file belong to no column")
+    yield from _behind_values(layout.chunks)
     try:
         with pq.ParquetFile(part) as file:
             yield from _claims(file, layout.chunks)
@@ -70,6 +71,16 @@ def _notes(layout: ParquetLayout, columns: Sequence[str]) -> Iterator[Surplus]:
         yield Surplus("notes stand beside columns", noted)
     if filtered := tuple(dict.fromkeys(chunk.path[0] for chunk in layout.chunks if chunk.has_bloom_filter)):
         yield Surplus("a filter tells which values a column may hold", filtered, certain=False)
+
+
+def _behind_values(chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:
+    """Says where bytes stand in pages that no reader reads, and where that could not be found out."""
+    hidden = tuple(dict.fromkeys(chunk.path[0] for chunk in chunks if chunk.pages.behind))
+    if hidden:
+        yield Surplus("bytes stand in pages behind the last value", hidden)
+    unknown = tuple(dict.fromkeys(chunk.path[0] for chunk in chunks if chunk.pages.unknown))
+    if unknown:
+        yield Surplus("what stands in pages behind the last value could not be told", unknown, certain=False)
 
 
 def _claims(file: pq.ParquetFile, chunks: Sequence[ColumnChunk]) -> Iterator[Surplus]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import log1p, nextafter
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import second_judge, verdict
-from sfumato.judge.tables.tally import Tally
+from sfumato.judge.tables.tally import Tally, ValueCounts
 
 UNSURE = 1e-9
 """Gains nearer to what is allowed than this, relatively, are compared exactly."""
@@ -20,11 +21,33 @@ UNSURE = 1e-9
 @second_judge("beta-likeness", "enhanced")
 @second_judge("beta-likeness", "basic")
 def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
-    """Returns whether no value of a class gains more than beta or, if enhanced, -ln of its share."""
-    spread, classes = tally.spreads[promise.of], len(tally.people)
-    beta, enhanced = Fraction(promise.beta), promise.kind == "enhanced"
+    """Returns whether no value of a class gains more than beta or, if enhanced, -ln of its share.
+
+    Where spellings count as one value it is asked of the texts, and again of the values.
+    """
+    spread, whole = tally.spreads[promise.of], tally.whole(promise.of)
+    values = np.zeros(len(whole) + 1, dtype=np.int64)
+    np.add.at(values, spread.meant + 1, whole)
+    folded = spread.by_meaning(missing=True)
+    gains = [_gains(tally, promise, spread, whole), _gains(tally, promise, folded, values)]
+    broken = gains[0].broken | gains[1].broken
+    worst = max(gains, key=lambda some: (some.broken.any(), some.used))
+    return verdict(promise, tally, broken, measured=worst.gain, limit=worst.limit)
+
+
+@dataclass(frozen=True)
+class _Gains:
+    """Which classes make a value too likely, and the largest part of what is allowed that is used up."""
+
+    broken: NDArray[np.bool_]
+    used: float
+    gain: Fraction | None
+    limit: Measure
+
+
+def _gains(tally: Tally, promise: PromiseData, spread: ValueCounts, whole: NDArray[np.int64]) -> _Gains:
+    classes, beta, enhanced = len(tally.people), Fraction(promise.beta), promise.kind == "enhanced"
     size = _sums(spread.owner, spread.count, classes)[spread.owner]
-    whole = tally.whole(promise.of)
     held, everyone = whole[spread.value], int(whole.sum())
     growth = (spread.count / size) / (held / max(everyone, 1)) - 1
     bound = np.full(len(growth), float(beta))
@@ -38,12 +61,12 @@ def beta_likeness(tally: Tally, promise: PromiseData) -> Verdict:
     broken = np.zeros(classes, dtype=bool)
     broken[spread.owner[over]] = True
     if not len(growth):
-        return verdict(promise, tally, broken, measured=None, limit=beta)
+        return _Gains(broken, 0.0, None, beta)
     used = np.divide(growth, bound, out=np.zeros(len(growth)), where=bound > 0)
     worst = int(np.where(over | ~over.any(), used, -np.inf).argmax())
     gain = Fraction(int(spread.count[worst]) * everyone, int(size[worst]) * int(held[worst])) - 1
     limit = _stated(beta, enhanced, Fraction(everyone, int(held[worst])))
-    return verdict(promise, tally, broken, measured=max(gain, Fraction(0)), limit=limit)
+    return _Gains(broken, float(used[worst]), max(gain, Fraction(0)), limit)
 
 
 def _sums(place: NDArray[np.int64], count: NDArray[np.int64], places: int) -> NDArray[np.int64]:

@@ -50,6 +50,7 @@ def t_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     if promise.distance == "equal":
         above, scale = _surplus(heap), 1
     elif promise.distance == "ordered":
+        _one_spelling_each(tally, promise.of)
         above, scale = _in_order(heap)
     elif promise.distance == "hierarchical":
         above, scale = _by_level(heap, spread.tree)
@@ -89,6 +90,13 @@ def _heap(tally: Tally, promise: PromiseData) -> Heap:
         target.astype(number),
         total,
     )
+
+
+def _one_spelling_each(tally: Tally, column: str) -> None:
+    """Refuses spellings of a value that have places of their own in an order."""
+    meant = tally.spreads[column].meant[np.flatnonzero(tally.whole(column))]
+    if len(np.unique(meant)) < len(meant):
+        raise BadData(f"some texts of {column} are spellings of one value, and its order tells them apart")
 
 
 def _surplus(heap: Heap) -> Numbers:

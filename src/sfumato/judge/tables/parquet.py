@@ -92,7 +92,7 @@ def is_harmless(key: bytes, value: bytes, names: Sequence[str]) -> bool:
             return _is_bare_schema(value, names)
         if name == NOTE_OF_PANDAS:
             return _is_plain_frame(json.loads(value), names)
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         return False
     return name in ALLOWED_NOTES and VERSION.fullmatch(value.decode("utf-8", "replace")) is not None
 

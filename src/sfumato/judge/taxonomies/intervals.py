@@ -19,8 +19,8 @@ class Scale:
 
     An interval holds its lower end and not its upper end. Intervals of every width are counted from `origin`.
     Numbers below `bottom` are one value, and so are those from `top` on; numbers outside `first` and `beyond`
-    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between. `written` is the
-    form of numbers in cells, where it is not the plain one.
+    (excluded) have no place. Unless `decimal`, the values are all whole numbers in between, and intervals
+    name their last one, unless `half_open`. `written` is the form of numbers in cells, if not the plain one.
     """
 
     widths: tuple[Fraction, ...]
@@ -29,6 +29,7 @@ class Scale:
     top: Fraction | None
     bottom: Fraction | None
     decimal: bool
+    half_open: bool = False
     written: str | None = None
 
     @classmethod
@@ -46,7 +47,8 @@ class Scale:
             raise BadTaxonomy("each width must be a multiple of the one before")
         decimal, form = spec.get("decimal") is True, spec.get("written")
         outer = (ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"))
-        return cls(widths, *outer, decimal, None if form is None else str(form))
+        half_open = spec.get("notation") == "half-open"
+        return cls(widths, *outer, decimal, half_open, None if form is None else str(form))
 
     def size(self, text: str) -> Fraction | None:
         """Returns the number that a cell writes, `None` where it writes none."""
@@ -108,7 +110,7 @@ class Scale:
         if lowest or highest:
             open_ended = f"<{number_text(end)}" if lowest else f"{number_text(begin)}+"
             return ANY if lowest and highest else open_ended
-        if self.decimal:
+        if self.decimal or self.half_open:
             return f"[{number_text(begin)}, {number_text(end)})"
         first, last = int(begin), int(end) - 1
         between = " to " if first < 0 else "-"

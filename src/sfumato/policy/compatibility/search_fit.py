@@ -34,11 +34,14 @@ def search_problems(policy: PolicyContent) -> Iterator[Problem]:
 
 
 def against_compared(policy: PolicyContent) -> dict[str, list[Problem]]:
-    """Returns the searches that `best` compares, each with what stands against it under this policy."""
+    """Returns the searches that `best` compares, each with what stands against it under this policy.
+
+    That Mondrian may be relaxed is no reason against the others, which do not ask.
+    """
     against = {}
     for name in COMPARED:
         ability = searches.BUILT_IN[name]
-        alone = replace(policy.protect, search=name)
+        alone = replace(policy.protect, search=name, relaxed=False)
         problems = [
             *_losses(alone, ability),
             *_against(policy, name, ability),

@@ -84,7 +84,7 @@ class HeaderLexicon:
         """
         words = header_words(header)
         named: frozenset[str] = frozenset().union(*self._named(words), ())
-        if named == {"measure_word"} and len(words) > 1 and words[-1][0] == "num":
+        if named == {"measure_word"} and words[-1][0] == "num":
             named = frozenset({"id_word"})  # the number of something, not how many there are
         return self._weighed(named)
 

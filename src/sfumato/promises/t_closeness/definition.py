@@ -158,6 +158,8 @@ class TCloseness(Declared, ClassPromise):
     def _earth(self, classes: Classes) -> tuple[NDArray[np.int64], Earth]:
         """The classes that hold anybody, and what they are compared with."""
         h = histogram_of(classes, self.of)
+        if self.distance == "ordered":
+            _refuse_spellings(h, self.of)
         full = np.flatnonzero(np.diff(h.start))
         return full, self._compared(h, h if len(full) == len(classes) else h.pick(full))
 
@@ -215,3 +217,16 @@ class TCloseness(Declared, ClassPromise):
     def __str__(self) -> str:
         beside = "" if self.reference is None else BESIDE
         return f"t-closeness of {self.of}, t = {self.t}, {self.distance} distance{beside}"
+
+
+def _refuse_spellings(h: Histogram, column: str) -> None:
+    """Refuses an order of texts of which several are one value: it has more places than there are values, and
+    what lies between two of them would count for less than it is."""
+    several = int((h.overall > 0).sum() - (h.by_meaning(missing=True).overall > 0).sum())
+    if several:
+        raise BadPolicy(
+            f"{several} texts of {column} are other spellings of its values, and have places of their own in"
+            " its order",
+            where="distance",
+            remedy="Write each value in one way, or ask for `equal` distance, or say `spelling: exact`.",
+        )

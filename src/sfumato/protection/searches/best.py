@@ -2,130 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import islice
 from math import prod
 from time import process_time
-
-import numpy as np
 
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
-from sfumato.policy.searches import BUILT_IN, COMPARED, Ability
+from sfumato.core.promise import Promise, Promises
+from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
+from sfumato.protection.column_shape import lost_columns
 from sfumato.protection.searches import registry
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 
 ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
+LADDER_OF_VALUES = (2, 3, 4, 5, 8)
 LADDER_OF_SUPPRESSION = tuple(Fraction(percent, 100) for percent in (0, 1, 2, 5, 10))
 MOST_STEPS = 400_000_000
 """Groups that all nodes of a lattice may have together for the lattice to be tried."""
-MOST_ROWS_OF_LADDERS = 200_000
-"""Distinct rows that the searches of stricter rungs may look at together."""
-EXACT = ("lattice", "optimum")
-"""Searches whose results cannot get worse when less is asked."""
+MOST_ROWS_OF_OPTIMUM = 100_000
+"""Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
+MOST_ROWS_OF_RUNGS = {
+    "local": 30_000,
+    "optimum": 30_000,
+    "lattice": 300_000,
+    "mondrian": 600_000,
+    "top-down": 600_000,
+}
+"""Distinct rows that a search may look at again, all rungs of the ladders together."""
 
 
 def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the result with the least loss of every search that can keep the promises, and what each gave.
 
     Which searches are tried, and how far, depends on counts alone, so the same rows give the same result.
-    Where the table is small enough, greedy searches are also asked for more than was promised, along the
-    ladders of k and of suppression: then a smaller k or more suppression never gives a worse table.
+    Searches that are not exact are also asked for more than was promised, rung by rung along the ladders of
+    k, l and suppression, the nearest first, as far as the budget goes: what keeps more keeps this, so a
+    smaller k or l, or more suppression, does not give a worse table. Of equal losses the one with fewer rows
+    suppressed is taken, then that of the first search.
     """
-    tried = [name for name in ORDER if aim.compared is None or name in aim.compared]
-    names = [name for name in tried if _is_able(BUILT_IN[name], table, promises, aim)]
+    names = [name for name in ORDER if aim.compared is None or name in aim.compared]
+    left_out = {name: reason for name in names if (reason := _too_much(name, table, promises, aim))}
     compared: list[ComparedSearch] = []
-    found: list[tuple[float, int, Outcome]] = []
-    refused: Infeasible | None = None
+    found: list[tuple[float, int, int, Outcome]] = []
+    refused: dict[str, Infeasible] = {}
     for name in names:
+        if name in left_out:
+            continue
         begin = process_time()
         progress(f"searching: {name}", 0)
         try:
             outcome = _best_rung(name, table, promises, aim, progress)
         except Infeasible as reason:
-            refused = refused or reason
+            refused[name] = reason
             continue
-        found.append((outcome.loss, len(found), replace(outcome, search=name)))
+        found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
     if not found:
-        raise refused or Infeasible(
-            "no search can keep these promises at this size",
-            remedy="Name one: top-down, lattice, mondrian, optimum or local.",
+        # The lattice knows how many rows would have to be suppressed.
+        raise (
+            refused.get("lattice")
+            or next(iter(refused.values()), None)
+            or Infeasible(
+                "no search can keep these promises at this size",
+                remedy="Name one: top-down, lattice, mondrian, optimum or local.",
+            )
         )
-    chosen = min(found, key=lambda one: one[:2])[2]
-    return replace(chosen, compared=tuple(compared), checked=sum(one[2].checked for one in found))
+    chosen = min(found, key=lambda one: one[:3])[3]
+    checked = sum(one[3].checked for one in found)
+    return replace(chosen, compared=tuple(compared), checked=checked, left_out=left_out)
 
 
-def _is_able(ability: Ability, table: Microdata, promises: Promises, aim: Aim) -> bool:
-    """Whether a search can keep the promises and the loss small, within the budget of steps."""
-    if aim.loss not in ability.losses or (aim.relaxed and not ability.relaxes):
-        return False
-    if promises.of_table and not ability.whole_table:
-        return False
-    if not ability.any_promise and not all(p.monotone for p in promises.of_class):
-        return False
-    if table.profiles and not ability.whole_columns:
-        return False
-    name = next(name for name, built_in in BUILT_IN.items() if built_in is ability)
-    if any(p.searches is not None and name not in p.searches for p in promises):
-        return False
-    nodes = prod(c.taxonomy.height + 1 for c in table.keys)
-    return name != "lattice" or nodes * max(1, table.distinct) <= MOST_STEPS
+def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
+    """Returns why a search cannot do this, or not within the budget; nothing if it can."""
+    ability, nodes = BUILT_IN[name], prod(c.taxonomy.height + 1 for c in table.keys)
+    of_class, rows = promises.of_class, max(1, table.distinct)
+    reasons = (
+        (aim.loss not in ability.losses, f"it does not keep {aim.loss} small"),
+        (promises.of_table and not ability.whole_table, "a promise is about the table as a whole"),
+        (not ability.any_promise and not all(p.monotone for p in of_class), "a promise is not monotone"),
+        (
+            table.profiles and not ability.whole_columns,
+            "what all rows of a person show is judged only where whole columns are recoded",
+        ),
+        (
+            any(p.searches is not None and name not in p.searches for p in promises),
+            "a promise asks for another search",
+        ),
+        (
+            name == "lattice" and nodes * rows > MOST_STEPS,
+            f"{nodes:,} combinations of levels times {rows:,} different rows are too many",
+        ),
+        (
+            name == "optimum" and rows > MOST_ROWS_OF_OPTIMUM,
+            f"{rows:,} different rows are too many",
+        ),
+    )
+    return next((reason for holds, reason in reasons if holds), "")
 
 
 def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
-    """Returns the best result of one search, asked for what is promised and, if greedy, for more."""
+    """Returns the best result of one search, asked for what is promised and, unless exact, for more."""
     search = registry.find(name)
-    outcome = search(table, promises, aim, progress=progress)
-    if name in EXACT:
-        return outcome
+    outcome, refused = None, None
     for stricter, less in _rungs(name, table, promises, aim):
         try:
             other = search(table, stricter, less, progress=progress)
-        except Infeasible:
+        except Infeasible as reason:
+            if stricter is promises and aim.allowed(table) <= table.dropped:
+                raise  # more cannot be kept either
+            refused = refused or reason
             continue
-        if other.loss < outcome.loss:
-            outcome = other
+        better = outcome is None or (other.loss, other.recoding.suppressed) < (
+            outcome.loss,
+            outcome.recoding.suppressed,
+        )
+        if better:
+            outcome = replace(other, optimal=other.optimal and stricter is promises and less is aim)
+        if other.optimal and stricter is promises and not _depends_on_rest(promises, aim):
+            break
+    if outcome is None:
+        raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
     return outcome
 
 
+def _depends_on_rest(promises: Promises, aim: Aim) -> bool:
+    """Whether what else is suppressed decides if a class may stay, so that asking less may suppress more."""
+    return aim.suppress > 0 and any(promise.relative for promise in promises)
+
+
 def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterator[tuple[Promises, Aim]]:
-    """Yields requests for more people or less suppression, nearest first, within the budget."""
-    least = max((p.least_people for p in promises), default=0)
-    people = [k for k in LADDER_OF_PEOPLE if k > least and k <= table.rows]
+    """Yields the request itself, then those for more people or values or less suppression, nearest first."""
+    yield promises, aim
     shares = [aim.suppress]
-    if BUILT_IN[name].suppresses:
+    if BUILT_IN[name].suppresses and aim.price is None:
+        # With a price, every search tries smaller limits itself.
         shares += [share for share in reversed(LADDER_OF_SUPPRESSION) if share < aim.suppress]
-    if not least or len(shares) * (1 + len(people)) * table.distinct > MOST_ROWS_OF_LADDERS:
-        return
-    for share in shares:
-        for k in (0, *people):
-            if k or share != aim.suppress:
-                asked = promises if not k else _with_people(promises, k)
-                yield asked, replace(aim, suppress=share)
+    ladders: list[Sequence[Promise]] = [(promise, *_stricter(promise, table)) for promise in promises]
+    most = MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct)
+    places = _nearest([len(shares), *(len(ladder) for ladder in ladders)])
+    for share, *chosen in islice(places, 1, most + 1):
+        asked = Promises(tuple(ladder[i] for ladder, i in zip(ladders, chosen, strict=True)))
+        yield asked if any(chosen) else promises, replace(aim, suppress=shares[share])
 
 
-def _with_people(promises: Promises, k: int) -> Promises:
-    """Returns the promises with a larger k where they have a smaller one."""
-    return Promises(tuple(p.with_least_people(k) if p.by_size else p for p in promises))
+def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
+    """Returns the promise with more people, or more values, than it asks for: the rungs above it."""
+    if promise.by_size:
+        people = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= table.rows]
+        return [promise.with_least_people(k) for k in people]
+    leaves = min((len(table.column(name).taxonomy.leaves) for name in promise.sensitive), default=0)
+    values = [count for count in LADDER_OF_VALUES if promise.least_values < count <= leaves]
+    made = [promise.with_least_values(count) for count in values]
+    return [stricter for stricter in made if stricter is not promise]
+
+
+def _nearest(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yields every combination of places in lists of these lengths, by their sum, then in order.
+
+    >>> list(_nearest([2, 2]))
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
+    """
+    first = (0,) * len(lengths)
+    waiting, seen = [(0, first)], {first}
+    while waiting:
+        far, places = heappop(waiting)
+        yield places
+        for i, place in enumerate(places):
+            further = (*places[:i], place + 1, *places[i + 1 :])
+            if place + 1 < lengths[i] and further not in seen:
+                seen.add(further)
+                heappush(waiting, (far + 1, further))
 
 
 def _compared(name: str, outcome: Outcome, seconds: float) -> ComparedSearch:
     recoding = outcome.recoding
-    lost = sum(_is_lost(recoding, j) for j in range(len(recoding.table.keys)))
+    lost = len(lost_columns(recoding))
     return ComparedSearch(
         name, outcome.loss, recoding.suppressed, len(boxes_of(recoding)[0]), lost, outcome.optimal, seconds
     )
-
-
-def _is_lost(recoding: Recoding, j: int) -> bool:
-    """Whether a key column with several values publishes one group for everybody."""
-    column = recoding.table.keys[j]
-    published = np.unique(np.stack((recoding.low[:, j], recoding.high[:, j]), axis=1), axis=0)
-    return len(published) <= 1 and len(np.unique(recoding.table.codes(column.name))) > 1

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from collections import deque
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
 from sfumato.core.cut import Cut
+from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.positions import judged_groups
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import ROOT
 from sfumato.core.watch import Answer
 from sfumato.protection.searches import refusal
+from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.refinement import Specialization
+from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.step_check import StepJudge
 from sfumato.protection.suppression import keep
 
 MOST_RECODINGS = 2_000
 """So many recodings are judged."""
 
+MOST_LATTICE_ROWS = 400_000_000
+"""Nodes of the lattice times distinct rows, up to which the best full-domain recoding is looked for."""
+
 State = tuple[Cut, ...]
 
 
-def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> list[Specialization]:
-    """Returns the fewest steps from the roots to a recoding that keeps every promise; none if the roots do.
+def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJudge) -> list[Specialization]:
+    """Returns the steps from the roots to a recoding that keeps every promise; none if the roots do.
 
-    Breadth first; what lies below a recoding that can never be mended is left out. Raises `Infeasible` where
-    there is none, or none near enough, and says which.
+    Where the roots break a class promise that suppression may mend, these lead to the best full-domain
+    recoding. Where they break a table promise, they are the fewest: breadth first; what lies below a recoding
+    that can never be mended is left out. Raises `Infeasible` where there is none, or none near enough, and
+    says which.
     """
+    if judge.broken_root is not None:
+        return _steps_to_levels(table, promises, aim, judge.broken_root)
     if judge.waiting is None:
         return []
     columns = table.keys
@@ -59,6 +74,24 @@ def steps_to_valid(table: Microdata, promises: Promises, judge: StepJudge) -> li
         promise, reason = judge.waiting
         raise refusal.no_recoding_found(promise, reason, looked, all_of_them=not waiting)
     return path
+
+
+def _steps_to_levels(
+    table: Microdata, promises: Promises, aim: Aim, refused: Infeasible
+) -> list[Specialization]:
+    """Returns the steps to the best full-domain recoding; raises what was refused where that is too far."""
+    if prod(c.taxonomy.height + 1 for c in table.keys) * max(1, table.distinct) > MOST_LATTICE_ROWS:
+        raise refused
+    levels = lattice(table, promises, aim).levels or {}
+    steps = []
+    for j, column in enumerate(table.keys):
+        tree, node = column.taxonomy, np.unique(column.taxonomy.levels[levels[column.name]])
+        above: list[NDArray[np.int32]] = []
+        while len(node := np.unique(tree.parent[node[node != ROOT]])):
+            above.append(node)
+        opened = np.unique(np.concatenate(above)).tolist() if above else []
+        steps += [Specialization(j, int(v)) for v in opened]
+    return steps
 
 
 def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:

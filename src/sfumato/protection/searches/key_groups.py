@@ -54,7 +54,7 @@ class KeyGroups:
         group_of = np.empty(len(rows), np.int32)
         group_of[rows] = np.cumsum(fresh) - 1
         weight = np.add.reduceat(table.counts[rows], start[:-1])
-        prices = _prices(table, weights)
+        prices = node_prices(table, weights)
         codes = codes[rows[start[:-1]]]
         order = _dear_first(table, prices, codes, weight)
         forest, first_node = _forest(table, prices, order)
@@ -101,7 +101,7 @@ class KeyGroups:
         return low, high
 
 
-def _prices(table: Microdata, weights: Mapping[str, Fraction]) -> list[Counts]:
+def node_prices(table: Microdata, weights: Mapping[str, Fraction]) -> list[Counts]:
     """Returns the price of every node, column by column."""
     shares = [Fraction(weights.get(c.name, 1)) for c in table.keys]
     whole = sum(shares, Fraction()) or Fraction(1)

@@ -20,6 +20,7 @@ from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.judged_moves import improve_with_judge, place_with_judge
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.withheld import with_suppression
 
 PASSES = 3
 """How often every group is tried; from the second time on only near changes."""
@@ -31,7 +32,30 @@ DEAR = (3, 10)
 """A new class is tried around a group that loses at least this share of a column."""
 
 
+MOST_WITHHELD_TRIED = 400_000
+"""Distinct rows that are recoded again, all together, without those that may be suppressed."""
+
+
 def local(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Returns classes of key groups (`classes_of_groups`), where suppressed rows have a price without some.
+
+    Without a price nothing is suppressed.
+    """
+    return with_suppression(
+        classes_of_groups,
+        table,
+        promises,
+        aim,
+        by_relief=True,
+        by_top_down=False,
+        most=MOST_WITHHELD_TRIED,
+        progress=progress,
+    )
+
+
+def classes_of_groups(
+    table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent
+) -> Outcome:
     """Returns classes that keep every promise and publish nodes of the taxonomies, each class its own.
 
     Rows with equal keys stay together: what a row becomes depends on its key, on the other keys and, where

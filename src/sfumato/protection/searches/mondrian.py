@@ -19,6 +19,7 @@ from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.segments import MovingRows, Segments, SplitProposal
+from sfumato.protection.searches.withheld import with_suppression
 
 Truths = NDArray[np.bool_]
 
@@ -26,7 +27,28 @@ ROWS_JUDGED_TOGETHER = 1 << 21
 """Classes of about so many rows are judged together."""
 
 
+MOST_WITHHELD_TRIED = 4_000_000
+"""Distinct rows that are split again, all together, without those that may be suppressed."""
+
+
 def mondrian(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Splits the table into classes (`partition`), where suppressed rows have a price without some of them.
+
+    Without a price nothing is suppressed.
+    """
+    return with_suppression(
+        partition,
+        table,
+        promises,
+        aim,
+        by_relief=True,
+        by_top_down=True,
+        most=MOST_WITHHELD_TRIED,
+        progress=progress,
+    )
+
+
+def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Splits the table into ever smaller segments as long as every part keeps the promises.
 
     Each segment is split in the column in which it is widest (span of leaves, as a share of the column's,

@@ -32,6 +32,7 @@ from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
+from sfumato.protection.searches.withheld import with_suppression
 
 Ints = NDArray[np.int64]
 State = tuple[int, ...]
@@ -59,7 +60,29 @@ class Optimum:
         return self.loss == self.bound
 
 
+MOST_WITHHELD_TRIED = 400_000
+"""Distinct rows that are recoded again, all together, without those that may be suppressed."""
+
+
 def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Returns the best global recoding (`best_cuts`), where suppressed rows have a price also of fewer rows.
+
+    Which rows are suppressed is guessed, so nothing is proved optimal where some may be. Without a price
+    nothing is suppressed.
+    """
+    return with_suppression(
+        best_cuts,
+        table,
+        promises,
+        aim,
+        by_relief=False,
+        by_top_down=True,
+        most=MOST_WITHHELD_TRIED,
+        progress=progress,
+    )
+
+
+def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best global recoding; `optimal` in the outcome says whether that is proved.
 
     Nothing is suppressed beyond rows with empty key cells. Where a person has several rows and is counted in

@@ -73,7 +73,8 @@ class Outcome:
 
     `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
     `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged. Where
-    several searches were tried, `search` is the one whose result this is, and `compared` tells of all.
+    several searches were tried, `search` is the one whose result this is, `compared` tells of all, and
+    `left_out` says why others were not tried.
     """
 
     recoding: Recoding
@@ -83,6 +84,7 @@ class Outcome:
     checked: int = 0
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 class Search(Protocol):

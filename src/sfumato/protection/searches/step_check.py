@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import Recoding
@@ -17,6 +17,7 @@ from sfumato.protection.searches import refusal
 from sfumato.protection.searches.judged_groups import groups_of
 from sfumato.protection.searches.refinement import GroupSplit, Refinement, Split
 from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.step_price import StepPrices
 from sfumato.protection.suppression import keep
 
 
@@ -34,6 +35,9 @@ class StepJudge:
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
     (`suppression.keep`): more than `budget` rows to suppress mean LATER. Table promises are asked last, by
     their `watches`; those of another search of the same table serve again.
+
+    Where suppressed rows have a price, a step that costs more than it gains (`StepPrices`) is set aside, too.
+    Positions are not weighed: what their rows lose depends on several classes.
     """
 
     def __init__(
@@ -56,10 +60,14 @@ class StepJudge:
         self._proposed = everything
         self._broken = ~self.lasting.holds_on(everything)
         self._breaking = self._broken
+        self._kept: NDArray[np.bool_] | None = None
         self._lost = int(everything.rows[self._broken].sum())
         self.watches = [p.watch(table) for p in promises.of_table] if watches is None else list(watches)
         self._cuts = classes.cuts if self.watches else {}
         self.waiting: tuple[TablePromise, str] | None = None
+        self.broken_root: Infeasible | None = None
+        weighed = aim.price is not None and self.budget > 0 and not table.profiles
+        self._prices = StepPrices(classes, aim, aim.price) if weighed and aim.price is not None else None
         self._check_start(everything)
 
     def ask(self, split: Split) -> Answer:
@@ -72,11 +80,15 @@ class StepJudge:
             self._breaking = ~self.lasting.holds_on(parts)
             if self._rows_broken(change) > self.budget:
                 return Answer.NEVER
+            suppressed = self._breaking
             if self._whole:
                 self._proposed = replaced(self._all, change, parts)
                 kept = keep(self._proposed, self.promises)
                 if int(self._proposed.rows[~kept].sum()) > self.budget:
                     return Answer.LATER
+                suppressed = ~kept[change.ids]
+            if self._prices is not None and self._prices.worsen(split, ~self.kept[change.parent], suppressed):
+                return Answer.LATER
         return self._ask_watches(split)
 
     def accept(self, split: Split) -> None:
@@ -88,6 +100,9 @@ class StepJudge:
         broken[change.ids] = self._breaking
         self._lost = self._rows_broken(change)
         self._broken, self._all = broken, self._proposed
+        self._kept = None
+        if self._prices is not None:
+            self._prices.accept(split)
         self.groups.accept()
         if self.watches:
             self._cuts = self.classes.cuts_after(split.step, self._cuts)
@@ -107,7 +122,9 @@ class StepJudge:
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Which groups are published."""
-        return keep(self._all, self.promises) if self._whole else ~self._broken
+        if self._kept is None:
+            self._kept = keep(self._all, self.promises) if self._whole else ~self._broken
+        return self._kept
 
     def recoding(self) -> Recoding:
         """Returns the classes as they are, as a recoding, without the rows that are suppressed."""
@@ -135,13 +152,18 @@ class StepJudge:
         return worst
 
     def _check_start(self, everything: Classes) -> None:
-        """Raises where even the table with every key column at its root breaks a promise.
+        """Raises where even the table with every key column at its root breaks a promise for good.
 
-        A table promise may break there and hold further down: it is kept in `waiting`, with the reason.
+        What may hold further down is kept, with the reason: in `broken_root` where suppressing classes can
+        mend it, in `waiting` where a table promise breaks.
         """
         lost = int(everything.rows[~keep(everything, self.promises)].sum())
         if lost > self.budget:
-            raise refusal.at_the_root(self.classes.table, everything, self.promises, final=not self._whole)
+            final = not self._whole
+            refused = refusal.at_the_root(self.classes.table, everything, self.promises, final=final)
+            if final:
+                raise refused
+            self.broken_root = refused
         for promise, watch in zip(self.promises.of_table, self.watches, strict=True):
             answer, reason = watch.ask(self._cuts)
             if answer is Answer.NEVER:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 from sfumato.core.cut import Cut
+from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
@@ -18,7 +22,41 @@ MOST_EXACT_ANSWERS = 16
 """A promise is asked so many times for an exact answer, once its bound proved too high."""
 
 
+SMALLER_LIMITS = tuple(Fraction(thousandth, 1000) for thousandth in (0, 1, 5, 10, 20, 50, 100))
+"""Where suppressed rows have a price, smaller limits are tried, too: less may be better than more."""
+
+
 def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
+    """Returns the best of descents (`specialize`) with the aim's limit of suppression and smaller ones.
+
+    Without a price for suppressed rows there is one descent, which suppresses as far as it may.
+    """
+    least = Fraction(table.dropped, max(1, table.rows + table.dropped))
+    limits = {aim.allowed(table): aim.suppress}
+    if aim.price is not None and not promises.of_table:
+        for limit in (max(limit, least) for limit in SMALLER_LIMITS if max(limit, least) < aim.suppress):
+            limits.setdefault(replace(aim, suppress=limit).allowed(table), limit)
+    best, refused, checked = None, None, 0
+    for limit in limits.values():
+        try:
+            outcome = specialize(table, promises, replace(aim, suppress=limit), progress=progress)
+        except Infeasible as reason:
+            refused = refused or reason
+            if limit == aim.suppress:
+                break
+            continue
+        checked += outcome.checked
+        if best is None or (outcome.loss, outcome.recoding.suppressed) < (
+            best.loss,
+            best.recoding.suppressed,
+        ):
+            best = outcome
+    if best is None:
+        raise refused or Infeasible("nothing is left to publish", remedy="Ask for less.")
+    return replace(best, checked=checked)
+
+
+def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Specializes from every key column at its root, as long as every promise holds.
 
     A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
@@ -32,6 +70,10 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
     more from step to step, so a dropped candidate stays invalid. For others (entropy and recursive
     l-diversity, t-closeness) a class may break the promise and its parts keep it: such candidates are
     set aside.
+
+    With a price, a step that suppresses rows worth more than what the others gain is set aside. Where the
+    roots break a promise that is not hereditary and suppression may mend it, the search starts from the best
+    full-domain recoding.
 
     A table promise may break with every column at its root and hold further down; the search then starts from
     the nearest recoding that keeps every promise (`steps_to_valid`).
@@ -83,7 +125,7 @@ def _descend(
     known, watches = exactly or ([], None)
     judge = StepJudge(classes, promises, aim, watches=watches)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-    checked, path = 1, known or steps_to_valid(table, promises, judge)
+    checked, path = 1, known or steps_to_valid(table, promises, aim, judge)
     for first in path:
         split = classes.split(first)
         judge.ask(split)

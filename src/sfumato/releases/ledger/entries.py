@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from sfumato.core.errors import BadLedger
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
@@ -118,7 +117,7 @@ def holds(connection: Connection, seen: Head) -> bool:
 
 def _body(text: object) -> JsonObject:
     try:
-        found = json.loads(str(text))
+        found = read_json(str(text))
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -9,6 +9,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.core.json_object import read_json
+
 
 @dataclass(frozen=True)
 class Head:
@@ -28,7 +30,7 @@ def last_seen(key: Path | None) -> Head | None:
     if key is None:
         return None
     try:
-        found = json.loads(path_beside(key).read_text(encoding="utf-8"))
+        found = read_json(path_beside(key).read_bytes())
         return Head(int(found["number"]), str(found["hash"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

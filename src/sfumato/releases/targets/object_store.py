@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sfumato.core.errors import BadData, BadLedger, LedgerConflict, OutOfReach, Unfinished, WrongCall
-from sfumato.core.json_object import JsonObject
+from sfumato.core.json_object import JsonObject, read_json
 from sfumato.core.progress import Progress, silent
 from sfumato.releases import certificate, manifest
 from sfumato.releases.ledger.entry import Entry
@@ -41,7 +41,7 @@ class StagingNote:
     @classmethod
     def read(cls, content: bytes) -> StagingNote:
         try:
-            document = json.loads(content)
+            document = read_json(content)
             return cls(str(document["event"]), {str(k): str(v) for k, v in document["manifests"].items()})
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadData("the note of a release under way cannot be read", where=NOTE_NAME) from None

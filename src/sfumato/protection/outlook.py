@@ -1,0 +1,229 @@
+"""What a plan comes to, and what a little more would buy: each offer was planned, not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.core.errors import SfumatoError
+from sfumato.core.exact_numbers import written
+from sfumato.core.json_object import JsonObject
+from sfumato.core.microdata import Microdata, Role
+from sfumato.core.recoding import Recoding
+from sfumato.policy.policy import Policy
+from sfumato.policy.searches import ability_of
+from sfumato.protection.column_shape import lost_columns
+from sfumato.show.card import figure, several
+
+SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
+"""The limits of suppression that are tried, where they are more than the policy allows."""
+MOST_ROWS = {"top-down": 1_000_000, "mondrian": 1_000_000, "lattice": 500_000}
+"""Distinct rows that plans for offers may look at together, by search; any other has `MOST_ROWS_ELSE`."""
+MOST_ROWS_ELSE = 40_000
+MOST_PLANS = 16
+SMALL_LOSS = 0.1
+"""With less lost, and no column lost, nothing is offered."""
+MUCH_LESS = 0.75
+"""An offer that brings no column back has to bring the loss down to this share."""
+
+
+class PlannedTable(Protocol):
+    """What an outlook looks at in a plan."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def recoding(self) -> Recoding: ...
+
+    @property
+    def loss(self) -> float: ...
+
+
+Replan = Callable[[Microdata, Policy], PlannedTable]
+"""Plans a table by a policy, and proves what was found."""
+
+
+@dataclass(frozen=True)
+class OfferedChange:
+    """What a change of the policy buys: `key` and `value` are to be written into it.
+
+    `rows` more rows are then suppressed, or `column` begins one level higher; the columns `restored` are no
+    longer lost, and the loss is `loss`.
+    """
+
+    key: str
+    value: str
+    rows: int
+    column: str | None
+    restored: tuple[str, ...]
+    loss: float
+
+    def sentence(self, before: float) -> str:
+        """Returns the offer in words, beside what is lost without it."""
+        much = several(self.rows, "more row") if self.column is None else f"a coarser {self.column}"
+        bought = f"restore {_listed(self.restored)}"
+        if not self.restored:
+            bought = f"bring the loss from {figure(before)} to {figure(self.loss)}"
+        return f"{much} would {bought} ({self.key}: {self.value})"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How many of the key columns that have several values are lost, and what would bring some back."""
+
+    lost: tuple[str, ...]
+    columns: int
+    loss: float
+    offer: OfferedChange | None = None
+
+    @property
+    def line(self) -> str:
+        """The outlook in a sentence."""
+        told = f"none of {several(self.columns, 'column')} is lost"
+        if self.lost:
+            told = f"{len(self.lost)} of {several(self.columns, 'column')} {_are(len(self.lost))} lost"
+            told += "" if len(self.lost) == self.columns else f": {_listed(self.lost)}"
+        return told if self.offer is None else f"{told}; {self.offer.sentence(self.loss)}"
+
+    def as_dict(self) -> JsonObject:
+        """Returns JSON."""
+        offer: JsonObject | None = None
+        if self.offer is not None:
+            offer = {**vars(self.offer), "restored": list(self.offer.restored)}
+        return {"lost": list(self.lost), "columns": self.columns, "offer": offer}
+
+
+def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
+    """Returns what a plan comes to, and the first offer that plans bear out: rows, then a coarser column.
+
+    How many plans are made for that depends on counts alone.
+    """
+    table = plan.recoding.table
+    several_values = [c for c in table.keys if len(np.unique(table.codes(c.name))) > 1]
+    bare = Outlook(lost_columns(plan.recoding), len(several_values), plan.loss)
+    policy = plan.policy
+    tied = policy.recipients is not None or policy.promises.of_table or table.joints
+    if tied or plan.recoding.rewritten or not (bare.lost or plan.loss >= SMALL_LOSS):
+        return bare
+    most = MOST_ROWS.get(policy.protect.search, MOST_ROWS_ELSE) // max(1, table.distinct)
+    plans = _Plans(plan, replan, min(MOST_PLANS, most))
+    offer = _more_rows(plans) or _coarser_column(plans)
+    return bare if offer is None else replace(bare, offer=offer)
+
+
+class _Plans:
+    """Makes plans for offers, so many at most, and says what each buys."""
+
+    def __init__(self, plan: PlannedTable, replan: Replan, left: int) -> None:
+        self.plan, self.policy, self.table = plan, plan.policy, plan.recoding.table
+        self.lost = lost_columns(plan.recoding)
+        self._replan, self._left = replan, left
+
+    def made(self, table: Microdata, policy: Policy) -> PlannedTable | None:
+        """Returns a plan; `None` if there is none, or no more may be made."""
+        if not self._left:
+            return None
+        self._left -= 1
+        try:
+            return self._replan(table, policy)
+        except SfumatoError:
+            return None
+
+    def restored(self, other: PlannedTable) -> tuple[str, ...]:
+        """Returns the columns that are lost now and not in another plan, where that loses no other column."""
+        still = lost_columns(other.recoding)
+        return tuple(n for n in self.lost if n not in still) if set(still) <= set(self.lost) else ()
+
+
+def _more_rows(plans: _Plans) -> OfferedChange | None:
+    """Returns what the least of some larger limits of suppression buys, if any does."""
+    rule, rows = plans.policy.protect, plans.table.rows + plans.table.dropped
+    ability = ability_of(rule.search)
+    if ability is None or not ability.can_suppress(rule.price):
+        return None
+    tried = [
+        share for share in SHARES if share > rule.suppress and int(rows * share) > int(rows * rule.suppress)
+    ]
+    for share in tried:
+        offer = _with_limit(plans, share)
+        if offer is None:
+            continue
+        for fewer in _halves(plans.plan.recoding.suppressed, offer.rows):
+            better = _with_limit(plans, Fraction(fewer, rows))
+            if better is None or better.rows > offer.rows:
+                break
+            offer = better
+        return offer
+    return None
+
+
+def _halves(before: int, more: int) -> Iterator[int]:
+    """Yields ever smaller numbers of suppressed rows, beginning with what was just found."""
+    while more:
+        yield before + more
+        more //= 2
+
+
+def _with_limit(plans: _Plans, share: Fraction) -> OfferedChange | None:
+    rule = plans.policy.protect
+    other = plans.made(plans.table, replace(plans.policy, protect=replace(rule, suppress=share)))
+    if other is None:
+        return None
+    more = other.recoding.suppressed - plans.plan.recoding.suppressed
+    restored = plans.restored(other)
+    if more <= 0 or not (restored or (other.loss <= MUCH_LESS * plans.plan.loss and not plans.lost)):
+        return None
+    return OfferedChange("suppress", str(written(share)), more, None, restored, other.loss)
+
+
+def _coarser_column(plans: _Plans) -> OfferedChange | None:
+    """Returns the first column that brings a lost one back when it begins one level higher."""
+    if not plans.lost:
+        return None
+    for column in plans.table.keys:
+        rule = plans.policy.columns.get(column.name)
+        if column.name in plans.lost or rule is None or rule.role is not Role.QUASI or rule.taxonomy is None:
+            continue
+        if column.taxonomy.height < 2:
+            continue
+        columns = {**plans.policy.columns, column.name: replace(rule, start=rule.start + 1)}
+        table = _beginning_higher(plans.table, column.name)
+        other = plans.made(table, replace(plans.policy, columns=columns))
+        restored = () if other is None else plans.restored(other)
+        if other is not None and restored:
+            more = max(0, other.recoding.suppressed - plans.plan.recoding.suppressed)
+            key = f"columns.{column.name}.start"
+            return OfferedChange(key, str(rule.start + 1), more, column.name, restored, other.loss)
+    return None
+
+
+def _beginning_higher(table: Microdata, name: str) -> Microdata:
+    """Returns the table counted with one column at the first level of its tree."""
+    columns, codes = [], []
+    for column in table.columns:
+        ranks = table.codes(column.name)
+        if column.name == name:
+            nodes = column.taxonomy.levels[1]
+            ranks = np.unique(nodes, return_inverse=True)[1].astype(np.int32)[ranks]
+            column = replace(column, taxonomy=column.taxonomy.from_level(1))  # noqa: PLW2901  # the same, coarser
+        columns.append(column)
+        codes.append(ranks)
+    coarser = Microdata.of_codes(
+        columns, codes, counts=table.counts, person=table.person, dropped=table.dropped
+    )
+    return replace(
+        coarser, person_column=table.person_column, profiles=table.profiles, rows_only=table.rows_only
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

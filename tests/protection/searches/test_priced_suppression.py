@@ -1,0 +1,150 @@
+"""Suppression at a price: every search weighs rows against detail, and none is better than enumeration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles.exhaustive_lattice import exhaustive
+from oracles.withheld_keys import global_recodings, least_loss, local_recodings
+from protection.searches.checks import class_promises, crowded, shuffled
+from sfumato.core.classes import Classes
+from sfumato.core.errors import Infeasible
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.promise import Promises
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.promises import ConfidenceBounding, EntropyLDiversity, KAnonymity
+from sfumato.protection.boxes import boxes_of
+from sfumato.protection.loss import MEASURES, measure
+from sfumato.protection.searches.lattice import lattice
+from sfumato.protection.searches.registry import find
+from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.top_down import specialize, top_down
+from strategies import tables
+
+SEARCHES = ("top-down", "lattice", "mondrian", "optimum", "local")
+FAMILIES = {"top-down": global_recodings, "optimum": global_recodings, "local": local_recodings}
+SHARES = st.sampled_from([Fraction(1, 10), Fraction(1, 4), Fraction(1, 2)])
+PRICES = st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(3)])
+
+
+def loss_of(name, table, promises, aim):
+    try:
+        return find(name)(table, promises, aim)
+    except Infeasible:
+        return None
+
+
+def outliers(*, many=12, odd=1):
+    """Many people in one corner of the table, and a few far away from everybody."""
+    tree = Taxonomy.grow(["*", "A", "B", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2])
+    columns = [Column(f"q{j}", Role.QUASI, tree) for j in range(3)]
+    codes = [np.array([i % 2 for i in range(many)] + [3] * odd, np.int32) for j in range(3)]
+    return Microdata.of_codes(columns, codes)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@given(
+    table=tables(rows=9, keys=2, leaves=4, min_rows=1), promises=class_promises(), share=SHARES, price=PRICES
+)
+def test_what_is_published_keeps_the_promises_within_the_limit(name, table, promises, share, price):
+    aim = Aim(share, price=price)
+    outcome = loss_of(name, table, promises, aim)
+    if outcome is None:
+        return
+    recoding = outcome.recoding
+    assert recoding.table is table and recoding.suppressed <= aim.allowed(table) and recoding.count
+    assert outcome.loss == measure("loss", recoding, outcome.levels, price=price)
+    classes = Classes.of(table, boxes_of(recoding)[1], sensitive=promises.sensitive)
+    assert promises.holds_on(classes).all()
+    plain = loss_of(name, table, promises, replace(aim, suppress=Fraction(0)))
+    assert plain is None or outcome.loss <= plain.loss
+    assert plain is None or outcome.loss < plain.loss or not recoding.suppressed
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+@given(
+    table=tables(rows=5, keys=2, leaves=3, min_rows=1), promises=class_promises(), share=SHARES, price=PRICES
+)
+def test_no_search_is_better_than_enumeration(name, table, promises, share, price):
+    aim = Aim(share, price=price)
+    outcome = loss_of(name, table, promises, aim)
+    least = least_loss(table, promises, aim, FAMILIES[name])
+    if outcome is not None:
+        assert least is not None and outcome.loss >= least - 1e-12
+    elif name != "optimum" and least is not None:
+        assert not promises.holds_on(Classes.of(table, np.zeros(table.distinct, np.int32))).all()
+
+
+@given(
+    tables(rows=10, keys=2, leaves=4, min_rows=1),
+    class_promises(),
+    SHARES,
+    PRICES,
+    st.sampled_from(sorted(MEASURES)),
+)
+def test_the_lattice_is_exact_at_every_price(table, promises, share, price, loss):
+    aim = Aim(share, loss, price=price)
+    expected = exhaustive(table, promises, aim)
+    outcome = loss_of("lattice", table, promises, aim)
+    assert (outcome is None) == (expected is None)
+    assert outcome is None or outcome.loss == expected.score
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_one_person_far_away_is_suppressed_at_a_low_price_and_not_at_a_high_one(name):
+    table, promises = outliers(), Promises((KAnonymity(4),))
+    cheap = find(name)(table, promises, Aim(Fraction(1, 10), price=Fraction(1)))
+    dear = find(name)(table, promises, Aim(Fraction(1, 10), price=Fraction(1000)))
+    assert cheap.recoding.suppressed == 1 and cheap.loss == pytest.approx(1 / 13)
+    assert dear.recoding.suppressed == 0 and dear.loss > cheap.loss
+
+
+@pytest.mark.parametrize("name", ["mondrian", "optimum", "local"])
+def test_without_a_price_nothing_is_suppressed(name):
+    table, promises = outliers(), Promises((KAnonymity(4),))
+    assert find(name)(table, promises, Aim(Fraction(1, 10))).recoding.suppressed == 0
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_does_not_matter(name, seed):
+    table, promises = crowded(seed, rows=40, keys=3), Promises((KAnonymity(4),))
+    aim = Aim(Fraction(1, 10), price=Fraction(3, 2))
+    one = find(name)(table, promises, aim).recoding
+    other = find(name)(shuffled(table, seed), promises, aim).recoding
+    assert np.array_equal(one.class_of, other.class_of) and np.array_equal(one.low, other.low)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_larger_limit_is_never_worse(name, seed):
+    table, promises = crowded(seed, rows=60, keys=3), Promises((KAnonymity(5),))
+    shares = [Fraction(percent, 100) for percent in (0, 1, 2, 5, 10)]
+    losses = [find(name)(table, promises, Aim(s, price=Fraction(1))).loss for s in shares]
+    assert losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "promise", [EntropyLDiversity("s0", Fraction(2)), ConfidenceBounding("s0", Fraction(1, 2))]
+)
+def test_top_down_starts_where_the_root_breaks_a_promise_that_suppression_mends(promise):
+    tree = Taxonomy.grow(["*", "A", "B", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2])
+    columns = [Column("q0", Role.QUASI, tree), Column("s0", Role.SENSITIVE, Taxonomy.flat(["x", "y"]))]
+    where = [0, 0, 1, 1, 2, 2, 3, 3, 3]
+    has = [0, 1, 0, 1, 0, 1, 0, 0, 0]
+    table = Microdata.of_codes(columns, [np.array(where, np.int32), np.array(has, np.int32)])
+    promises, aim = Promises((promise,)), Aim(Fraction(1, 2))
+    everything = Classes.of(table, np.zeros(table.distinct, np.int32), sensitive=("s0",))
+    assert not promises.holds_on(everything).all()
+    outcome = specialize(table, promises, aim)
+    assert outcome.recoding.suppressed == 3 and outcome.loss <= lattice(table, promises, aim).loss
+    priced = top_down(table, promises, replace(aim, price=Fraction(3)))
+    assert priced.recoding.suppressed == 3
+    with pytest.raises(Infeasible, match=r"Allow 3 suppressed rows"):
+        top_down(table, promises, Aim(Fraction(1, 9)))
