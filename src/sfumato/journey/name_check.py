@@ -9,7 +9,7 @@ from sfumato.policy.policy import Policy
 
 
 def with_name_check(source: Source, policy: Policy) -> Source:
-    """Returns the source to read from now on: its first pass raises `BadPolicy` where names would be published.
+    """Returns the source to read from now on; its first pass raises `BadPolicy` where names are published.
 
     Its first rows are looked at, and only columns of text that the policy publishes.
     """

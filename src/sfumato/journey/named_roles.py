@@ -56,9 +56,7 @@ def policy_of_roles(
     of_people = changed_promises(drafted, columns, {key: numbers[key] for key in ("k",) if key in numbers})
     by_size = [promise for promise in of_people if promise.by_size and not promise.derived]
     waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
-    return replace(
-        drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting
-    )
+    return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
 
 
 def _different(column: ColumnEvidence) -> int:

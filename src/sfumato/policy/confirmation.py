@@ -29,8 +29,8 @@ def schema() -> JsonObject:
             {"type": "array", "items": {"type": "string"}},
         ],
         "description": (
-            "Columns whose role was guessed and that would be published unchanged, with the reason; nothing is"
-            " published before a person has confirmed them."
+            "Columns that would be published unchanged on a guess, with the reason; nothing is published"
+            " before a person has confirmed them."
         ),
     }
 
@@ -56,8 +56,8 @@ def check_confirmed(policy: PolicyContent) -> None:
         f" {'it' if one else 'they'} may be published unchanged: {named}{more}.",
         where=f"{policy.origin.name}, {KEY}",
         remedy="Read the reasons in the policy; change a role that is wrong, and say"
-        " `sfumato policy confirm POLICY COLUMN…` (or --all) of those that are right; in Python, policy.confirm_columns(…)."
-        " Planning (--dry-run) works before that.",
+        " `sfumato policy confirm POLICY COLUMN…` (or --all) of those that are right; in Python,"
+        " policy.confirm_columns(…). Planning (--dry-run) works before that.",
     )
 
 
