@@ -177,7 +177,7 @@ def test_entries_are_taken_out_of_any_form_of_the_key(names, data, form):
 
 
 @pytest.mark.parametrize("role", ["insensitive", "quasi", "sensitive"])
-def test_names_of_people_are_never_published(folder, role, capsys):
+def test_names_of_people_are_never_published(folder, role):
     words = {
         "columns": {"zip": {"role": "quasi"}, "who": {"role": role}},
         "promises": [{"k-anonymity": {"k": 2}}],

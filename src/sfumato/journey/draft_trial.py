@@ -1,4 +1,4 @@
-"""The trial of a draft: it is planned before anybody sees it, mended where it must be, and says what it costs."""
+"""The trial of a draft: planned before anybody sees it, mended where it must be, and told what it costs."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence)
     for promise, name in zip(given_up, columns, strict=True):
         share = f"{float(_commonest(promise, survey)):.0%}"
         waiting[name] = (
-            f"{policy.columns[name].reason}; published unchanged, and no diversity is promised: {share} of the"
-            " rows have one value, and groups with two would cost most detail"
+            f"{policy.columns[name].reason}; published unchanged, and no diversity is promised: {share} of"
+            " the rows have one value, and groups with two would cost most detail"
         )
     order = [name for name in policy.columns if name in policy.confirm or name in waiting]
     confirm = {name: waiting.get(name) or policy.confirm[name] for name in order}
@@ -164,8 +164,8 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
         if best.lost.share <= LOST_SHARE:
             break
     what = (
-        f"{len(trial.lost.columns)} of {several(trial.keys, 'key column')} and {float(trial.lost.share):.0%} of"
-        " their cells are lost under this draft"
+        f"{len(trial.lost.columns)} of {several(trial.keys, 'key column')} and"
+        f" {float(trial.lost.share):.0%} of their cells are lost under this draft"
     )
     if left_out:
         one = len(left_out) == 1
@@ -175,7 +175,10 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
             " coarser taxonomy, or another role where nobody knows the values."
         )
     else:
-        remedy = "Give columns another role where nobody can know their values, or coarser taxonomies; or ask for a smaller k."
+        remedy = (
+            "Give columns another role where nobody can know their values, or coarser taxonomies; or ask for"
+            " a smaller k."
+        )
     return [Diagnosis(COLUMNS_LOST, Severity.WARNING, "table", what, len(trial.lost.columns), remedy)]
 
 

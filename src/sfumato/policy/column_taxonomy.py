@@ -79,7 +79,7 @@ def _codes(profile: ColumnProfile) -> DraftedTaxonomy | None:
 
 
 def code_length(profile: ColumnProfile) -> int:
-    """Returns how many characters all values have, where they are codes that say less when cut short; else 0."""
+    """Returns how many characters all values have, if they are codes that say less when cut; else 0."""
     values = profile.values
     length = len(values[0]) if values else 0
     alike = 3 <= length <= 12 and all(len(v) == length and _CODE.fullmatch(v) for v in values)
@@ -104,7 +104,7 @@ def _numbers(profile: ColumnProfile) -> DraftedTaxonomy | None:
 
 
 def _range(profile: ColumnProfile, numbers: tuple[Decimal, ...]) -> tuple[Decimal, Decimal, bool]:
-    """Returns the range of the values, without the few that are far from the rest, and whether there are any."""
+    """Returns the range of the values without the few far from the rest, and whether there are any."""
     sized = sorted(zip(numbers, profile.counts, strict=True))
     low, high = sized[0][0], sized[-1][0]
     allowed = profile.present // OUTLIER_SHARE
@@ -153,7 +153,7 @@ def _intervals(profile: ColumnProfile, low: Decimal, high: Decimal) -> Intervals
 
 
 def _round_up(size: Decimal, *, whole: bool) -> Decimal:
-    """Returns the next of 1, 2, 5, 10, 20, 50, …; of whole numbers at least 2, since 1 is the value itself."""
+    """Returns the next of 1, 2, 5, 10, 20, 50, …; at least 2 of whole numbers, as 1 is the value itself."""
     if whole and size <= 1:
         return Decimal(2)
     power = Decimal(1).scaleb(size.adjusted())

@@ -11,8 +11,8 @@ from sfumato.core.spelling import meaning
 from sfumato.policy import versions
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
-from sfumato.policy.companion_columns import companions
 from sfumato.policy.column_names import PEOPLE, words
+from sfumato.policy.companion_columns import companions
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of

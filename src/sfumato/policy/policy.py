@@ -127,8 +127,8 @@ class Policy(PolicyContent):
 
         `k`, `l` and `t` change the promises that have such a number; where none has, it is promised from now
         on, `l` and `t` of every sensitive column. The four roles take names of columns; promises about a
-        column that leaves its role go, and a column that is named needs no confirmation any more. What else is given is a key of `protect`: `search`, `suppress`,
-        `loss`, `weights`.
+        column that leaves its role go, and a column that is named needs no confirmation any more. What else
+        is given is a key of `protect`: `search`, `suppress`, `loss`, `weights`.
 
         >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
         >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")

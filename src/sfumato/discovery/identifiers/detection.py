@@ -162,7 +162,7 @@ DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
 
 
 def findings(survey: TableEvidence, *, first_rows: TableEvidence | None = None) -> dict[str, ColumnFinding]:
-    """What the cells of every column give away, for a draft to decide by; uniqueness is for the draft to see."""
+    """What the cells of every column give away, for a draft to decide by; what is unique it sees itself."""
     found: dict[str, list[Identifier]] = {name: [] for name in survey.columns}
     for one in identifiers(survey, first_rows=first_rows):
         if one.direct and one.convincing:

@@ -180,7 +180,7 @@ PRECEDENCE: Sequence[tuple[Role, bool]] = (
     (Role.INSENSITIVE, True),
     (Role.QUASI, True),
 )
-"""Which role a header with words of several kinds speaks for, and whether the kind is weak: first things first."""
+"""Which role a header with words of several kinds speaks for, and whether the kind is weak, in order."""
 
 
 def _precedence(kind: HeaderKind) -> tuple[int, bool]:
