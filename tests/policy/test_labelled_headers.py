@@ -79,9 +79,12 @@ def test_there_are_enough_headers_in_five_languages():
 @pytest.mark.parametrize(
     ("part", "least"),
     [
-        ("tuned on", {"identifier": (95, 95), "quasi": (90, 95), "sensitive": (97, 97)}),
-        ("held out", {"identifier": (93, 93), "quasi": (90, 93), "sensitive": (95, 93)}),
-        ("fresh", {"identifier": (75, 55), "quasi": (45, 75), "sensitive": (75, 45)}),
+        ("tuned on", {"identifier": (98, 96), "quasi": (92, 98), "sensitive": (98, 94)}),
+        ("held out, thought up", {"identifier": (98, 98), "quasi": (98, 98), "sensitive": (98, 98)}),
+        (
+            "held out, found in public tables",
+            {"identifier": (95, 78), "quasi": (73, 98), "sensitive": (92, 75)},
+        ),
     ],
 )
 def test_precision_and_recall(part, least):

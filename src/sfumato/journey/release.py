@@ -16,6 +16,7 @@ from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
 from sfumato.policy.confirmation import check_confirmed
+from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
@@ -76,9 +77,7 @@ def release(
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
-    rules, show = load_policy(policy), progress or silent
-    if not dry_run:
-        check_confirmed(rules)
+    rules, show = _publishable(load_policy(policy), dry_run=dry_run), progress or silent
     source = open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
@@ -105,6 +104,13 @@ def release(
                 progress=show,
             )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _publishable(policy: Policy, *, dry_run: bool) -> Policy:
+    """The policy; raises where a column waits for confirmation, unless nothing is to be written."""
+    if not dry_run:
+        check_confirmed(policy)
+    return policy
 
 
 def _file_name(format: str | None, source: Source) -> str:

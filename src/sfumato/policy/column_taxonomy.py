@@ -12,6 +12,8 @@ from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
 from sfumato.policy.taxonomies.date_form import DateForm
 
 HIGHEST_AGE = 120
+LOWEST_ADULT = 18
+"""Where nobody is as old, the numbers may be those of age groups."""
 MOST_BINS = 25
 WIDEST_RANGE = 1_000_000
 NOMINAL_NUMBERS = 3
@@ -62,7 +64,7 @@ def _ages(profile: ColumnProfile) -> DraftedTaxonomy | None:
     numbers = profile.numbers
     if not numbers or not profile.whole or not profile.called("age"):
         return None
-    if min(numbers) < 0 or max(numbers) >= HIGHEST_AGE or profile.distinct <= FEW_VALUES:
+    if min(numbers) < 0 or not LOWEST_ADULT <= max(numbers) < HIGHEST_AGE:
         return None
     form = profile.number_form
     assert form is not None  # noqa: S101  # there are numbers
@@ -108,15 +110,15 @@ def _range(profile: ColumnProfile, numbers: tuple[Decimal, ...]) -> tuple[Decima
     sized = sorted(zip(numbers, profile.counts, strict=True))
     low, high = sized[0][0], sized[-1][0]
     allowed = profile.present // OUTLIER_SHARE
-    inner_low, inner_high = _inner(sized, allowed), _inner(sized[::-1], allowed)
-    width = inner_high - inner_low
+    near_low, near_high = _number_after(sized, allowed), _number_after(sized[::-1], allowed)
+    width = near_high - near_low
     if width <= 0:
         return low, high, False
-    far_low, far_high = inner_low - low > FAR * width, high - inner_high > FAR * width
-    return (inner_low if far_low else low), (inner_high if far_high else high), far_low or far_high
+    far_low, far_high = near_low - low > FAR * width, high - near_high > FAR * width
+    return (near_low if far_low else low), (near_high if far_high else high), far_low or far_high
 
 
-def _inner(sized: list[tuple[Decimal, int]], allowed: int) -> Decimal:
+def _number_after(sized: list[tuple[Decimal, int]], allowed: int) -> Decimal:
     """Returns the first number after so many cells."""
     seen = 0
     for size, count in sized:

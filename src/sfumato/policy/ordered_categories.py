@@ -25,7 +25,7 @@ _BAND = re.compile(
 
 
 @dataclass(frozen=True)
-class Scale:
+class ValueScale:
     """Levels from the least to the greatest, by the words for them, and how many of them belong together."""
 
     name: str
@@ -39,11 +39,11 @@ class Scale:
 
 
 @cache
-def scales() -> tuple[Scale, ...]:
+def scales() -> tuple[ValueScale, ...]:
     """Returns the scales that Sfumato knows."""
     text = files("sfumato.policy.lexicon").joinpath("scales.toml").read_text(encoding="utf-8")
     return tuple(
-        Scale(
+        ValueScale(
             name,
             {_folded(word): i for i, level in enumerate(entry["levels"]) for word in level.split("|")},
             tuple(entry["tiers"]),
