@@ -80,7 +80,8 @@ def test_tables_as_other_countries_write_them(form, tmp_path, capsys):
     for _ in range(ROWS):
         born = f"{dice.randint(1, 28):02}.{dice.randint(1, 12):02}.{dice.randint(1930, 2005)}"
         pay = f"{dice.randint(1, 9)}.{dice.randint(0, 999):03},{dice.randint(0, 9)}0"
-        lines += f"\n{dice.choice(given)};{born};{dice.randint(10000, 99999)};{dice.choice('mw')};{pay};{dice.randint(90, 160)}"
+        row = [dice.choice(given), born, dice.randint(10000, 99999), dice.choice("mw"), pay]
+        lines += "\n" + ";".join(map(str, [*row, dice.randint(90, 160)]))
     data, policy, safe = tmp_path / "d.csv", tmp_path / "p.yaml", tmp_path / "s.csv"
     data.write_text(lines + "\n", encoding="utf-8")
     assert run(["declare", str(data), "-o", str(policy)]) == 0

@@ -153,7 +153,8 @@ def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Tria
     """Returns the warning that most is lost, and which columns to leave out, tried one after the other."""
     keys = [name for name, rule in trial.policy.columns.items() if rule.role.is_key]
     dearest = sorted(keys, key=lambda name: (-survey.columns[name].distinct, name))
-    best, left_out = trial, ()
+    best = trial
+    left_out: tuple[str, ...] = ()
     for count in range(1, min(MOST_LEFT_OUT, len(dearest) - 1) + 1):
         try:
             other = plan(_leaving_out(trial.policy, dearest[:count]))

@@ -77,11 +77,11 @@ def release(
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
-    rules, show = _publishable(load_policy(policy), dry_run=dry_run), progress or silent
-    source = open_table(data, memory)
+    rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     name = _file_name(format, source)
+    show = progress or silent
     source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)

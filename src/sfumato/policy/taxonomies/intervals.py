@@ -113,7 +113,8 @@ class Intervals:
         }
         widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
         form = label(spec.get("written", PLAIN))
-        return cls(widths, **ends, decimal=spec.get("decimal") is True, written=form)
+        whole = spec.get("decimal") is not True
+        return cls(widths, **ends, decimal=not whole, written=form)  # type: ignore[arg-type]  # ends have names
 
     @property
     def spec(self) -> Spec:
