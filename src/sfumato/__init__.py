@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attacks.audit import Audit
     from sfumato.discovery.discovery import Discovery
+    from sfumato.journey.as_numbers import as_numbers
     from sfumato.journey.attack import attack
     from sfumato.journey.audit import audit
     from sfumato.journey.capacity import capacity
@@ -53,6 +54,7 @@ __all__ = [
     "Receipt",
     "Trace",
     "Usefulness",
+    "as_numbers",
     "attack",
     "audit",
     "capacity",
@@ -78,6 +80,7 @@ _HOMES = {
     "Receipt": "sfumato.releases.receipt",
     "Trace": "sfumato.tracing.trace",
     "Usefulness": "sfumato.usefulness.usefulness",
+    "as_numbers": "sfumato.journey.as_numbers",
     "attack": "sfumato.journey.attack",
     "audit": "sfumato.journey.audit",
     "capacity": "sfumato.journey.capacity",

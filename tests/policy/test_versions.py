@@ -69,6 +69,7 @@ def test_what_is_written_is_read_again(version, tmp_path):
     file = tmp_path / "policy.yaml"
     file.write_text(made.to_yaml())
     assert made.to_yaml().splitlines()[0] == f"sfumato: {version}"
+    assert ("suppress: 5%" in made.to_yaml()) == (version == 2)
     again = Policy.load(file)
     assert again == made and again.digest == made.digest
     assert Policy.from_dict(made.to_dict()) == made

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.errors import BadData
+from sfumato.core.interval_texts import numeric_ends
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.engine import open_source
 from sfumato.protection.loss import measure
 from sfumato.usefulness.column_figures import column_figures, correlation, mutual_information, pair_figures
 from sfumato.usefulness.paired_tables import read_tables
-from sfumato.usefulness.published_texts import BareTexts, TreeTexts, numbers_of, numeric_ends
+from sfumato.usefulness.published_texts import BareTexts, TreeTexts, numbers_of
 from sfumato.usefulness.range_queries import query_figures
 from sfumato.usefulness.table_figures import table_figures
 

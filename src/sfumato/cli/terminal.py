@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sfumato.core.progress import Progress, silent
+from sfumato.show.visible_text import escaped_json, visible
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -19,13 +20,14 @@ FAILED = 70
 
 def say(text: str) -> None:
     """Print a result on stdout."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(visible(text, keep="\n\t") + "\n")
     sys.stdout.flush()
 
 
 def document(content: Mapping[str, object]) -> None:
     """Print the one JSON document of a call on stdout."""
-    say(json.dumps(content, ensure_ascii=False, indent=2))
+    sys.stdout.write(escaped_json(json.dumps(content, ensure_ascii=False, indent=2)) + "\n")
+    sys.stdout.flush()
 
 
 def warn(diagnosis: object) -> None:
@@ -35,7 +37,7 @@ def warn(diagnosis: object) -> None:
 
 def talk(text: str) -> None:
     """Print a remark on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(visible(text, keep="\n\t") + "\n")
     sys.stderr.flush()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from sfumato.core.microdata import Coding, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import TEXT, SetReader
 from sfumato.engine.source import CanSample, Source
@@ -121,26 +120,13 @@ class _SurveyWithSets:
 
 
 @dataclass(eq=False)
-class FirstRowsReader:
+class FirstRowsReader(PassingReader):
     """A reader whose first pass also surveys columns in its first rows, and reports them then."""
 
-    reader: Reader
     names: Sequence[str]
     report: Callable[[Survey], None]
     rows: int = FIRST_ROWS
     _reported: bool = field(default=False, init=False)
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._reported:
@@ -149,42 +135,33 @@ class FirstRowsReader:
         surveyor = Surveyor({name: self.reader.schema.field(name).type for name in self.names})
         for batch in self.reader.batches(list(dict.fromkeys([*names, *self.names]))):
             if not self._reported:
-                surveyor.add(batch.slice(0, self.rows - surveyor.rows))
-                if surveyor.rows >= self.rows:
-                    self._tell(surveyor)
+                self._survey(surveyor, batch)
             yield batch.select(list(names))
         if not self._reported:
+            self._tell(surveyor)
+
+    def _survey(self, surveyor: Surveyor, batch: pa.RecordBatch) -> None:
+        try:
+            surveyor.add(batch.slice(0, self.rows - surveyor.rows))
+        except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
+            self._reported = True
+            return
+        if surveyor.rows >= self.rows:
             self._tell(surveyor)
 
     def _tell(self, surveyor: Surveyor) -> None:
         self._reported = True
         self.report(surveyor.result())
 
-    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
-        return self.reader.native(table)
-
 
 @dataclass(eq=False)
-class SurveyingReader:
+class SurveyingReader(PassingReader):
     """A reader whose first whole pass also surveys columns and term sets, and reports them at its end."""
 
-    reader: Reader
     names: Sequence[str]
     forms: Mapping[str, SetForm]
     report: Report
     _reported: bool = field(default=False, init=False)
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._reported:
@@ -202,6 +179,3 @@ class SurveyingReader:
         self._reported = True
         if survey is not None:
             self.report(*survey.result())
-
-    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
-        return self.reader.native(table)

@@ -14,7 +14,7 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
-from sfumato.journey.history import earlier_imprints
+from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
@@ -63,8 +63,10 @@ def protect_file(
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
     check_target(target, source=file_of(data), overwrite=overwrite)
-    imprints = earlier_imprints(earlier, against, chain)
+    before = EarlierReleases.of(earlier, against, chain)
+    imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
+    before.warn_of_floor(rules, noted)
     source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
     plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
     shared = target.parent if source.kind == SPARK else None

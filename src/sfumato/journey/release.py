@@ -81,8 +81,8 @@ def release(
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     name = _file_name(format, source)
-    show = progress or silent
-    source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
+    source, show = with_name_check(source, rules), progress or silent
+    source = with_warnings(source, rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart = _chains_apart(opened, despite)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from fractions import Fraction
 from textwrap import wrap
 
+from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonObject
 from sfumato.policy.confirmation import KEY
 from sfumato.policy.content import PolicyContent
@@ -24,6 +26,7 @@ def as_yaml(policy: PolicyContent) -> str:
     asked = words.pop("promises")
     promises = CommentedSeq(CommentedMap((name, _flowing(p)) for name, p in one.items()) for one in asked)
     whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
+    words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
         whole[key] = (
             _flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
@@ -36,6 +39,16 @@ def as_yaml(policy: PolicyContent) -> str:
     out = io.StringIO()
     writer.dump(whole, out)
     return out.getvalue()
+
+
+def _share(share: Fraction) -> object:
+    """Returns a share as a person would write it: a whole percentage, or a fraction.
+
+    >>> _share(Fraction(1, 20)), _share(Fraction(1, 3)), _share(Fraction(0))
+    ('5%', '1/3', 0)
+    """
+    percent = share * 100
+    return f"{percent}%" if share and percent.denominator == 1 else written(share)
 
 
 def _wrapped(note: str) -> str:

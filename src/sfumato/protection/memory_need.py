@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from sfumato.core.microdata import Microdata
+from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.protection.two_phases import removes_terms
 from sfumato.system.memory import Memory, coarser_start
@@ -38,21 +39,24 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     """Returns the bytes that the search and the proof of its result hold at their peak, besides the table.
 
     Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
-    also holds tables that it has rolled up, some number of entries at most.
+    also holds tables that it has rolled up, some number of entries at most. `best` needs as much as that of
+    its searches which needs most.
     """
     keys, width = len(table.keys), 8 * table.packing.words
     named = bool(policy.promises.sensitive)
-    each = {
+    names = searches_of(policy)
+    by_search = {
         "top-down": 4 * keys + 60,
         "mondrian": 2 * width + (95 if named else 60),
         "lattice": 4 * width + (95 if named else 85),
         "optimum": 4 * keys + 2 * width + 130,
         "local": 12 * keys + 2 * width + 900,
-    }.get(policy.protect.search, 4 * keys + 2 * width + 130)
+    }
+    each = max(by_search.get(name, 4 * keys + 2 * width + 130) for name in names)
     if table.profiles:
         each += BYTES_PER_POSITION_ROW
     held = 0
-    if policy.protect.search == "lattice":
+    if "lattice" in names:
         from sfumato.protection.searches.rollup import MOST_HELD_ENTRIES  # noqa: PLC0415  # it is compiled
 
         nodes = prod(len(c.taxonomy.levels) for c in table.keys)

@@ -21,7 +21,7 @@ from sfumato.show.card import figure, several
 
 SHARES = tuple(Fraction(thousandth, 1000) for thousandth in (1, 5, 10, 20, 50, 100))
 """The limits of suppression that are tried, where they are more than the policy allows."""
-MOST_ROWS = {"top-down": 1_000_000, "mondrian": 1_000_000, "lattice": 500_000}
+MOST_ROWS = {"top-down": 300_000, "mondrian": 300_000, "lattice": 300_000}
 """Distinct rows that plans for offers may look at together, by search; any other has `MOST_ROWS_ELSE`."""
 MOST_ROWS_ELSE = 40_000
 MOST_PLANS = 16

@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 
 from sfumato.core.verdict import Measure, Verdict
+from sfumato.show.visible_text import visible
 
 LARGEST_DENOMINATOR = 1000
 """Fractions up to this denominator are shown as they are, others as decimals."""
@@ -35,18 +36,19 @@ class Card:
 
     def __str__(self) -> str:
         indented = [f"  {line}" for block in self._blocks for line in aligned(block)]
-        return "\n".join([self.title, *indented, *self.notes])
+        return "\n".join([visible(self.title), *indented, *(visible(note, keep="\n") for note in self.notes)])
 
     def _repr_html_(self) -> str:
         tables = "".join(
             f"<table><tbody>{''.join(_row(line) for line in block)}</tbody></table>" for block in self._blocks
         )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<div><p><b>{escape(self.title)}</b></p>{tables}{notes}</div>"
+        notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
+        return f"<div><p><b>{escape(visible(self.title))}</b></p>{tables}{notes}</div>"
 
     @property
     def _blocks(self) -> list[Lines]:
-        return [list(block) for full, block in groupby(self.lines, key=bool) if full]
+        lines = [tuple(map(visible, line)) for line in self.lines]
+        return [list(block) for full, block in groupby(lines, key=bool) if full]
 
 
 def aligned(lines: Lines) -> list[str]:

@@ -17,6 +17,7 @@ from sfumato.show.diagrams import (
     grid,
     scatter,
 )
+from sfumato.show.visible_text import visible, visible_in
 
 INK = COLOURS["ink"]
 
@@ -89,7 +90,7 @@ def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
     """Writes one SVG per chart and a page with all of them; returns the files, the page last."""
     convert = _converter()
     into = Path(folder)
-    drawn = [(chart, convert.vegalite_to_svg(draw(chart).to_dict())) for chart in charts]
+    drawn = [(chart, convert.vegalite_to_svg(visible_in(draw(chart).to_dict()))) for chart in charts]
     into.mkdir(parents=True, exist_ok=True)
     files = []
     for chart, svg in drawn:
@@ -105,8 +106,10 @@ def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     parts = []
     for chart, svg in drawn:
         heads, *lines = chart.rows()
-        head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in line)}</tr>" for line in lines)
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in heads)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(visible(x))}</td>' for x in line)}</tr>" for line in lines
+        )
         parts.append(f"<figure>{svg}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Charts</title>'

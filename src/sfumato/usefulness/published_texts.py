@@ -6,23 +6,18 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from math import inf, isfinite, nan
+from math import isfinite, nan
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.interval_texts import PLAIN_NUMBER, numeric_ends
 from sfumato.core.range_texts import RANGE
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 
 Reals = NDArray[np.float64]
 
-_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-"""A number as it is written; `021` is a code."""
-_PLAIN = re.compile(_NUMBER)
-_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)")
-_CLOSED = re.compile(rf"({_NUMBER})(?:-|{RANGE}| to )({_NUMBER})")
-_BELOW, _FROM = re.compile(rf"<({_NUMBER})"), re.compile(rf"({_NUMBER})\+")
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 
 
@@ -110,7 +105,7 @@ class BareTexts:
 
     def __init__(self, values: Sequence[Label]) -> None:
         known = [value for value in values if value is not None]
-        self._numeric = bool(known) and all(_PLAIN.fullmatch(value) for value in known)
+        self._numeric = bool(known) and all(PLAIN_NUMBER.fullmatch(value) for value in known)
         known.sort(key=lambda value: (float(value) if self._numeric else 0.0, value))
         self._known = known
         self._numbers = [float(value) for value in known] if self._numeric else []
@@ -154,28 +149,10 @@ class BareTexts:
         return low, bisect_right(self._known, last, key=lambda value: value[: len(last)])
 
 
-def numeric_ends(text: str) -> tuple[float, float, bool] | None:
-    """Returns the two ends of an interval of numbers, and whether it holds its upper end.
-
-    >>> numeric_ends("20-29"), numeric_ends("[20, 30)"), numeric_ends("90+"), numeric_ends("young")
-    ((20.0, 29.0, True), (20.0, 30.0, False), (90.0, inf, True), None)
-    """
-    if _PLAIN.fullmatch(text):
-        return float(text), float(text), True
-    if half_open := _HALF_OPEN.fullmatch(text):
-        return float(half_open[1]), float(half_open[2]), False
-    if closed := _CLOSED.fullmatch(text):
-        return float(closed[1]), float(closed[2]), True
-    if below := _BELOW.fullmatch(text):
-        return -inf, float(below[1]), False
-    above = _FROM.fullmatch(text)
-    return None if above is None else (float(above[1]), inf, True)
-
-
 def numbers_of(labels: Sequence[Label]) -> Reals | None:
     """Returns the number of each value, NaN where a cell is missing; `None` unless all are numbers."""
     known = [label for label in labels if label is not None]
-    if not known or not all(_PLAIN.fullmatch(label) for label in known):
+    if not known or not all(PLAIN_NUMBER.fullmatch(label) for label in known):
         return None
     return np.array([nan if label is None else float(label) for label in labels])
 
