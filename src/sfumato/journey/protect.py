@@ -11,8 +11,9 @@ from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
-from sfumato.journey.history import earlier_imprints
+from sfumato.journey.history import EarlierReleases
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
@@ -54,7 +55,8 @@ def protect(
     Parquet file. Nothing is written; `plan.apply(data)` makes the safe table. `earlier` are the imprints of
     all earlier releases of these people, oldest first (`plan.imprint`, or JSON files of them); `against`, a
     ledger, has those of a chain. `memory` is how much may be used, such as "4GB"; what would take more is
-    refused, with how much it takes. `warn` receives what the policy allows and probably does not mean.
+    refused, with how much it takes. `warn` receives what the policy allows and probably does not mean, and
+    what `release` would refuse it for in that chain.
 
     Without a policy, as in `protect(people, k=5, quasi=["age", "zip"], sensitive="disease")`, one is made:
     named columns get these roles, others those that `declare` proposes, taxonomies come from the data, and
@@ -69,13 +71,20 @@ def protect(
     show = progress or silent
     names = RoleNames(identifier, quasi, sensitive, insensitive)
     numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
-    imprints, opened = earlier_imprints(earlier, against, chain), open_table(data, memory)
+    before, opened = EarlierReleases.of(earlier, against, chain), open_table(data, memory)
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
-    source = with_warnings(opened, rules, noted, progress=show)
+    before.warn_of_floor(rules, noted)
+    source = with_warnings(with_name_check(opened, rules), rules, noted, progress=show)
     earlier_plan = load_transformation(like, rules)
     return plan_table(
-        source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
+        source,
+        rules,
+        earlier=before.imprints,
+        noted=noted,
+        like=earlier_plan,
+        foretell=foretell,
+        progress=show,
     )
 
 
