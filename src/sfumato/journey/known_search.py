@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato.attacks.worlds.known_search import KnownSearch
-from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.errors import BadPolicy, Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding
 from sfumato.policy.policy import Policy
@@ -41,7 +41,7 @@ def known_search(policy: Policy, *, steps: int, seed: int) -> KnownSearch:
     def republish(table: Microdata) -> Recoding | None:
         try:
             return search(table, policy.promises, aim if len(table.keys) > 1 else narrow).recoding
-        except Infeasible:
+        except (Infeasible, BadPolicy):  # also where a value is named that this world lacks
             return None
 
     return KnownSearch(

@@ -76,16 +76,14 @@ def release(
     same table, or a person of it, in another chain for the same recipient is refused, too; `despite` names
     chains for which it is done all the same, and nothing is promised of what both tell together.
     """
-    names, chain = recipients_of(to), checked_name(chain, "chain")
+    names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
     rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
-    aside = Memory.of(memory).spill or source.memory.spill
+    name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    name = _file_name(format, source)
-    source, show = with_name_check(source, rules), progress or silent
-    source = with_warnings(source, rules, warn, progress=show)
+    source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)

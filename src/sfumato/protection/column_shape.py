@@ -18,7 +18,8 @@ class ColumnShape:
     """One column before and after.
 
     `values` counts the values that occur, `groups` the different values that are published, `kept` those of
-    them that are raw values still; `depths` maps depth in the tree (0: the root) to published groups; `level`
+    them that are as fine as the policy lets them be: raw values, unless the column begins at a higher level,
+    `start`. `depths` maps depth in the tree (0: the root) to published groups; `level`, counted from there,
     is set where the search is full-domain.
     """
 
@@ -29,6 +30,7 @@ class ColumnShape:
     depths: Mapping[int, int]
     height: int
     level: int | None = None
+    start: int = 0
 
     @property
     def line(self) -> tuple[str, ...]:
@@ -36,11 +38,13 @@ class ColumnShape:
         if self.groups and set(self.depths) == {0} and self.values > 1:
             became = "*"
         elif self.groups == self.kept == self.values:
-            became = "as it is"
+            became = "as it is" if not self.start else f"{several(self.groups, 'group')} at its finest level"
         else:
+            finest = "raw values" if not self.start else "at its finest level"
             became = several(self.groups, "group")
-            became += f", {figure(self.kept)} of them raw values" if self.kept else ""
-        level = "" if self.level is None else f" (level {self.level} of {self.height})"
+            became += f", {figure(self.kept)} of them {finest}" if self.kept else ""
+        last = self.height + self.start
+        level = "" if self.level is None else f" (level {self.level + self.start} of {last})"
         return (self.column, f"{several(self.values, 'value')} →", became + level)
 
 
@@ -76,6 +80,7 @@ def shape_of(recoding: Recoding, j: int, level: int | None = None) -> ColumnShap
         dict(sorted(depths.items())),
         taxonomy.height,
         level,
+        taxonomy.start,
     )
 
 

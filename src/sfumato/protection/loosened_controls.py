@@ -49,7 +49,7 @@ def refusal_under_controls(table: Microdata, promises: Promises, aim: Aim) -> In
         also = "" if len(found) < 2 else f" Or {found[1].words}."
         remedy = f"The cheapest change that would do: {found[0].words}.{also}"
     else:
-        remedy = "No single change would do: let several columns be coarser (at-most)."
+        remedy = "No single change would do: let several columns be coarser (at-most, fixed)."
     if now.can_suppress(aim, table):
         whole = table.rows + table.dropped
         remedy += f" Or allow {several(now.suppressed, 'row')} to be suppressed ({now.suppressed}/{whole})."

@@ -199,3 +199,24 @@ def test_the_order_of_rows_does_not_matter_under_controls(name):
     one, again = (outcome_of(name, some, promises, aim) for some in (table, replace(table)))
     assert one is not None
     assert np.array_equal(one.recoding.low, again.recoding.low)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@given(
+    table=limited(tables(rows=12, keys=2, leaves=4)),
+    promises=class_promises(),
+    share=st.sampled_from([Fraction(1, 4), Fraction(1, 2)]),
+    data=st.data(),
+)
+def test_no_search_withholds_a_row_that_has_to_stay(name, table, promises, share, data):
+    assume(promises.monotone)
+    label = data.draw(st.sampled_from(table.keys[0].taxonomy.labels))
+    aim = Aim(share, price=Fraction(1, 2), never_suppress={"q0": (label,)})
+    outcome = outcome_of(name, table, promises, aim)
+    if outcome is None:
+        assert not blocks_hold(table, promises)
+    else:
+        assert outcome.recoding.suppressed <= aim.allowed(table)
+        assert not broken_control(outcome.recoding, aim)
+        assert spares(outcome.recoding, aim)
+        assert within_ceilings(outcome.recoding)
