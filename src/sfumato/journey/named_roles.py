@@ -37,8 +37,10 @@ def policy_of_roles(
         raise WrongCall(
             "neither a policy nor a role is given", remedy="As in protect(table, k=5, quasi=['age'])."
         )
+    from sfumato.discovery.identifiers.detection import findings  # noqa: PLC0415  # a policy needs none
+
     survey = source.survey(progress=progress)
-    drafted = draft(survey)
+    drafted = draft(survey, findings=findings(survey))
     columns = changed_columns(drafted, names)
     for name, rule in columns.items():
         if rule.role is Role.QUASI and drafted.columns[name].role is not Role.QUASI:

@@ -101,8 +101,11 @@ def _rules(
     rules = load_policy(policy)
     if not names.roles and not numbers:
         return rules
-    columns = changed_columns(rules, names)
-    return replace(rules, columns=columns, promises=changed_promises(rules, columns, numbers))
+    columns, named = changed_columns(rules, names), names.roles
+    waiting = {name: why for name, why in rules.confirm.items() if name not in named}
+    return replace(
+        rules, columns=columns, promises=changed_promises(rules, columns, numbers), confirm=waiting
+    )
 
 
 def plan_table(
