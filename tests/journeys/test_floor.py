@@ -339,3 +339,17 @@ class TestFromTheCommandLine:
         assert said.code == 0 and "NOT held against chain main" in said.out
         proof = sfumato("certificate", "verify", "two/certificate.json", "--key", "ledger.db.key.pub")
         assert "NOT held against chain main" in proof.out
+
+
+def test_protect_beside_a_chain_says_what_a_release_would_be_refused_for(go, tmp_path):
+    """A plan below the floor can be made; whoever makes it is told that it cannot be released."""
+    go(QUARTERS, policy("continuous5"), "one")
+    against, told = f"sqlite:///{tmp_path}/ledger.db", []
+    sf.protect(QUARTERS, policy("continuous5"), against=against, warn=told.append)
+    assert [one.name for one in told] == []
+    sf.protect(QUARTERS, policy("continuous2"), against=against, warn=told.append)
+    (warning,) = [one for one in told if one.name == "below-the-floor"]
+    assert "would refuse this: the policy promises less than the first release of chain main" in str(warning)
+    assert "continuous, k = 5, now continuous, k = 2" in str(warning)
+    with pytest.raises(RefusedByHistory):
+        go(QUARTERS, policy("continuous2"), "two")

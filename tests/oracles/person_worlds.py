@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import product
-from math import lcm, prod
+from itertools import permutations, product
+from math import lcm, log, prod
 
 
 def profiles(rows):
@@ -49,7 +49,65 @@ def position_histograms(value_of, known):
 def accepted(rows, keeps):
     """The worlds that an outsider who knows the rule cannot rule out: every position keeps the promise."""
     known = profiles(rows)
-    return [w for w in worlds(rows) if all(map(keeps, position_histograms(w, known).values()))]
+    return [
+        w
+        for w in worlds(rows)
+        if all(keeps(h, Counter(w.values())) for h in position_histograms(w, known).values())
+    ]
+
+
+def mean_shares(some_worlds, weight=lambda _: Fraction(1)):
+    """What is believed of a person of whom nothing is known: value -> share among all people."""
+    total, found = Fraction(0), defaultdict(Fraction)
+    for world in some_worlds:
+        for value, people in Counter(world.values()).items():
+            found[value] += weight(world) * Fraction(people, len(world))
+        total += weight(world)
+    return {value: share / total for value, share in found.items()}
+
+
+def value_worlds(rows):
+    """Every way to deal the values of each class out to its rows, people with any values in their rows:
+    person -> set of values, with how many ways there are."""
+    places = sorted({place for _, place, _ in rows})
+    dealt = [Counter(permutations([value for _, p, value in rows if p == place])).items() for place in places]
+    owners = [[who for who, p, _ in rows if p == place] for place in places]
+    for chosen in product(*dealt):
+        held = defaultdict(set)
+        for people, (values, _) in zip(owners, chosen, strict=True):
+            for who, value in zip(people, values, strict=True):
+                held[who].add(value)
+        yield dict(held), prod(ways for _, ways in chosen)
+
+
+def largest_share(held, known):
+    """The largest share of the people of a position who have one and the same value."""
+    together = defaultdict(list)
+    for who, values in held.items():
+        together[known[who]].append(values)
+    return max(
+        Fraction(sum(value in values for values in people), len(people))
+        for people in together.values()
+        for value in set().union(*people)
+    )
+
+
+def close(held, overall, most):
+    """Whether half of the sum of differences between two distributions is at most so much."""
+    n, m = sum(held.values()), sum(overall.values())
+    every = set(held) | set(overall)
+    return sum(abs(Fraction(held[v], n) - Fraction(overall[v], m)) for v in every) / 2 <= most
+
+
+def alike(held, overall, most, *, enhanced=False):
+    """Whether no value has grown by more than so many times, or -ln of what it was."""
+    n, m = sum(held.values()), sum(overall.values())
+    for value, count in held.items():
+        before = Fraction(overall[value], m)
+        gain = Fraction(count, n) / before - 1
+        if gain > most or (enhanced and gain > 0 and float(gain) > -log(before) + 1e-12):
+            return False
+    return True
 
 
 def belief(some_worlds, person, weight=lambda _: Fraction(1)):

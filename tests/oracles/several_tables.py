@@ -23,9 +23,11 @@ from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
     AlphaKAnonymity,
+    BasicBetaLikeness,
     ConfidenceBounding,
     Continuous,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     RecursiveLDiversity,
@@ -40,6 +42,8 @@ BELIEFS = (
     EntropyLDiversity("s", Fraction(3, 2)),
     RecursiveLDiversity("s", 2, Fraction(2)),
     TCloseness("s", HALF),
+    BasicBetaLikeness("s", Fraction(1)),
+    EnhancedBetaLikeness("s", Fraction(2)),
 )
 COUNTS = (KAnonymity(2), KAnonymity(3), DistinctLDiversity("s", 2), DistinctLDiversity("s", 3))
 
@@ -97,7 +101,25 @@ def kept(promise, held, overall):
             every = set(held) | set(overall)
             apart = sum(abs(held.get(v, Fraction(0)) / size - Fraction(overall[v], whole)) for v in every)
             found = apart / 2 <= promise.t
+        case BasicBetaLikeness() | EnhancedBetaLikeness():
+            found = alike({v: w / size for v, w in held.items()}, shares_of(overall), promise)
     return found
+
+
+def shares_of(overall):
+    whole = sum(overall.values())
+    return {v: Fraction(n) / whole for v, n in overall.items() if n}
+
+
+def alike(shares, overall, promise):
+    """Whether no value gains more than β-likeness allows: by its written definition."""
+    enhanced = isinstance(promise, EnhancedBetaLikeness)
+    for value, share in shares.items():
+        before = overall[value]
+        gain = (share - before) / before
+        if gain > promise.beta or (enhanced and gain > 0 and float(gain) > -math.log(before) + 1e-12):
+            return False
+    return True
 
 
 def keeps_positions(case, promise, values):
@@ -221,6 +243,20 @@ def random_case(rng, *, chain, tables=2):
     return Case(trees, people, cuts)
 
 
+def even_case(rng, *, chain, tables=2):
+    """One or two kinds of people, two to four of each, whose values are spread nearly evenly: what a promise
+    about positions accepts more often than not."""
+    drawn = random_case(rng, chain=chain, tables=tables)
+    values = int(rng.integers(2, 5))
+    kinds = list(dict.fromkeys((*p[:-2], p[-1]) for p in drawn.people))[: int(rng.integers(1, 3))]
+    people = []
+    for kind in kinds:
+        first, size = int(rng.integers(values)), int(rng.integers(2, 5 if len(kinds) == 1 else 4))
+        odd = int(rng.integers(4 * size))
+        people += [(*kind[:-1], (first if i == odd else first + i) % values, kind[-1]) for i in range(size)]
+    return Case(drawn.trees, people, drawn.cuts)
+
+
 @dataclass
 class Figures:
     """What a search came to."""
@@ -233,11 +269,12 @@ class Figures:
 
 
 def search(count, *, chain, promises, tables=2, seed=0):
-    """So many random families or chains: accepted ones are attacked, and every answer is compared with M and
-    P by their definitions."""
+    """So many random families or chains, half of them made to be accepted: accepted ones are attacked, and
+    every answer is compared with M and P by their definitions."""
     rng, found = np.random.default_rng(seed), Figures()
     while found.tried < count:
-        case = random_case(rng, chain=chain, tables=tables)
+        make = even_case if found.tried // len(promises) % 2 else random_case
+        case = make(rng, chain=chain, tables=tables)
         promise = promises[found.tried % len(promises)]
         if chain and not case.label(min(case.people, key=lambda p: p[-1]), 0):
             continue  # nobody came with the first release

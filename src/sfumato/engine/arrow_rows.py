@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -16,7 +15,7 @@ from sfumato.engine.csv.reader import CsvOptions, CsvReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import PartsReader
 from sfumato.engine.frames.arrow import batches_of, no_columns
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 
@@ -32,7 +31,7 @@ def file_of(source: Source) -> Path | None:
     return reader.path if isinstance(reader, CsvReader) and reader.options == CsvOptions() else None
 
 
-class HandingReader:
+class HandingReader(PassingReader):
     """A reader that hands every batch on to somebody else, too, whenever all `names` are among its columns.
 
     `restart` is called before each such pass, `take` with each of its batches; `complete` says that one came
@@ -46,34 +45,20 @@ class HandingReader:
         restart: Callable[[], None],
         take: Callable[[pa.RecordBatch], None],
     ) -> None:
-        self._reader, self._names, self._restart, self._take = reader, list(names), restart, take
+        super().__init__(reader)
+        self._names, self._restart, self._take = list(names), restart, take
         self.complete = False
-
-    @property
-    def kind(self) -> str:
-        return self._reader.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self._reader.schema
-
-    @property
-    def total(self) -> int | None:
-        return self._reader.total
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         shared = bool(self._names) and set(self._names) <= set(names)
         if shared:
             self.complete = False
             self._restart()
-        for batch in self._reader.batches(names):
+        for batch in self.reader.batches(names):
             if shared:
                 self._take(batch.select(self._names))
             yield batch
         self.complete |= shared
-
-    def native(self, table: pa.Table) -> Any:  # whatever the reader's own kind is
-        return self._reader.native(table)
 
 
 def arrow_rows(

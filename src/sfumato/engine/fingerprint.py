@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from sfumato.core.microdata import Coding, Role
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.digest import RowSums
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import SetReader
 from sfumato.engine.source import Source
@@ -56,25 +55,12 @@ def with_fingerprint(source: Source, person_columns: Sequence[str]) -> tuple[Sou
 
 
 @dataclass(eq=False)
-class FingerprintingReader:
+class FingerprintingReader(PassingReader):
     """A reader whose first whole pass also takes the fingerprint of the table."""
 
-    reader: Reader
     persons: Sequence[str]
     taken: TableFingerprint
     _done: bool = field(default=False, init=False)
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self._done:
@@ -97,9 +83,6 @@ class FingerprintingReader:
             self._done = True
             if sums is not None:
                 self.taken.digest, self.taken.people = sums.result(), people
-
-    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
-        return self.reader.native(table)
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> list[str]:

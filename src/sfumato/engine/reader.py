@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -31,3 +32,26 @@ class Reader(Protocol):
     def native(self, table: pa.Table) -> Any:  # pandas, Polars, ...: what the caller handed in decides
         """A published table in this reader's own kind."""
         ...
+
+
+@dataclass(eq=False)
+class PassingReader:
+    """A reader that stands before another one; whoever derives from it says what becomes of the batches."""
+
+    reader: Reader
+
+    @property
+    def kind(self) -> str:
+        return self.reader.kind
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.reader.schema
+
+    @property
+    def total(self) -> int | None:
+        return self.reader.total
+
+    def native(self, table: pa.Table) -> Any:  # whatever kind of table the reader reads
+        """A published table in the kind of the reader behind."""
+        return self.reader.native(table)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sfumato.core.errors import RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import ComparedPart, statement_of, statement_of_0_1, weaker_parts
 from sfumato.releases.floor import Floor, floor_of
@@ -109,3 +110,17 @@ class ChainFloor:
     def _refuse_needless(self, why: str) -> None:
         if self.overrides:
             raise WrongCall(f"{why}: there is nothing to override", remedy="Leave the override out.")
+
+
+def floor_warning(policy: Policy, history: Sequence[Record], chain: str) -> Diagnosis | None:
+    """Returns a warning that `release` would refuse the policy in this chain; `None` if it would not.
+
+    An override that somebody may have signed is not known here.
+    """
+    floor = ChainFloor(policy, chain, None, (), (), datetime.now(UTC))
+    try:
+        floor.hold(history)
+    except RefusedByHistory as refused:
+        what = f"`release` would refuse this: {refused.message}"
+        return Diagnosis("below-the-floor", Severity.WARNING, f"chain {chain}", what, 1, refused.remedy)
+    return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import RefusedByHistory, WrongCall
@@ -12,6 +13,8 @@ from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.journey.policy_argument import AnyImprint, load_imprints
 
 if TYPE_CHECKING:
+    from sfumato.journey.warnings import Warn
+    from sfumato.policy.policy import Policy
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.ledger.record import Record
 
@@ -50,12 +53,31 @@ def imprint_document(record: Record) -> JsonMapping:
     return found if isinstance(found, dict) else {}
 
 
-def earlier_imprints(
-    earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str
-) -> tuple[Imprint, ...]:
-    """Returns the imprints that are given, or those of a chain in the ledger `against`; not both."""
-    if against is None:
-        return load_imprints(earlier)
-    if earlier:
-        raise WrongCall("earlier releases are given twice", remedy="Give their imprints, or name the ledger.")
-    return imprints_of(read_history(against, chain))
+@dataclass(frozen=True)
+class EarlierReleases:
+    """What was published before: `imprints`, oldest first, and the `records` of the ledger that has them."""
+
+    chain: str
+    imprints: tuple[Imprint, ...]
+    records: tuple[Record, ...] = ()
+
+    @classmethod
+    def of(cls, earlier: Sequence[AnyImprint], against: Ledger | str | None, chain: str) -> EarlierReleases:
+        """Returns the releases whose imprints are given, or those of a chain in a ledger; not both."""
+        if against is None:
+            return cls(chain, load_imprints(earlier))
+        if earlier:
+            raise WrongCall(
+                "earlier releases are given twice", remedy="Give their imprints, or name the ledger."
+            )
+        records = read_history(against, chain)
+        return cls(chain, imprints_of(records), records)
+
+    def warn_of_floor(self, policy: Policy, warn: Warn | None) -> None:
+        """Reports where `release` would refuse the policy, since it promises less than the chain's first."""
+        if warn is None or not self.records:
+            return
+        from sfumato.journey.chain_floor import floor_warning
+
+        if (found := floor_warning(policy, self.records, self.chain)) is not None:
+            warn(found)

@@ -14,15 +14,19 @@ from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
-from sfumato.journey.history import earlier_imprints
+from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
 from sfumato.releases.output_file import check_target, publish
 from sfumato.releases.private_file import kept_on_success
@@ -41,9 +45,11 @@ def protect_file(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    like: AnyTransformation | None = None,
     overwrite: bool = False,
     memory: AnyMemory = None,
     warn: Warn | None = None,
+    foretell: Foretell | None = None,
     progress: Progress | None = None,
 ) -> tuple[Plan, tuple[Verdict, ...]]:
     """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
@@ -51,19 +57,26 @@ def protect_file(
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, and `warn` as for `protect`; a ledger learns nothing of the file, only `release` enters it.
-    `memory` is how much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later
-    judges need of the original table (`plan.reference`) is kept beside the file, for its owner.
+    `chain`, `like`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
+    `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk
+    meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
+    its owner.
     """
     if is_address(out):
         Address.of(str(out))
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
+    check_confirmed(rules)
     check_target(target, source=file_of(data), overwrite=overwrite)
-    imprints = earlier_imprints(earlier, against, chain)
+    before = EarlierReleases.of(earlier, against, chain)
+    imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
-    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
-    plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
+    before.warn_of_floor(rules, noted)
+    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
+    earlier_plan = load_transformation(like, rules)
+    plan = plan_table(
+        source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
+    )
     shared = target.parent if source.kind == SPARK else None
     writer = version_writer(
         source,

@@ -6,8 +6,9 @@ from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.spelling import Spelling
-from sfumato.policy import searches, versions
+from sfumato.policy import column_controls, searches, versions
 from sfumato.policy.compatibility.objections import options_of, roles
+from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule
@@ -46,7 +47,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])
-    ['columns', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
+    ['columns', 'confirm', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -77,6 +78,7 @@ def top() -> JsonObject:
             },
             "person": _person(),
             "recipients": recipients(),
+            "confirm": confirm(),
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,
@@ -109,6 +111,7 @@ def column() -> JsonObject:
                     "exact: every text is a value of its own."
                 ),
             },
+            **column_controls.SCHEMA,
             **{key: form for role in roles() for key, form in column_keys(role).items()},
         },
         "required": ["role"],
@@ -172,6 +175,12 @@ def _protect() -> JsonObject:
             },
             "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
             "terms": term_rule(),
+            "together": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                "description": "Groups of key columns that are published at the same level.",
+            },
         },
         "additionalProperties": False,
     }

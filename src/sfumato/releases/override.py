@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import canonical, signed
+from sfumato.releases.ledger.seals import canonical
+from sfumato.releases.second_signature import check_author, check_day, check_purpose
 from sfumato.system.disk import read_document
 
 VERSION = 1
@@ -40,10 +41,7 @@ class Override:
             raise WrongCall("k is a whole number from 1")
         if not self.reason.strip() or not self.by.strip() or not self.recipient.strip():
             raise WrongCall("an override names the recipient, a reason, and who gives it")
-        try:
-            date.fromisoformat(self.until)
-        except ValueError:
-            raise WrongCall("an override ends on a day such as 2026-12-31") from None
+        check_day(self.until)
 
     def sign(self, key: Key) -> Override:
         """Returns the same override, signed by its author."""
@@ -91,21 +89,11 @@ class Override:
         now: datetime,
     ) -> None:
         """Raises unless a listed person other than the one who releases signed it, for this release."""
-        if not signed(self.message, self.signature, self.public_key):
-            raise BadData("the override was changed after it was signed, or signed by another key")
-        if self.public_key in ledger_keys:
-            raise WrongCall(
-                "the override is signed by the key of the ledger",
-                remedy="It takes a second person, with a key of their own.",
-            )
-        if self.public_key not in overriders:
-            raise WrongCall(
-                "the policy does not let the author of the override give one",
-                remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
-            )
-        if self.policy != policy or self.chain != chain:
-            raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
+        unlisted = WrongCall(
+            "the policy does not let the author of the override give one",
+            remedy="List their public key under recipients.overriders, or ask somebody who is listed.",
+        )
+        check_author(self, overriders=overriders, ledger_keys=ledger_keys, unlisted=unlisted)
         if self.recipient not in names:
             raise WrongCall("the override is for somebody who is not named", remedy="Name them with --to.")
-        if now.date() > date.fromisoformat(self.until):
-            raise WrongCall(f"the override ended on {self.until}", remedy="Have a new one signed.")
+        check_purpose(self, policy=policy, chain=chain, now=now)

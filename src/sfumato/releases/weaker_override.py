@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import canonical, signed
+from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import VERSION, Override
+from sfumato.releases.second_signature import check_author, check_day, check_purpose
 from sfumato.system.disk import read_document
 
 WEAKER = "weaker"
@@ -37,10 +38,7 @@ class WeakerOverride:
     def __post_init__(self) -> None:
         if not self.reason.strip() or not self.by.strip():
             raise WrongCall("an override names a reason, and who gives it")
-        try:
-            date.fromisoformat(self.until)
-        except ValueError:
-            raise WrongCall("an override ends on a day such as 2026-12-31") from None
+        check_day(self.until)
 
     def sign(self, key: Key) -> WeakerOverride:
         """Returns the same override, signed by its author."""
@@ -70,22 +68,12 @@ class WeakerOverride:
         now: datetime,
     ) -> None:
         """Raises unless somebody else than the one who releases, whom the floor lists, signed it for this."""
-        if not signed(self.message, self.signature, self.public_key):
-            raise BadData("the override was changed after it was signed, or signed by another key")
-        if self.public_key in ledger_keys:
-            raise WrongCall(
-                "the override is signed by the key of the ledger",
-                remedy="It takes a second person, with a key of their own.",
-            )
-        if self.public_key not in overriders:
-            raise WrongCall(
-                "the first policy of the chain does not let the author of the override give one",
-                remedy="Ask somebody whom it lists under recipients.overriders.",
-            )
-        if self.policy != policy or self.chain != chain:
-            raise WrongCall("the override is for another policy or chain", remedy="Have a new one signed.")
-        if now.date() > date.fromisoformat(self.until):
-            raise WrongCall(f"the override ended on {self.until}", remedy="Have a new one signed.")
+        unlisted = WrongCall(
+            "the first policy of the chain does not let the author of the override give one",
+            remedy="Ask somebody whom it lists under recipients.overriders.",
+        )
+        check_author(self, overriders=overriders, ledger_keys=ledger_keys, unlisted=unlisted)
+        check_purpose(self, policy=policy, chain=chain, now=now)
 
 
 AnyOverride = Override | WeakerOverride

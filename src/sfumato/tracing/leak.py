@@ -35,7 +35,8 @@ class Leak:
     and `codes[j]` says which of them every row has. `unknown` are columns of our names of which next to
     nothing can be read: they are left aside, and their rows are not. `fixed` are columns of which the caller
     said which they are. Where a leak is read otherwise, `places[j]` is the place of column j as it was read
-    at first. `unchanged` are columns of the leak that were published unchanged: texts, and that of every row.
+    at first, and `exchanged` are columns taken for unchanged ones: their names at first, and now. `unchanged`
+    are columns of the leak that were published unchanged: texts, and that of every row.
     """
 
     names: tuple[str, ...]
@@ -47,6 +48,7 @@ class Leak:
     unknown: tuple[str, ...] = ()
     fixed: frozenset[str] = frozenset()
     places: tuple[int, ...] = ()
+    exchanged: tuple[tuple[str, str], ...] = ()
     unchanged: Mapping[str, tuple[tuple[Label, ...], Codes]] = field(default_factory=dict, repr=False)
 
     @property
@@ -59,16 +61,27 @@ class Leak:
         return {ours: theirs for ours, theirs in zip(self.names, self.called, strict=True) if ours != theirs}
 
     def read_as(self, names: Mapping[int, str], trees: Trees) -> Leak:
-        """Returns the leak with some of its columns, by place, each read as the column of this name."""
-        places = tuple(names)
+        """Returns the leak with some of its columns, by place, each read as the column of this name.
+
+        Columns that were published unchanged have the places behind the others. Columns with a name that is
+        not in `trees` are taken for unchanged ones; where there are none, nothing is known of these.
+        """
+        called = (*self.names, *self.unchanged)
+        columns = [*zip(self.texts, self.codes, strict=True), *self.unchanged.values()]
+        places = tuple(j for j, name in names.items() if name in trees)
+        taken = {j: name for j, name in names.items() if name not in trees}
+        unchanged = {n: held for n, held in self.unchanged.items() if called.index(n) not in names}
+        unchanged |= {name: columns[j] for j, name in taken.items()}
         return Leak(
-            tuple(names.values()),
-            tuple(self.called[j] for j in places),
-            tuple(self.texts[j] for j in places),
-            tuple(self.codes[j] for j in places),
+            tuple(names[j] for j in places),
+            tuple((*self.called, *self.unchanged)[j] for j in places),
+            tuple(columns[j][0] for j in places),
+            tuple(columns[j][1] for j in places),
             self.counts,
             trees,
             places=places,
+            exchanged=tuple((called[j], name) for j, name in taken.items() if called[j] != name),
+            unchanged=unchanged if taken else {},
         )
 
     def nodes(self, column: int, tree: ReadingTree) -> Nodes:

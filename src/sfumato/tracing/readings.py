@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -12,16 +12,26 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.reading_tree import UNKNOWN, text_marks
-from sfumato.core.taxonomy import ROOT
-from sfumato.tracing.content import rows_held_by, rows_in_original, withheld_columns
+from sfumato.core.taxonomy import ROOT, Label
+from sfumato.tracing.content import (
+    rows_held_by,
+    rows_held_jointly,
+    rows_in_original,
+    rows_shown_with,
+    withheld_columns,
+)
 from sfumato.tracing.evidence import LeakEvidence
 from sfumato.tracing.leak import Flags, Leak
-from sfumato.tracing.versions import IssuedVersions
+from sfumato.tracing.versions import HeldVersion, IssuedVersions
 
 MOST_READINGS = 120
 """If there are more ways to exchange columns, none of the columns concerned counts against anybody."""
 MOST_COMPARISONS = 64
 """So many contents of versions are compared with all other readings together, one of each at least."""
+
+
+COPY = "a copy of another column"
+"""What a column may be whose text another one has as well."""
 
 
 @dataclass(frozen=True)
@@ -51,39 +61,90 @@ def with_other_readings(
     """Returns the evidence after every other reading of the leak was looked at.
 
     In one reading a column of the leak that says something is a column of ours whose trees read some of its
-    texts, no two are the same one, and each row may have been made in a reading of its own: a leaker may have
-    exchanged columns in a part of the rows. `imprints` are those that were compared, by release. Content that
-    is not compared leaves a reading possible: it clears more people, and charges nobody.
+    texts, or one that is published unchanged and shows them in some row, no two the same one; or, in rows
+    where another column has the same text, a copy of that. Each row may have been made in a reading of its
+    own: a leaker may have exchanged columns in a part of the rows. Where a column is taken for an unchanged
+    one, a record must hold all unchanged texts of a row. `imprints` are those that were compared, by release.
+    Content that is not compared leaves a reading possible: it clears more people, and charges nobody.
     """
     leak, rows = evidence.leak, evidence.ours
-    options = columns_that_fit(leak, issued)
+    copies = _copies(leak)
+    options = columns_that_fit(leak, issued, evidence.unchanged.exchangeable)
+    options = {j: (*names, COPY) if j in copies else names for j, names in options.items()}
+    called = (*leak.names, *leak.unchanged)
     found = list(islice(_assignments(options), MOST_READINGS + 2))
-    others = [names for names in found if any(name != leak.names[j] for j, name in names.items())]
+    others = [
+        names
+        for names in found
+        if any(name != called[j] for j, name in names.items()) and set(names.values()) & set(issued.columns)
+    ]
     if len(others) > MOST_READINGS:
-        return replace(evidence, uncounted=frozenset(j for j, names in options.items() if len(names) > 1))
+        several = {j for j, names in options.items() if len(names) > 1 and j < len(leak.names)}
+        return replace(evidence, uncounted=frozenset(several))
     most = max(1, MOST_COMPARISONS // max(1, len(others)))
-    read = (_read(leak, rows, names, issued, imprints[:most], original) for names in others)
+    read = (_read(leak, rows, names, copies, issued, imprints[:most], original) for names in others)
     return replace(evidence, readings=tuple(one for one in read if (one.ours & rows).any()))
 
 
-def columns_that_fit(leak: Leak, issued: IssuedVersions) -> dict[int, tuple[str, ...]]:
+def columns_that_fit(
+    leak: Leak, issued: IssuedVersions, exchangeable: Collection[tuple[int, str]] = ()
+) -> dict[int, tuple[str, ...]]:
     """Returns, per column of the leak that says anything, the columns of ours that it may be; its own first.
 
-    What the caller has said about a column is not doubted.
+    What the caller has said about a column is not doubted. `exchangeable` are columns that may be unchanged
+    ones; then the column that has such a name may be a key column, and is among the answers.
     """
     options = {}
     for j, own in enumerate(leak.names):
-        marks = text_marks(leak.texts[j])
-        missing = np.array([text is None for text in leak.texts[j]], dtype=bool)
-        others = []
-        for name, trees in issued.columns.items():
-            read = [tree.read_marks(marks) for tree in trees]
-            says_something = np.any([(nodes != UNKNOWN) & (nodes != ROOT) for nodes in read], axis=0)
-            if (says_something & ~missing).any() and name != own and own not in leak.fixed:
-                others.append(name)
         if any((leak.nodes(j, tree) != ROOT).any() for tree in leak.trees[own]):
-            options[j] = (own, *others)
+            fixed = own in leak.fixed
+            others = () if fixed else _names_that_read(leak.texts[j], issued, own)
+            unchanged = () if fixed else (name for k, name in sorted(exchangeable) if k == j)
+            options[j] = (own, *others, *unchanged)
+    for place, (name, (texts, _)) in enumerate(leak.unchanged.items(), len(leak.names)):
+        if any(name == other for _, other in exchangeable):
+            options[place] = (name, *_names_that_read(texts, issued, name))
     return options
+
+
+def _copies(leak: Leak) -> dict[int, Flags]:
+    """Flags, per column, the rows in which another column has the same text; columns with such rows only.
+
+    Of columns that were published unchanged also rows in which they say nothing.
+    """
+    numbers: dict[Label, int] = {}
+    every = [*zip(leak.texts, leak.codes, strict=True), *leak.unchanged.values()]
+    shown = [
+        np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.intp)[codes]
+        for texts, codes in every
+    ]
+    copies = {}
+    for j, own in enumerate(leak.names):
+        says_something = np.any([leak.nodes(j, tree) != ROOT for tree in leak.trees[own]], axis=0)
+        same = np.logical_or.reduce([shown[j] == other for i, other in enumerate(shown) if i != j] or [False])
+        rows = np.asarray(says_something[leak.codes[j]] & same)
+        if rows.any() and own not in leak.fixed:
+            copies[j] = rows
+    trees = [tree for some in leak.trees.values() for tree in some]
+    for j, (texts, codes) in enumerate(leak.unchanged.values(), len(leak.names)):
+        silent = np.any([tree.read(texts) == ROOT for tree in trees], axis=0)[codes]
+        copies[j] = np.logical_or.reduce(
+            [silent, *(shown[j] == shown[i] for i in range(len(shown)) if i != j)]
+        )
+    return copies
+
+
+def _names_that_read(texts: Sequence[Label], issued: IssuedVersions, own: str) -> tuple[str, ...]:
+    """Returns the other key columns whose trees find something said in some of the texts."""
+    marks = text_marks(texts)
+    missing = np.array([text is None for text in texts], dtype=bool)
+    found = []
+    for name, trees in issued.columns.items():
+        read = [tree.read_marks(marks) for tree in trees]
+        says_something = np.any([(nodes != UNKNOWN) & (nodes != ROOT) for nodes in read], axis=0)
+        if (says_something & ~missing).any() and name != own:
+            found.append(name)
+    return tuple(found)
 
 
 def _assignments(options: dict[int, tuple[str, ...]]) -> Iterator[dict[int, str]]:
@@ -93,7 +154,7 @@ def _assignments(options: dict[int, tuple[str, ...]]) -> Iterator[dict[int, str]
         return
     (j, names), *rest = options.items()
     for name in names:
-        left = {i: tuple(n for n in some if n != name) for i, some in rest}
+        left = {i: tuple(n for n in some if n != name or n == COPY) for i, some in rest}
         if all(left.values()):
             yield from ({j: name, **more} for more in _assignments(left))
 
@@ -102,12 +163,18 @@ def _read(
     leak: Leak,
     rows: Flags,
     names: dict[int, str],
+    copies: Mapping[int, Flags],
     issued: IssuedVersions,
     imprints: Sequence[tuple[str, Imprint]],
     original: Microdata | None,
 ) -> LeakEvidence:
     """Returns what the versions say about a leak whose columns have these names."""
-    other = leak.read_as(names, {name: issued.columns[name] for name in names.values()})
+    trees = {name: issued.columns[name] for name in names.values() if name in issued.columns}
+    called = (*leak.names, *leak.unchanged)
+    copied = [j for j, name in names.items() if name == COPY]
+    rows = np.logical_and.reduce([rows, *(copies[j] for j in copied)])
+    other = leak.read_as({j: name for j, name in names.items() if name != COPY}, trees)
+    other = replace(other, exchanged=(*other.exchanged, *((called[j], COPY) for j in copied)))
     relevant = issued.of_columns(other.names)
     real = None if original is None else rows_in_original(other, original, other.legible & rows)
     evidence = LeakEvidence.of(other, relevant, real=real)
@@ -119,9 +186,15 @@ def _read(
         if v is not None:
             flags = rows_held_by(other, relevant.versions[v], imprint, other.legible & ~evidence.finer & rows)
             if flags is not None:
-                held[v] = flags
+                held[v] = _with_unchanged(other, relevant.versions[v], imprint, flags)
                 absent += [(v, name) for name in withheld_columns(other, relevant.versions[v], imprint)]
     return evidence.learn(held, frozenset(absent)) if held else evidence
+
+
+def _with_unchanged(leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> Flags:
+    """Returns the rows that a version holds with their texts in unchanged columns, if it is known which."""
+    shown = rows_shown_with(leak, imprint) if leak.exchanged else None
+    return rows if shown is None else rows_held_jointly(leak, version, imprint, rows & shown)
 
 
 def described(evidence: LeakEvidence) -> tuple[OtherReading, ...]:
@@ -130,6 +203,8 @@ def described(evidence: LeakEvidence) -> tuple[OtherReading, ...]:
     found = []
     for other in evidence.readings:
         pairs = zip(other.leak.places, other.leak.names, strict=True)
-        changed = [(names[j], name) for j, name in pairs if names[j] != name]
+        called = (*names, *evidence.leak.unchanged)
+        changed = [(called[j], name) for j, name in pairs if called[j] != name]
+        changed += other.leak.exchanged
         found.append(OtherReading(tuple(changed), evidence.rows(other.ours & evidence.ours)))
     return tuple(sorted(found, key=lambda one: (-one.rows, one.columns)))

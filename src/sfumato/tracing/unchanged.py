@@ -25,7 +25,9 @@ class UnchangedColumns:
     leak whose texts occur in its table, and `held` those that it has a record for with these texts. An event
     is in neither if the leak lacks one of the columns, or if next to nothing in them is as published: then
     they were changed, and are left aside. `taken[j]` flags the rows in which column j of the leak, under the
-    name of a key column, may be one of the unchanged columns.
+    name of a key column, may be one of the unchanged columns, which is not where it should be.
+    `exchangeable` are columns, and names of unchanged ones, that some rows show if the one is taken for the
+    other.
     """
 
     shown: Mapping[str, Flags] = field(default_factory=dict)
@@ -34,6 +36,7 @@ class UnchangedColumns:
     names: frozenset[str] = frozenset()
     looked_at: Mapping[str, int] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    exchangeable: frozenset[tuple[int, str]] = frozenset()
 
     def learn(self, leak: Leak, version: HeldVersion, imprint: Imprint, rows: Flags) -> UnchangedColumns:
         """Returns the same after a version was looked at that holds records for these rows."""
@@ -41,10 +44,12 @@ class UnchangedColumns:
         if not imprint.unchanged or before >= VERSIONS_PER_EVENT:
             return self
         shown = rows_shown_with(leak, imprint)
+        taken, exchangeable = self._taken(leak, imprint, shown)
         known = replace(
             self,
             looked_at={**self.looked_at, event: before + 1},
-            taken=self._taken(leak, imprint, shown),
+            taken=taken,
+            exchangeable=self.exchangeable | exchangeable,
         )
         if shown is None or not _mostly_known(leak, shown):
             return known
@@ -60,19 +65,23 @@ class UnchangedColumns:
             whole=self.whole | {event} if version.whole else self.whole,
         )
 
-    def _taken(self, leak: Leak, imprint: Imprint, shown: Flags | None) -> Mapping[int, Flags]:
-        """Flags, per column, rows that this version shows if the column is taken for an unchanged one.
+    def _taken(
+        self, leak: Leak, imprint: Imprint, shown: Flags | None
+    ) -> tuple[Mapping[int, Flags], set[tuple[int, str]]]:
+        """Flags, per column, rows that this version shows if the column is taken for an unchanged one; and
+        says which columns can be taken for which.
 
-        Rows whose unchanged columns are where they should be are not among them.
+        Rows whose unchanged columns are where they should be are not flagged.
         """
-        taken = dict(self.taken)
+        taken, exchangeable = dict(self.taken), set[tuple[int, str]]()
         for j, own in enumerate(leak.names):
             for name in imprint.unchanged if own not in leak.fixed else ():
                 rows = rows_shown_with(leak, imprint, instead=(name, j))
                 if rows is not None:
+                    exchangeable |= {(j, name)} if rows.any() else set()
                     rows = rows if shown is None else rows & ~shown
                     taken[j] = rows | taken.get(j, np.zeros_like(rows))
-        return taken
+        return taken, exchangeable
 
     def never_shown(self, events: frozenset[str], rows: int) -> Flags:
         """Flags the rows with texts that no event shows; none where some event cannot say."""

@@ -106,7 +106,12 @@ class Downcoding:
         drawn = drawn_people(boxes.sizes, rng)
         together = 1 if known.recodes_locally else len(columns)
         each = max(1, known.steps // (len(drawn) * together))
-        return [self._estimate(worlds, j, drawn, each, rng) for j in columns]
+        seen = [j for j in columns if boxes.hiding(j)[list(drawn)].any()]
+        missed = ", ".join(boxes.keys[j].name for j in columns if j not in seen)
+        found = [self._estimate(worlds, j, drawn, each, rng) for j in seen]
+        if missed:
+            found.append(self._nothing(boxes, f"{missed}: nobody was drawn of whom a value is hidden there"))
+        return found
 
     def _estimate(
         self, worlds: ClassWorlds, j: int, drawn: Mapping[int, int], each: int, rng: np.random.Generator
@@ -173,7 +178,7 @@ class Downcoding:
             people=0,
             breach=False,
             columns=tuple(column.name for column in boxes.keys),
-            details={"method": "all worlds"},
+            details={"method": "none"},
         )
 
 
