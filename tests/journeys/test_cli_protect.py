@@ -13,7 +13,7 @@ from sfumato.journey.protect_file import protect_file
 
 KEYS = {
     "search", "measure", "loss", "optimal", "checked", "rows", "suppressed", "classes", "smallest",
-    "levels", "cuts", "verdicts", "published",
+    "levels", "cuts", "verdicts", "outlook", "published",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from protection.searches.checks import class_promises, crowded
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.promise import Promises
 from sfumato.policy.searches import BUILT_IN
-from sfumato.promises import DistinctLDiversity, KAnonymity
+from sfumato.promises import DistinctLDiversity, KAnonymity, TCloseness
 from sfumato.protection.searches.best import (
     LADDER_OF_PEOPLE,
     LADDER_OF_SUPPRESSION,
@@ -115,3 +115,9 @@ def test_stricter_rungs_keep_what_is_asked():
     stricter = [_stricter(promise, table) for promise in asked]
     assert [p.k for p in stricter[0]] == [5, 10, 20]
     assert [p.l for p in stricter[1]] == [3]
+
+
+def test_a_rung_with_less_suppression_than_missing_cells_need_is_no_refusal():
+    table = replace(crowded(3, rows=22, keys=2), dropped=1)
+    outcome = best(table, Promises((KAnonymity(2), TCloseness("s0", Fraction(1, 2)))), Aim(Fraction(1, 23)))
+    assert outcome.recoding.suppressed == 1

@@ -123,7 +123,7 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
         try:
             other = search(table, stricter, less, progress=progress)
         except Infeasible as reason:
-            if stricter is promises and aim.allowed(table) <= table.dropped:
+            if less is aim and aim.allowed(table) <= table.dropped:
                 raise  # more cannot be kept either
             refused = refused or reason
             continue
