@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import BadPolicy, WrongCall
 
 POLICY = {
     "columns": {
@@ -159,6 +159,27 @@ def test_wrong_calls_say_what_to_do(pair, call, message):
     with pytest.raises(WrongCall, match=message) as raised:
         sf.compare(*pair, **call)
     assert raised.value.remedy
+
+
+def test_a_policy_of_another_table_is_refused(pair):
+    other = {"columns": {"height": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 2}}]}
+    with pytest.raises(BadPolicy, match="none of the 4 columns"):
+        sf.compare(*pair, other)
+
+
+def test_prices_of_a_policy_that_looks_back():
+    raw = pd.DataFrame({"age": [20, 21, 22, 23] * 6, "ill": ["a", "b"] * 12, "since": [1] * 24})
+    policy = {
+        "columns": {
+            "age": {"role": "quasi", "taxonomy": {"intervals": [2, 4], "from": 20, "to": 24}},
+            "ill": {"role": "sensitive"},
+            "since": {"role": "insensitive"},
+        },
+        "promises": [{"k-anonymity": {"k": 2}}, {"continuous": {"k": 2}}],
+    }
+    told = sf.compare(raw, sf.protect(raw, policy).apply(raw), policy, prices=True)
+    assert all(price.loss is not None for price in told.prices)
+    assert len(told.prices) == 4
 
 
 @pytest.mark.usefixtures("without_sklearn")

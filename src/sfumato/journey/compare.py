@@ -12,7 +12,7 @@ from sfumato.core.promise import Promises
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
-from sfumato.journey.policy_argument import AnyPolicy, load_policy
+from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, check_some_declared, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan, make_plan
@@ -47,6 +47,8 @@ def compare(
     if prices and rules is None:
         raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too.")
     original = open_table(raw, memory)
+    if rules is not None:
+        check_some_declared(original.columns, rules)
     tables = read_tables(original, open_table(safe, memory), rules, progress=show)
     show("comparing", 0)
     model, notes = _model(tables, target)
@@ -87,7 +89,7 @@ def prices_of(source: Source, policy: Policy, *, progress: Progress = silent) ->
 
 def _price(change: str, table: Microdata, policy: Policy, progress: Progress) -> Price:
     try:
-        plan = make_plan(table, policy, progress=progress)
+        plan = make_plan(table, bind_earlier(policy, ()), progress=progress)
     except (BadInput, Infeasible):
         return Price(change, None, None)
     return Price(change, plan.loss, plan.suppressed, _lost(plan))

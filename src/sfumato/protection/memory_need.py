@@ -39,8 +39,8 @@ def bytes_needed(table: Microdata, policy: Policy) -> int:
     """Returns the bytes that the search and the proof of its result hold at their peak, besides the table.
 
     Measured at one and at four million different rows (the scale benchmark), and a fifth more. The lattice
-    also holds tables that it has rolled up, some number of entries at most. `best` needs as much as the one of
-    its searches that needs most.
+    also holds tables that it has rolled up, some number of entries at most. `best` needs as much as that of
+    its searches which needs most.
     """
     keys, width = len(table.keys), 8 * table.packing.words
     named = bool(policy.promises.sensitive)

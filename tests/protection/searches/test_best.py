@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 
 from protection.searches.checks import class_promises, crowded
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.promise import Promises
 from sfumato.policy.searches import BUILT_IN
 from sfumato.promises import DistinctLDiversity, KAnonymity
-from sfumato.protection.searches.best import LADDER_OF_PEOPLE, LADDER_OF_SUPPRESSION, ORDER, best
+from sfumato.protection.searches.best import (
+    LADDER_OF_PEOPLE,
+    LADDER_OF_SUPPRESSION,
+    ORDER,
+    _nearest,
+    _stricter,
+    best,
+)
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim
 from strategies import tables
@@ -84,3 +91,27 @@ def test_the_comparison_tells_what_each_search_gave():
         assert one.loss <= plain.loss
         assert replace(one, seconds=0).suppressed == 0
     assert by_name["lattice"].optimal and by_name["local"].lost == 0
+
+
+def test_a_search_that_cannot_count_so_finely_is_left_out():
+    table, promises = crowded(3, rows=40, keys=2), Promises((KAnonymity(4),))
+    fine = {"q0": Fraction(10**25 + 1, 10**25 + 7), "q1": Fraction(3**50 + 2, 3**50)}
+    with pytest.raises(WrongCall, match="too fine"):
+        find("optimum")(table, promises, Aim(weights=fine))
+    outcome = best(table, promises, Aim(weights=fine))
+    assert "too fine" in outcome.left_out["optimum"]
+    assert "optimum" not in {one.search for one in outcome.compared}
+
+
+def test_rungs_come_nearest_first_and_every_one_once():
+    places = list(_nearest([3, 2]))
+    assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    assert list(_nearest([1])) == [(0,)]
+
+
+def test_stricter_rungs_keep_what_is_asked():
+    table = crowded(3, rows=40, keys=2)
+    asked = [KAnonymity(4), DistinctLDiversity("s0", 2)]
+    stricter = [_stricter(promise, table) for promise in asked]
+    assert [p.k for p in stricter[0]] == [5, 10, 20]
+    assert [p.l for p in stricter[1]] == [3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -10,10 +10,10 @@ from itertools import islice
 from math import prod
 from time import process_time
 
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promise, Promises
+from sfumato.core.promise import Promise, Promises, TablePromise
 from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import lost_columns
@@ -52,31 +52,38 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
-    for name in names:
+    for number, name in enumerate(names):
         if name in left_out:
             continue
         begin = process_time()
-        progress(f"searching: {name}", 0)
+        progress("searches", number, len(names))
         try:
             outcome = _best_rung(name, table, promises, aim, progress)
         except Infeasible as reason:
             refused[name] = reason
             continue
+        except WrongCall as reason:  # such as weights that are too fine for whole numbers
+            left_out[name] = reason.message
+            continue
         found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
+    progress("searches", len(names), len(names))
     if not found:
-        # The lattice knows how many rows would have to be suppressed.
-        raise (
-            refused.get("lattice")
-            or next(iter(refused.values()), None)
-            or Infeasible(
-                "no search can keep these promises at this size",
-                remedy="Name one: top-down, lattice, mondrian, optimum or local.",
-            )
-        )
+        raise _nearest_refusal(refused)
     chosen = min(found, key=lambda one: one[:3])[3]
     checked = sum(one[3].checked for one in found)
     return replace(chosen, compared=tuple(compared), checked=checked, left_out=left_out)
+
+
+def _nearest_refusal(refused: Mapping[str, Infeasible]) -> Infeasible:
+    """Returns the refusal that helps most: how many rows would have to be suppressed, else the first."""
+    for refusal in refused.values():
+        if "suppressed rows" in (refusal.remedy or ""):
+            return refusal
+    return next(iter(refused.values()), None) or Infeasible(
+        "no search can keep these promises at this size",
+        remedy="Name one: top-down, lattice, mondrian, optimum or local.",
+    )
 
 
 def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
@@ -91,6 +98,7 @@ def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
             table.profiles and not ability.whole_columns,
             "what all rows of a person show is judged only where whole columns are recoded",
         ),
+        (aim.together and not ability.levels, "it does not publish columns at levels, which move together"),
         (
             any(p.searches is not None and name not in p.searches for p in promises),
             "a promise asks for another search",
@@ -153,7 +161,12 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
 
 
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
-    """Returns the promise with more people, or more values, than it asks for: the rungs above it."""
+    """Returns the promise with more people, or more values, than it asks for: the rungs above it.
+
+    A promise about the table as a whole has none: earlier releases may make more impossible.
+    """
+    if isinstance(promise, TablePromise):
+        return []
     if promise.by_size:
         people = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= table.rows]
         return [promise.with_least_people(k) for k in people]
