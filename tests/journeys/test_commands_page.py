@@ -18,7 +18,7 @@ def named(section):
 
 VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check", "policy patterns"]
 VERBS += ["release", "override", "history", "trace", "ledger verify", "certificate verify", "doctor"]
-VERBS += ["utility"]
+VERBS += ["utility", "policy confirm"]
 PARTS = {"ledger floor": "ledger verify"}
 """Commands that are told in the section of another one."""
 VERBS += PARTS

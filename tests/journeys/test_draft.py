@@ -29,7 +29,7 @@ def frames(draw):
     return pl.DataFrame(found, strict=False)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(frames())
 def test_a_draft_can_be_followed(frame):
     policy = sf.declare(frame)

@@ -82,6 +82,7 @@ BELOW = {"core", "engine", "journey", "kernels", "show", "system"}
 
 ROOMS = {
     "discover": {*BELOW, "policy", "promises", "discovery"},
+    "declare": {*BELOW, "policy", "promises", "discovery", "protection"},
     "protect": {*BELOW, "policy", "promises", "protection"},
     "protect_file": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
     "audit": {*BELOW, "policy", "promises", "attacks", "chains", "judge"},
@@ -93,6 +94,7 @@ ROOMS = {
 
 CALLS = {
     "discover": ("discover", "hospital.csv", "--k", "2", "--mode", "any", "--max-size", "1"),
+    "declare": ("declare", "hospital.csv", "-o", "drafted.yaml"),
     "protect": ("protect", "hospital.csv", "-p", "policy.yaml", "--dry-run"),
     "protect_file": ("protect", "hospital.csv", "-p", "policy.yaml", "-o", "safe.csv"),
     "audit": ("audit", "safe.csv", "-p", "policy.yaml"),

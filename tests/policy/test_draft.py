@@ -51,11 +51,13 @@ def test_roles_and_taxonomies_follow_the_evidence():
     assert {name for name, rule in rules.items() if rule.role is Role.SENSITIVE} == {"disease"}
     kinds = {name: type(rule.taxonomy) for name, rule in rules.items() if rule.role is Role.QUASI}
     assert kinds == {
-        **dict.fromkeys(("age", "weight", "visits"), Intervals),
+        **dict.fromkeys(("age", "weight"), Intervals),
         **dict.fromkeys(("born", "admitted"), Dates),
         **dict.fromkeys(("sex", "children", "town"), Flat),
         "zip": Prefix,
     }
+    assert dict(draft(hospital()).confirm) == {"visits": "by its header, an outcome"}
+    assert rules["visits"].role is Role.INSENSITIVE
     assert rules["age"].taxonomy.spec == {"intervals": [5, 10, 20, 40], "from": 0, "to": 120}
     assert rules["born"].taxonomy.units[-1] == "decade" and rules["weight"].taxonomy.decimal
 
@@ -77,7 +79,7 @@ def test_repeated_patients_become_people():
 
 def test_the_draft_is_healthy():
     data = hospital()
-    assert {a.name for a in examine(draft(data), data)} <= {"empty-cells"}
+    assert {a.name for a in examine(draft(data).confirm_all(), data)} <= {"empty-cells"}
 
 
 def test_presets_set_k_and_are_never_lowered():
@@ -163,3 +165,21 @@ def test_any_data_gives_a_policy_that_loads_and_fits(data):
     if data.rows >= 2:
         people = data.rows if policy.person is None else data.columns[policy.person].distinct
         assert next(iter(policy.promises)).k <= people
+
+
+def test_a_square_of_an_age_is_no_measurement():
+    dice = random.Random(3)
+    ages = [dice.randint(20, 60) for _ in range(ROWS)]
+    data = survey(
+        age=[str(a) for a in ages],
+        xq=[str(a * a) for a in ages],
+        minus=[str(-a) for a in ages],
+        other=[str(dice.randint(20, 60)) for _ in range(ROWS)],
+        income=[str(100 * (a % 7) + 1) for a in ages],
+        zz=[str(2 * (a % 7)) for a in ages],
+    )
+    policy = draft(data)
+    roles = {name: rule.role.value for name, rule in policy.columns.items()}
+    assert roles["xq"] == roles["minus"] == "quasi" and roles["other"] == "insensitive"
+    assert roles["income"] == roles["zz"] == "sensitive"
+    assert "give it away" in policy.columns["xq"].reason

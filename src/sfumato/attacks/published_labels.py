@@ -19,6 +19,7 @@ _DAY = re.compile(r"([0-9]{4})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _QUARTER, _WEEK = re.compile(r"([0-9]{4})-Q([1-4])"), re.compile(r"([0-9]{4})-W([0-9]{2})")
 _BETWEEN = re.compile(r"\s*[,;|/]\s*|\s+or\s+")
 _AROUND = "[](){}<> "
+_ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 JUST_BELOW = Decimal("0.001")
 
 
@@ -87,7 +88,8 @@ def _parts(label: str) -> list[str]:
 
 def _tree(rule: TaxonomyRule, labels: Sequence[str], start: int) -> Taxonomy | None:
     """Returns the tree of all values that the labels lead to; `None` where there is none."""
-    values = sorted({value for label in labels for value in _values(label)})
+    raw = {value for label in labels for value in _values(label)}
+    values = sorted(raw | {text for value in raw for text in _as_written(value, rule.spec.get("written"))})
     for wanted in (values, None, []):
         try:
             tree = rule.build([v for v in values if _fits(rule, v)] if wanted is None else wanted)
@@ -95,6 +97,17 @@ def _tree(rule: TaxonomyRule, labels: Sequence[str], start: int) -> Taxonomy | N
         except BadTaxonomy:
             continue
     return None
+
+
+def _as_written(value: str, form: object) -> Iterator[str]:
+    """Yields an ISO day, or a plain number, in the form that a policy says its cells have."""
+    if form is None:
+        return
+    day = _ISO_DAY.fullmatch(value)
+    if day is not None and "yyyy" in str(form):
+        yield str(form).replace("yyyy", day[1]).replace("mm", day[2]).replace("dd", day[3])
+    elif day is None and "yyyy" not in str(form):
+        yield value.replace(".", str(form)[-2])
 
 
 def _fits(rule: TaxonomyRule, value: str) -> bool:

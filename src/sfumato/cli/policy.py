@@ -1,4 +1,4 @@
-"""`sfumato policy`: check a policy, print the schema of policies, count the versions a policy allows."""
+"""`sfumato policy`: check, confirm, print the schema of policies, count the versions a policy allows."""
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues
 from sfumato.cli.terminal import document, progress_bar, say, talk
 
-policy = typer.Typer(help="Check a policy, or print the schema of policy files.", rich_markup_mode=None)
+policy = typer.Typer(
+    help="Check a policy, confirm what it guessed, or print the schema of policy files.",
+    rich_markup_mode=None,
+)
 
 
 @policy.command()
@@ -65,6 +68,34 @@ def check(
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
     raise typer.Exit(3 if errors else 0)
+
+
+@policy.command()
+@carry_interruptions
+def confirm(
+    file: PolicyArgument,
+    columns: Annotated[
+        list[str] | None, typer.Argument(metavar="[COLUMN]...", help="The columns that you confirm.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Confirm every column that waits.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Confirm that columns may be published unchanged.
+
+    A drafted policy lists under `confirm` what nobody is thought to know. Nothing is published while a
+    column waits there. Read the reasons first: whoever knows such a value of somebody finds their row.
+
+    Example:  sfumato policy confirm policy.yaml weight visits
+    """
+    from sfumato.journey.confirm import confirm_file
+
+    waiting = confirm_file(file, columns or (), every=every)
+    if as_json:
+        document({"waiting": list(waiting)})
+    elif waiting:
+        say(f"still to be confirmed: {', '.join(waiting)}")
+    else:
+        say("every column is confirmed")
 
 
 @policy.command()

@@ -17,8 +17,8 @@ from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import TEXT, SetReader
-from sfumato.engine.source import Source
-from sfumato.engine.survey import ColumnSurvey, Survey, Surveyor
+from sfumato.engine.source import CanSample, Source
+from sfumato.engine.survey import FIRST_ROWS, ColumnSurvey, Survey, Surveyor
 from sfumato.system.memory import Memory
 
 Report = Callable[[Survey, Survey], None]
@@ -37,6 +37,27 @@ def survey_on_first_pass(
     if not isinstance(source, RowSource) or source.memory.limit is not None:
         return None
     return RowSource(SurveyingReader(source.reader, names, forms, report), source.memory)
+
+
+def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[Survey], None]) -> Source:
+    """Returns the same source, whose first pass also surveys texts among `names`, in its first rows.
+
+    `report` gets the survey as soon as these rows are read, and may raise: nothing more is read then. Where a
+    source hands out no rows, a sample of it is surveyed here, if it can give one.
+    """
+    if isinstance(source, RowSource):
+        schema = source.reader.schema
+        texts = [name for name in names if name in schema.names and _is_text(schema.field(name).type)]
+        return RowSource(FirstRowsReader(source.reader, texts, report), source.memory) if texts else source
+    if isinstance(source, CanSample):
+        report(source.sampled(FIRST_ROWS).survey([name for name in names if name in source.columns]))
+    return source
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
 
 def survey_with_sets(
@@ -99,6 +120,41 @@ class _SurveyWithSets:
 
     def result(self) -> tuple[Survey, Survey]:
         return self._of_columns.result(), self._of_sets.result()
+
+
+@dataclass(eq=False)
+class FirstRowsReader(PassingReader):
+    """A reader whose first pass also surveys columns in its first rows, and reports them then."""
+
+    names: Sequence[str]
+    report: Callable[[Survey], None]
+    rows: int = FIRST_ROWS
+    _reported: bool = field(default=False, init=False)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if self._reported:
+            yield from self.reader.batches(names)
+            return
+        surveyor = Surveyor({name: self.reader.schema.field(name).type for name in self.names})
+        for batch in self.reader.batches(list(dict.fromkeys([*names, *self.names]))):
+            if not self._reported:
+                self._survey(surveyor, batch)
+            yield batch.select(list(names))
+        if not self._reported:
+            self._tell(surveyor)
+
+    def _survey(self, surveyor: Surveyor, batch: pa.RecordBatch) -> None:
+        try:
+            surveyor.add(batch.slice(0, self.rows - surveyor.rows))
+        except SfumatoError:  # whoever reads these rows runs into it, if it concerns them
+            self._reported = True
+            return
+        if surveyor.rows >= self.rows:
+            self._tell(surveyor)
+
+    def _tell(self, surveyor: Surveyor) -> None:
+        self._reported = True
+        self.report(surveyor.result())
 
 
 @dataclass(eq=False)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from sfumato.core.progress import Progress, silent
+from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
+from sfumato.engine.source import SurveysFirstRows
+from sfumato.journey.draft_trial import tried
 from sfumato.journey.header_row import check_header
 from sfumato.journey.table_argument import open_table
 from sfumato.journey.warnings import Warn
@@ -22,15 +25,23 @@ def declare(
 ) -> Policy:
     """A working policy from the data alone, to be read and corrected by whoever knows the data.
 
+    Roles come from headers in five languages, from the cells, and from what `discover` recognizes in them.
+    What nobody is thought to know is `insensitive` and waits for somebody to confirm it (`policy.confirm`).
+    The draft is planned on the table before it is returned: `protect` does not refuse it, and its note says
+    what it costs.
+
     The first line of a CSV file that may be a row is refused, unless `header` says that it names the columns.
     `warn` receives what the data leave open: an identifier that repeats, where nothing tells that it names
-    people.
+    people; columns that are lost, and which ones to leave out.
     """
-    source = open_table(data)
+    show, source = progress or silent, open_table(data)
     check_header(source, header=header)
-    survey = source.survey(progress=progress or silent)
-    policy = draft(survey, preset=preset)
+    survey = source.survey(progress=show)
+    long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
+    first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
+    policy = draft(survey, preset=preset, findings=findings(survey, first_rows=first_rows))
+    policy, warnings = tried(policy, source, survey, progress=show)
     if warn is not None:
-        for diagnosis in several_rows(policy, survey):
+        for diagnosis in (*several_rows(policy, survey), *warnings):
             warn(diagnosis)
     return policy

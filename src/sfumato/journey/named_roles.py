@@ -12,11 +12,11 @@ from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
 from sfumato.engine.source import Source
 from sfumato.policy.changed_policy import RoleNames, changed_columns, changed_promises
-from sfumato.policy.column_evidence import ColumnEvidence, texts
-from sfumato.policy.column_guess import guess
+from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, texts
+from sfumato.policy.column_profile import ColumnProfile
+from sfumato.policy.column_taxonomy import taxonomy_of
 from sfumato.policy.draft import draft
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import Flat
 from sfumato.promises import make
 
 LEAST_VALUES = 2
@@ -42,8 +42,8 @@ def policy_of_roles(
     columns = changed_columns(drafted, names)
     for name, rule in columns.items():
         if rule.role is Role.QUASI and drafted.columns[name].role is not Role.QUASI:
-            guessed = guess("", survey.columns[name], survey.rows)
-            columns[name] = ColumnRule(Role.QUASI, guessed.taxonomy or Flat(), "named by the caller")
+            profile = ColumnProfile.of(name, survey.columns[name], survey.rows, NO_FINDING)
+            columns[name] = ColumnRule(Role.QUASI, taxonomy_of(profile)[0], "named by the caller")
         elif rule.role is not drafted.columns[name].role:
             columns[name] = ColumnRule(rule.role, None, "named by the caller")
     several = [
@@ -55,7 +55,8 @@ def policy_of_roles(
     about = [make(KINDS[key], {"of": name, key: value}) for key, value in stated.items() for name in several]
     of_people = changed_promises(drafted, columns, {key: numbers[key] for key in ("k",) if key in numbers})
     by_size = [promise for promise in of_people if promise.by_size and not promise.derived]
-    return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="")
+    waiting = {name: why for name, why in drafted.confirm.items() if name not in names.roles}
+    return replace(drafted, columns=columns, promises=Promises((*by_size, *about)), note="", confirm=waiting)
 
 
 def _different(column: ColumnEvidence) -> int:

@@ -13,6 +13,7 @@ from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
@@ -74,7 +75,7 @@ def protect(
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(opened, rules, noted, progress=show)
+    source = with_warnings(with_name_check(opened, rules), rules, noted, progress=show)
     earlier_plan = load_transformation(like, rules)
     return plan_table(
         source,

@@ -17,11 +17,13 @@ from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.journey.witness import numbered_columns, witness_path
+from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.protection.expected_time import Foretell
@@ -64,12 +66,13 @@ def protect_file(
         Address.of(str(out))
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
+    check_confirmed(rules)
     check_target(target, source=file_of(data), overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
     imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(open_table(data, memory), rules, noted, progress=show)
+    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
     earlier_plan = load_transformation(like, rules)
     plan = plan_table(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show

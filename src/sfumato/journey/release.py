@@ -12,9 +12,12 @@ from sfumato.engine.source import PARQUET, SPARK, Source
 from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
+from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
+from sfumato.policy.confirmation import check_confirmed
+from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
 from sfumato.releases.issue import issue_all, rehearse
@@ -77,10 +80,12 @@ def release(
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
-    rules, show, source = load_policy(policy), progress or silent, open_table(data, memory)
+    rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    name, source = _file_name(format, source), with_warnings(source, rules, warn, progress=show)
+    name = _file_name(format, source)
+    source, show = with_name_check(source, rules), progress or silent
+    source = with_warnings(source, rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
@@ -110,6 +115,13 @@ def _rehearsed(
     receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
+
+
+def _publishable(policy: Policy, *, dry_run: bool) -> Policy:
+    """The policy; raises where a column waits for confirmation, unless nothing is to be written."""
+    if not dry_run:
+        check_confirmed(policy)
+    return policy
 
 
 def _file_name(format: str | None, source: Source) -> str:

@@ -89,8 +89,8 @@ def _warnings(
     """The warnings on a policy; those that need no table come first."""
     from sfumato.policy.doctor.diagnosis import Severity
     from sfumato.policy.doctor.knowledge import HeldTermSets
-    from sfumato.policy.doctor.policy import examine, examine_held, worst_first
+    from sfumato.policy.doctor.policy import UNCONFIRMED, examine, examine_held, worst_first
 
     held = {} if sets is None else {n: HeldTermSets(c.values, c.counts) for n, c in sets.columns.items()}
     diagnoses = worst_first([*examine(policy, columns), *examine_held(policy, held)])
-    return [diagnosis for diagnosis in diagnoses if diagnosis.gravity is Severity.WARNING]
+    return [found for found in diagnoses if found.gravity is Severity.WARNING or found.name == UNCONFIRMED]

@@ -1,194 +1,209 @@
-"""Guesses of what a column is, each with its reason."""
+"""Guesses of what a column is, each with its reason: by its header, its cells, and what was found out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
+from statistics import median
 
 from sfumato.core.microdata import Role
-from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, nearly_unique, texts
-from sfumato.policy.column_names import AGES, IDENTIFIERS, PLACES, SENSITIVE, words
+from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding
+from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
+from sfumato.policy.column_taxonomy import code_length, taxonomy_of
+from sfumato.policy.person_names import name_evidence
 from sfumato.policy.policy import ColumnRule
-from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
-from sfumato.policy.taxonomies.date import day
-from sfumato.policy.taxonomies.numbers import number
 
-FEW_VALUES = 12
-"""So few values need no hierarchy."""
 SMALL_TABLE = 20
 """In so few rows many different values, or running numbers, prove nothing."""
 LONG_TEXT = 40
-HIGHEST_AGE = 120
-MOST_BINS = 25
-WIDEST_RANGE = 1_000_000
-_CODE = re.compile(r"[A-Z0-9][A-Z0-9.\-]*", re.ASCII)
-
-
-@dataclass(frozen=True)
-class ColumnProfile:
-    """The name, the values and the findings by which a column is guessed."""
-
-    name: frozenset[str]
-    column: ColumnEvidence
-    values: list[str]
-    present: int
-    unique: bool
-    finding: ColumnFinding = NO_FINDING
-
-    @property
-    def distinct(self) -> int:
-        return self.column.distinct
+LONG_NUMBER = 100_000
+"""Numbers that are nearly all different, and so large, are numbers of something."""
+BODY_WEIGHTS = (25, 400)
+"""The middle of body weights, in kilograms or pounds."""
+YEARS = (1850, 2100)
+_ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?", re.ASCII)
+_ICD_WITH_DETAIL = re.compile(r"[A-TV-Z][0-9][0-9AB]\.[0-9A-Z]{1,4}", re.ASCII)
+_ATC = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", re.ASCII)
+_ATC_IN_FULL = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}[0-9]{2}", re.ASCII)
 
 
 def guess(name: str, column: ColumnEvidence, rows: int, *, finding: ColumnFinding = NO_FINDING) -> ColumnRule:
-    """Returns the first guess that applies; else a quasi-identifier without hierarchy."""
-    present = rows - column.missing
-    profile = ColumnProfile(words(name), column, texts(column), present, nearly_unique(column, rows), finding)
-    rule = next((rule for attempt in GUESSES if (rule := attempt(profile)) is not None), None)
-    if rule is None:
-        rule = ColumnRule(Role.QUASI, Flat(), f"{_values(profile)}; a hierarchy file would keep more detail")
+    """Returns the first guess that applies; the last one always does."""
+    profile = ColumnProfile.of(name, column, rows, finding)
+    rule = next(rule for attempt in GUESSES if (rule := attempt(profile)) is not None)
     if finding.remark and rule.role is not Role.IDENTIFIER:
         return replace(rule, reason=f"{rule.reason}; {finding.remark}")
     return rule
 
 
+def _identifier(reason: str) -> ColumnRule:
+    return ColumnRule(Role.IDENTIFIER, None, reason)
+
+
+def _quasi(profile: ColumnProfile, reason: str) -> ColumnRule:
+    taxonomy, shape = taxonomy_of(profile)
+    return ColumnRule(Role.QUASI, taxonomy, f"{reason}; {shape}" if reason else shape)
+
+
+def _insensitive(profile: ColumnProfile, reason: str) -> ColumnRule:
+    caution = "; nearly every value is unique: whoever knows one finds its row" if profile.unique else ""
+    return ColumnRule(Role.INSENSITIVE, None, f"{reason}{caution}")
+
+
 def _empty(profile: ColumnProfile) -> ColumnRule | None:
-    if profile.present > 0:
-        return None
-    return ColumnRule(Role.IDENTIFIER, None, "holds nothing, so nothing is published")
+    return None if profile.present > 0 else _identifier("holds nothing, so nothing is published")
 
 
 def _known_identifier(profile: ColumnProfile) -> ColumnRule | None:
-    return (
-        ColumnRule(Role.IDENTIFIER, None, profile.finding.identifies) if profile.finding.identifies else None
-    )
+    return _identifier(profile.finding.identifies) if profile.finding.identifies else None
 
 
 def _too_many(profile: ColumnProfile) -> ColumnRule | None:
     if profile.column.complete and profile.column.kind != "list":
         return None
-    why = (
-        "lists in its cells"
-        if profile.column.kind == "list"
-        else f"more than {profile.distinct} different values"
-    )
-    return ColumnRule(Role.IDENTIFIER, None, f"{why}: not published unless you say otherwise")
+    listed = profile.column.kind == "list"
+    why = "lists in its cells" if listed else f"more than {profile.distinct} different values"
+    return _identifier(f"{why}: not published unless you say otherwise")
 
 
 def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
-    many = profile.distinct == profile.present or profile.distinct > max(SMALL_TABLE, profile.present / 5)
-    if profile.name & IDENTIFIERS and many:
-        return ColumnRule(Role.IDENTIFIER, None, f"its name says so, and {_values(profile)}")
-    return None
+    """A header that names people; yes and no beside it, or a few numbers, say something of them instead."""
+    if profile.role_by_header is not Role.IDENTIFIER:
+        return None
+    few = profile.distinct <= FEW_VALUES and profile.present >= 4 * profile.distinct
+    counted = profile.called("person_number", "id_word")
+    if (
+        few
+        and not counted
+        and (profile.flags or profile.numbers is not None or not profile.called("person_name"))
+    ):
+        return _quasi(profile, f"{profile.says}, but few values")
+    return _identifier(f"{profile.says}, {profile.spoken()}")
+
+
+def _names(profile: ColumnProfile) -> ColumnRule | None:
+    if profile.column.kind != "text":
+        return None
+    seen = name_evidence(profile.header, profile.values, profile.counts)
+    two_words = seen.possible and profile.unique
+    return _identifier("its cells look like names of people") if seen.certain or two_words else None
 
 
 def _free_text(profile: ColumnProfile) -> ColumnRule | None:
     size = sum(map(len, profile.values)) / max(1, len(profile.values))
     if profile.column.kind == "text" and size > LONG_TEXT and 2 * profile.distinct > profile.present:
-        return ColumnRule(Role.IDENTIFIER, None, "free text: anybody's name may stand in it")
+        return _identifier("free text: anybody's name may stand in it")
     return None
 
 
 def _sensitive(profile: ColumnProfile) -> ColumnRule | None:
-    if not profile.name & SENSITIVE:
+    codes = _clinical_codes(profile)
+    if profile.role_by_header is not Role.SENSITIVE and not codes:
         return None
-    if profile.unique and profile.column.kind == "text":
-        return ColumnRule(Role.IDENTIFIER, None, "sensitive by its name, but nearly every value is unique")
+    reason = f"{codes}: health" if codes else profile.says
+    if profile.unique and profile.numbers is None and not codes:
+        return _identifier(f"{reason}, but nearly every value is unique")
     caution = "; nearly every value is unique, think of coarser ones" if profile.unique else ""
-    return ColumnRule(Role.SENSITIVE, None, f"sensitive by its name{caution}")
+    return ColumnRule(Role.SENSITIVE, None, f"{reason}{caution}")
 
 
-def _date(profile: ColumnProfile) -> ColumnRule | None:
-    days = [day(value) for value in profile.values]
-    known = [at for at in days if at is not None]
-    if not known or len(known) < len(days):
+def _clinical_codes(profile: ColumnProfile) -> str:
+    """Returns what codes the cells are shaped as, empty if none."""
+    if profile.distinct < 2 or profile.called("place"):
+        return ""
+    for name, shape, telling in (("ICD", _ICD, _ICD_WITH_DETAIL), ("ATC", _ATC, _ATC_IN_FULL)):
+        told = sum(telling.fullmatch(value) is not None for value in profile.values)
+        if 3 * told >= profile.distinct and all(shape.fullmatch(value) for value in profile.values):
+            return f"{name}-shaped codes"
+    return ""
+
+
+def _running_number(profile: ColumnProfile) -> ColumnRule | None:
+    numbers = profile.numbers
+    if not numbers or not profile.whole or profile.present <= SMALL_TABLE or profile.called("age", "looks"):
         return None
-    span = (max(known) - min(known)).days // 365
-    units = ("month", "year", "decade") if span >= 10 else ("month", "quarter", "year")
-    return ColumnRule(Role.QUASI, Dates(units), f"dates over {span} years" if span else "dates within a year")
+    span = max(numbers) - min(numbers) + 1
+    if span == profile.distinct == profile.present:
+        return _identifier("a running number")
+    if (
+        profile.unique
+        and max(numbers) >= LONG_NUMBER
+        and profile.role_by_header is None
+        and not profile.dates
+    ):
+        return _identifier(f"large numbers, nearly all different ({profile.spoken()})")
+    return None
 
 
-def _code(profile: ColumnProfile) -> ColumnRule | None:
-    length = len(profile.values[0]) if profile.values else 0
-    alike = 3 <= length <= 12 and all(len(v) == length and _CODE.fullmatch(v) for v in profile.values)
-    if not alike or profile.distinct <= FEW_VALUES or not any(c.isdigit() for c in profile.values[0]):
+def _dated(profile: ColumnProfile) -> ColumnRule | None:
+    return _quasi(profile, "") if profile.dates and profile.numbers is None else None
+
+
+def _unknowable(profile: ColumnProfile) -> ColumnRule | None:
+    """A header of measurements and outcomes; a weight that is nobody's weight."""
+    if profile.role_by_header is Role.QUASI and _is_sampling_weight(profile):
+        return _insensitive(profile, "weights that nobody's body has: of a sample")
+    figures = profile.role_by_header is Role.QUASI and profile.called("measure_word")
+    if figures and profile.numbers is not None and not profile.whole:
+        return _insensitive(profile, f"figures with decimals, though {profile.says}")
+    if profile.role_by_header is not Role.INSENSITIVE:
         return None
-    padded = any(v.startswith("0") and v.isdigit() for v in profile.values)
-    letters = any(c.isalpha() for v in profile.values for c in v)
-    if not (padded or letters or profile.name & PLACES):
+    if profile.unique and profile.numbers is None:
+        return _identifier(f"nearly every value is unique ({profile.spoken()})")
+    return _insensitive(profile, profile.says)
+
+
+def _is_sampling_weight(profile: ColumnProfile) -> bool:
+    if profile.reading.kinds != {"looks"} or not profile.numbers or "w" not in profile.header.lower():
+        return False
+    if not re.search(r"weight|wt|gewicht|poids|peso", profile.header.lower()):
+        return False
+    low, high = BODY_WEIGHTS
+    return not low <= median(profile.numbers) <= high
+
+
+def _knowable(profile: ColumnProfile) -> ColumnRule | None:
+    """A header of what outsiders can know."""
+    if profile.role_by_header is not Role.QUASI:
         return None
-    if profile.unique and not profile.name & PLACES:
-        return ColumnRule(Role.IDENTIFIER, None, f"codes of {length} characters, nearly all unique")
-    keep = range(length - 1, 0, -1) if length <= 6 else (length - 2, length // 2, length // 4)
-    return ColumnRule(Role.QUASI, Prefix(tuple(keep)), f"codes of {length} characters each")
+    if profile.unique and profile.numbers is None and not profile.dates and not code_length(profile):
+        return _identifier(f"{profile.says}, but nearly every value is unique")
+    return _quasi(profile, profile.says)
 
 
-def _number(profile: ColumnProfile) -> ColumnRule | None:
-    sizes = [number(value) for value in profile.values]
-    known = [size for size in sizes if size is not None]
-    if not known or len(known) < len(sizes):
+def _codes(profile: ColumnProfile) -> ColumnRule | None:
+    length = code_length(profile)
+    if not length:
         return None
-    low, high = min(known), max(known)
-    whole = all(size == int(size) for size in known)
-    span = f"{'whole numbers' if whole else 'numbers'}, {profile.distinct} different ones"
-    if whole and low >= 0 and high < HIGHEST_AGE and profile.name & AGES:
-        return ColumnRule(
-            Role.QUASI, Intervals(_widths(5, 4), Decimal(0), Decimal(HIGHEST_AGE)), "ages in years"
-        )
-    running = (
-        whole and profile.present > SMALL_TABLE and high - low + 1 == profile.distinct == profile.present
-    )
-    if running:
-        return ColumnRule(Role.IDENTIFIER, None, "a running number")
-    if profile.distinct <= FEW_VALUES:
-        return ColumnRule(Role.QUASI, Flat(ordered=True), span)
-    return ColumnRule(Role.QUASI, _intervals(low, high, whole=whole), span)
+    if profile.unique:
+        return _identifier(f"codes of {length} characters, nearly all unique")
+    return _quasi(profile, "")
 
 
-def _intervals(low: Decimal, high: Decimal, *, whole: bool) -> Intervals:
-    """Returns widths that double from about `MOST_BINS` intervals to one, on round numbers, with room."""
-    span = max(high - low, Decimal(1) if whole else high - low, Decimal("1e-12"))
-    finest = _round_up(span / MOST_BINS, whole=whole)
-    widths = [finest]
-    while widths[-1] < span:
-        widths.append(widths[-1] * 2)
-    start = low // widths[-1] * widths[-1] if low >= 0 else -(-low // widths[-1] + 1) * widths[-1]
-    stop = start + widths[-1] * 2
-    if not whole or stop - start > WIDEST_RANGE or high >= stop:
-        return Intervals(tuple(widths), decimal=True)
-    return Intervals(tuple(widths), start, stop)
-
-
-def _round_up(size: Decimal, *, whole: bool) -> Decimal:
-    """Returns the next of 1, 2, 5, 10, 20, 50, …"""
-    if whole and size <= 1:
-        return Decimal(1)
-    power = Decimal(1).scaleb(size.adjusted())
-    return next(power * step for step in (1, 2, 5, 10) if power * step >= size)
-
-
-def _widths(first: int, count: int) -> tuple[Decimal, ...]:
-    return tuple(Decimal(first * 2**i) for i in range(count))
+def _plain_numbers(profile: ColumnProfile) -> ColumnRule | None:
+    """Numbers and flags under a header that says nothing: measurements, for a person to look at."""
+    numbers = profile.numbers
+    if not numbers and not profile.flags:
+        return None
+    if (
+        numbers
+        and profile.whole
+        and all(YEARS[0] <= size <= YEARS[1] for size in numbers)
+        and profile.distinct > 2
+    ):
+        return _quasi(profile, "years, as it seems")
+    what = "yes or no" if not numbers else f"numbers, {profile.distinct} different ones"
+    return _insensitive(profile, f"{what}, and nothing says that others know them")
 
 
 def _unique_text(profile: ColumnProfile) -> ColumnRule | None:
-    if profile.unique:
-        return ColumnRule(Role.IDENTIFIER, None, f"nearly every value is unique ({_values(profile)})")
-    return None
+    return _identifier(f"nearly every value is unique ({profile.spoken()})") if profile.unique else None
 
 
-def _few_values(profile: ColumnProfile) -> ColumnRule | None:
-    if profile.distinct <= FEW_VALUES:
-        return ColumnRule(Role.QUASI, Flat(), _values(profile))
-    return None
-
-
-def _values(profile: ColumnProfile) -> str:
-    return (
-        f"{profile.distinct} different value{'' if profile.distinct == 1 else 's'} in {profile.present} cells"
-    )
+def _words(profile: ColumnProfile) -> ColumnRule | None:
+    """Words under a header that says nothing: others may know them, which is the cautious choice."""
+    return _quasi(profile, "")
 
 
 GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
@@ -196,11 +211,15 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _known_identifier,
     _too_many,
     _named_identifier,
+    _names,
     _free_text,
     _sensitive,
-    _date,
-    _code,
-    _number,
+    _running_number,
+    _dated,
+    _unknowable,
+    _knowable,
+    _codes,
+    _plain_numbers,
     _unique_text,
-    _few_values,
+    _words,
 )

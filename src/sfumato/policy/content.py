@@ -103,6 +103,9 @@ class PolicyContent:
     """What outsiders know of a person, where the policy says so."""
     version: int = versions.FIRST
     """The version of the form that the policy is written in."""
+    confirm: Mapping[str, str] = field(default_factory=dict)
+    """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
+    no part of the digest."""
 
     @property
     def by_profile(self) -> bool:
@@ -187,6 +190,8 @@ class PolicyContent:
         if self.person is not None:
             asked = None if self.knows is None else {"column": self.person, "knows": self.knows.value}
             words["person"] = asked or self.person
+        if self.confirm:
+            words["confirm"] = dict(self.confirm)
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
@@ -194,7 +199,7 @@ class PolicyContent:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
         whole = {
-            "policy": self.to_dict(),
+            "policy": {key: word for key, word in self.to_dict().items() if key != "confirm"},
             "order": list(self.columns),
             "files": files,
             "promises": [[list(pair) for pair in p.files] for p in self.promises if not p.derived],

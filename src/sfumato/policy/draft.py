@@ -12,6 +12,7 @@ from sfumato.policy import versions
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
 from sfumato.policy.column_names import PEOPLE, words
+from sfumato.policy.companion_columns import companions
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
@@ -43,6 +44,7 @@ def draft(
         name: guess(name, column, survey.rows, finding=known.get(name, NO_FINDING))
         for name, column in survey.columns.items()
     }
+    columns.update(companions(columns, survey))
     if not any(rule.role.is_key for rule in columns.values()):
         columns.update(_quasi_identifier(columns, survey))
     person = _person(columns, survey, known)
@@ -57,6 +59,7 @@ def draft(
         Promises((make("k-anonymity", {"k": k}), *_diversity_promises(columns, survey))),
         ProtectRule(default.search, default.suppress, price=default.price),
         person=person,
+        confirm={name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE},
         version=versions.LATEST,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
     )

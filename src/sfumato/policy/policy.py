@@ -20,6 +20,7 @@ from sfumato.policy.changed_policy import (
     changed_protect,
 )
 from sfumato.policy.compatibility.objections import objections
+from sfumato.policy.confirmation import remaining, unknown_columns
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 from sfumato.policy.notation import in_notation
 
@@ -56,7 +57,7 @@ class Policy(PolicyContent):
         object.__setattr__(self, "columns", in_notation(self.columns, self.version))
         informed = Promises(tuple(promise.about(self.columns) for promise in self.promises))
         object.__setattr__(self, "promises", with_derived(informed))
-        refuse(objections(self), self.origin)
+        refuse([*objections(self), *unknown_columns(self)], self.origin)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -96,7 +97,19 @@ class Policy(PolicyContent):
             parts.note,
             parts.knows,
             parts.version,
+            parts.confirm,
         )
+
+    def confirm_columns(self, *columns: str) -> Policy:
+        """Returns the policy in which somebody has confirmed that these columns may be published unchanged.
+
+        Raises `WrongCall` where a column does not wait for that.
+        """
+        return replace(self, confirm=remaining(self, columns))
+
+    def confirm_all(self) -> Policy:
+        """Returns the policy in which somebody has confirmed every column that waited."""
+        return replace(self, confirm={})
 
     def with_(
         self,
@@ -114,8 +127,8 @@ class Policy(PolicyContent):
 
         `k`, `l` and `t` change the promises that have such a number; where none has, it is promised from now
         on, `l` and `t` of every sensitive column. The four roles take names of columns; promises about a
-        column that leaves its role go. What else is given is a key of `protect`: `search`, `suppress`,
-        `loss`, `weights`.
+        column that leaves its role go, and a column that is named needs no confirmation any more. What else
+        is given is a key of `protect`: `search`, `suppress`, `loss`, `weights`.
 
         >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
         >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")
@@ -123,12 +136,14 @@ class Policy(PolicyContent):
         (['k-anonymity, k = 10'], 'lattice', Fraction(1, 50))
         """
         numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
-        columns = changed_columns(self, RoleNames(identifier, quasi, sensitive, insensitive))
+        roles = RoleNames(identifier, quasi, sensitive, insensitive)
+        columns, named = changed_columns(self, roles), roles.roles
         return replace(
             self,
             columns=columns,
             promises=changed_promises(self, columns, numbers),
             protect=changed_protect(self.protect, protect),
+            confirm={name: why for name, why in self.confirm.items() if name not in named},
         )
 
     def to_yaml(self) -> str:

@@ -16,7 +16,15 @@ from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy import column_controls, recipients, schema, schema_check, searches, versions
+from sfumato.policy import (
+    column_controls,
+    confirmation,
+    recipients,
+    schema,
+    schema_check,
+    searches,
+    versions,
+)
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
@@ -53,6 +61,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         origin,
         knows=knows,
         version=reader.version,
+        confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
     )
 
 

@@ -8,6 +8,7 @@ from sfumato.core.microdata import Missing, Role
 from sfumato.core.spelling import Spelling
 from sfumato.policy import column_controls, searches, versions
 from sfumato.policy.compatibility.objections import options_of, roles
+from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Knows
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.set_columns import schema as term_rule
@@ -46,7 +47,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])
-    ['columns', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
+    ['columns', 'confirm', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -77,6 +78,7 @@ def top() -> JsonObject:
             },
             "person": _person(),
             "recipients": recipients(),
+            "confirm": confirm(),
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,

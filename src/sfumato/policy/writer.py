@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonObject
+from sfumato.policy.confirmation import KEY
 from sfumato.policy.content import PolicyContent
 
 
@@ -27,7 +28,9 @@ def as_yaml(policy: PolicyContent) -> str:
     whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
     words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
-        whole[key] = _flowing(value)
+        whole[key] = (
+            _flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
+        )
     if policy.note:
         whole.yaml_set_start_comment(_wrapped(policy.note))
     writer = YAML()

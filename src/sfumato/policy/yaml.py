@@ -49,12 +49,17 @@ def read(text: str | bytes, *, name: str = "policy") -> YamlDocument:
     except UnicodeDecodeError as wrong:
         line = content.count(b"\n", 0, wrong.start) + 1
         raise BadPolicy("not UTF-8 text", where=f"{name}, line {line}", remedy="Save it as UTF-8.") from None
-    with _our_errors(name):
-        node = _compose(decoded)
+    node = compose(decoded, name=name)
     if node is None:
         raise BadPolicy("the policy is empty", where=name)
     walk = _PlainData(name)
     return YamlDocument(walk.visit(node, ()), walk.lines)
+
+
+def compose(text: str, *, name: str = "policy") -> Node | None:
+    """Returns the nodes of one YAML document, with their places in the text; raises `BadPolicy`."""
+    with _our_errors(name):
+        return _compose(text)
 
 
 def _compose(text: str) -> Node | None:

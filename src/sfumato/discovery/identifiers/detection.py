@@ -10,7 +10,13 @@ from typing import Literal
 from sfumato.discovery.identifiers.cells import ColumnCells
 from sfumato.discovery.identifiers.kinds import EMBEDDED_KINDS, KINDS, Kind
 from sfumato.discovery.identifiers.people_kinds import birth_dates, coordinates, free_text, names
-from sfumato.policy.column_evidence import FEWEST_CELLS, NEARLY_UNIQUE_SHARE, ColumnEvidence, TableEvidence
+from sfumato.policy.column_evidence import (
+    FEWEST_CELLS,
+    NEARLY_UNIQUE_SHARE,
+    ColumnEvidence,
+    ColumnFinding,
+    TableEvidence,
+)
 from sfumato.policy.column_names import words
 
 Confidence = Literal["certain", "likely", "possible"]
@@ -125,8 +131,10 @@ def _by_shape_and_parts(name: str, cells: ColumnCells) -> Iterator[Identifier]:
 
 def _by_name_and_shape(name: str, cells: ColumnCells) -> Iterator[Identifier]:
     """Names, dates of birth, places, free text: by the column's name and the shape of its cells."""
+    called = names(name, cells)
+    if called is not None:
+        yield Identifier(name, "name", called.share, called.confidence, called.reason)
     for kind, detect, direct in (
-        ("name", names, True),
         ("free-text", free_text, True),
         ("birth-date", birth_dates, False),
         ("coordinates", coordinates, False),
@@ -151,3 +159,17 @@ DETECTORS: Sequence[Callable[[str, ColumnCells], Iterator[Identifier]]] = (
     _by_shape_and_parts,
     _by_name_and_shape,
 )
+
+
+def findings(survey: TableEvidence, *, first_rows: TableEvidence | None = None) -> dict[str, ColumnFinding]:
+    """What the cells of every column give away, for a draft to decide by; what is unique it sees itself."""
+    found: dict[str, list[Identifier]] = {name: [] for name in survey.columns}
+    for one in identifiers(survey, first_rows=first_rows):
+        if one.direct and one.convincing:
+            found[one.column].append(one)
+    return {
+        name: ColumnFinding(
+            "; ".join(f"{one.kind}: {one.reason}" for one in direct), person=any(one.person for one in direct)
+        )
+        for name, direct in found.items()
+    }

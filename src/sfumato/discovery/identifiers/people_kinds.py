@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Literal
 
 from sfumato.discovery.identifiers.cells import ColumnCells
+from sfumato.policy.person_names import KNOWN_SHARE, looks_like_a_name, name_evidence
 from sfumato.policy.taxonomies.date import day
 from sfumato.policy.taxonomies.numbers import number
 
 SAMPLED_CELLS = 5000
 """So many different cells are enough for averages."""
 HALF = Fraction(1, 2)
-MANY_NAMES = 20
 LIFETIME_YEARS = 50
 
 
@@ -32,31 +32,6 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NAMED = _set("""
-    name names firstname lastname surname forename fullname givenname familyname given nachname vorname
-    nom prenom prénom cognome nome apellido apellidos nombre naam achternaam voornaam efternamn förnamn
-    imie nazwisko patient client customer
-""")
-_THINGS = _set("""
-    product drug medicine test file column variable street city town hospital ward company firm brand
-    school country region station department course user item category type code group department site
-    study
-""")
-_GIVEN = _set("""
-    james john robert michael william david richard joseph thomas charles christopher daniel matthew
-    anthony mark mary patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy
-    margaret sandra ashley emily maria anna laura marta lucia sofia elena carmen jose juan antonio
-    manuel francisco carlos luis miguel javier pedro jean pierre michel philippe nicolas marie nathalie
-    isabelle sophie catherine claire julie camille chloe louis hans peter klaus wolfgang juergen jürgen
-    stefan andreas sabine monika petra ursula claudia katrin heike lukas giuseppe giovanni marco paolo
-    luca francesco andrea giulia chiara francesca jan pieter johan willem anneke piotr krzysztof andrzej
-    tomasz agnieszka katarzyna malgorzata lars erik karl anders johanna kristina ingrid mohammed
-    muhammad ahmed ali omar fatima aisha layla wei li ming hiroshi yuki kenji raj priya amit sunita olga
-    ivan dmitri natasha sergei svetlana joao joão ana paulo beatriz emma olivia noah liam mia oliver
-    george henry jack harry alice grace ruth helen peter paul simon martin alexander benjamin samuel
-    jacob
-""")
-_PERSON = re.compile(r"[^\W\d_]+(?:[’'.-][^\W\d_]+)*\.?")
 _BIRTH = _set("""
     born birth birthday birthdate dob yob geboren geburtsdatum geburtstag geburtsjahr naissance nascita
     nacimiento geboortedatum födelsedatum urodzenia
@@ -65,37 +40,18 @@ _LATITUDE = _set("lat latitude")
 _LONGITUDE = _set("lon lng long longitude")
 
 
-def names(called: Collection[str], cells: ColumnCells) -> Resemblance | None:
-    """Words of letters with capitals; given names among them, a telling title, or many different ones."""
-    if cells.kind != "text" or not cells.worth_a_look(_like_a_name, least=HALF):
+def names(header: str, cells: ColumnCells) -> Resemblance | None:
+    """Words of letters with capitals; given names among them, a telling header, or many different ones."""
+    if cells.kind != "text" or not cells.worth_a_look(looks_like_a_name, least=HALF):
         return None
-    share, different = cells.share(_like_a_name)
-    if share < Fraction(4, 5) or different < 2:
-        return None
-    given, _ = cells.share(_has_given_name)
-    titled = bool(_NAMED & set(called)) and not _THINGS & set(called)
-    most = 2 * cells.distinct > cells.present
-    said = f"{cells.spoken(share)} words with capitals"
-    if given >= Fraction(3, 10) and different >= MANY_NAMES:
-        return Resemblance(share, "certain" if titled else "likely", f"{said}, common given names among them")
-    if titled and (most or different > MANY_NAMES):
-        return Resemblance(share, "likely", f"{said}, and the column is called so")
-    several, _ = cells.share(lambda text: len(text.split()) > 1)
-    if most and different > MANY_NAMES and several >= Fraction(4, 5):
-        return Resemblance(share, "possible", f"{said}, most of them different")
-    return None
-
-
-def _like_a_name(text: str) -> bool:
-    parts = text.replace(",", " ").split()
-    if not 1 <= len(parts) <= 5 or len(text) > 60:
-        return False
-    capitals = sum(part[0].isupper() for part in parts)
-    return capitals * 2 > len(parts) and all(_PERSON.fullmatch(part) for part in parts)
-
-
-def _has_given_name(text: str) -> bool:
-    return any(part.lower() in _GIVEN for part in text.replace(",", " ").replace("-", " ").split()[:3])
+    seen = name_evidence(header, cells.texts, cells.counts)
+    said = f"{cells.spoken(seen.alike)} words with capitals"
+    if seen.known >= KNOWN_SHARE and (seen.certain or seen.likely):
+        word: Literal["certain", "likely"] = "certain" if seen.certain else "likely"
+        return Resemblance(seen.alike, word, f"{said}, common given names among them")
+    if seen.likely:
+        return Resemblance(seen.alike, "likely", f"{said}, and the column is called so")
+    return Resemblance(seen.alike, "possible", f"{said}, most of them different") if seen.possible else None
 
 
 def free_text(called: Collection[str], cells: ColumnCells) -> Resemblance | None:

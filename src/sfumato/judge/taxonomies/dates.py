@@ -49,7 +49,8 @@ def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     units = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else [listed]
     if any(unit not in UNITS for unit in units):
         raise BadTaxonomy(f"the units are {', '.join(UNITS)}")
-    dated = [(_day(text), text) for text in texts if text is not None]
+    form = spec.get("written")
+    dated = [(_day(text, None if form is None else str(form)), text) for text in texts if text is not None]
     wrong = [text for day, text in dated if day is None]
     if wrong:
         raise BadTaxonomy(f"{len(wrong)} values are no dates", values=wrong)
@@ -59,9 +60,9 @@ def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     return ValueTree.of_levels([*levels, [ANY] * len(known)], ordered=True, missing=None in texts)
 
 
-def is_moment(text: str) -> bool:
-    """Tells whether a text names a day, or a moment of one."""
-    return _day(text) is not None
+def is_moment(text: str, form: str | None = None) -> bool:
+    """Tells whether a text names a day, or a moment of one, in the form in which cells are written."""
+    return _day(text, form) is not None
 
 
 def span(label: str) -> tuple[date | None, date | None]:
@@ -94,12 +95,48 @@ def span(label: str) -> tuple[date | None, date | None]:
         return None, None
 
 
-def _day(text: str) -> date | None:
-    """Returns the day that a cell names, `None` where it names none."""
+def _day(text: str, form: str | None = None) -> date | None:
+    """Returns the day that a cell names, `None` where it names none; of a month, the first."""
+    if form is not None:
+        return _day_in_form(text, form)
     found = _MOMENT.fullmatch(text)
     if found is None:
         return None
     year, month, day = map(int, found["day"].split("-"))
+    return _calendar_day(year, month, day)
+
+
+_CLOCK = re.compile(
+    r"[T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
+    r"[ \t\n\r\f\v]?(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?"
+)
+
+
+def _day_in_form(text: str, form: str) -> date | None:
+    """Returns the day that a text names in a form such as `dd.mm.yyyy`."""
+    if not text.isascii():
+        return None
+    clock = _CLOCK.search(text)
+    if clock is not None and "dd" in form and clock.end() == len(text):
+        text = text[: clock.start()]
+    marks = {character for character in form if character not in "dmy"}
+    if not marks:
+        pieces = [text[:4], text[4:6], text[6:]]
+        fields = ["yyyy", "mm", "dd"]
+    else:
+        (mark,) = marks
+        pieces, fields = text.split(mark), form.split(mark)
+    if len(pieces) != len(fields) or not all(piece.isdecimal() for piece in pieces):
+        return None
+    exact = not marks or form == "yyyy-mm"
+    for piece, field in zip(pieces, fields, strict=True):
+        if not (len(piece) == len(field) or (len(piece) == 1 and len(field) == 2 and not exact)):
+            return None
+    told = {field: int(piece) for field, piece in zip(fields, pieces, strict=True)}
+    return _calendar_day(told["yyyy"], told["mm"], told.get("dd", 1))
+
+
+def _calendar_day(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil, floor
 
 from sfumato.core.errors import BadTaxonomy
-from sfumato.judge.taxonomies.numbers import number, number_text
+from sfumato.judge.taxonomies.numbers import number, number_text, written_number
 from sfumato.judge.taxonomies.value_tree import ANY, Text, ValueTree
 
 
@@ -20,7 +20,7 @@ class Scale:
     An interval holds its lower end and not its upper end. Intervals of every width are counted from `origin`.
     Numbers below `bottom` are one value, and so are those from `top` on; numbers outside `first` and `beyond`
     (excluded) have no place. Unless `decimal`, the values are all whole numbers in between, and intervals
-    name their last one, unless `half_open`.
+    name their last one, unless `half_open`. `written` is the form of numbers in cells, if not the plain one.
     """
 
     widths: tuple[Fraction, ...]
@@ -30,6 +30,7 @@ class Scale:
     bottom: Fraction | None
     decimal: bool
     half_open: bool = False
+    written: str | None = None
 
     @classmethod
     def of(cls, spec: Mapping[str, object]) -> Scale:
@@ -44,9 +45,14 @@ class Scale:
             or any((b / a).denominator > 1 or b <= a for a, b in pairwise(widths))
         ):
             raise BadTaxonomy("each width must be a multiple of the one before")
-        decimal = spec.get("decimal") is True
+        decimal, form = spec.get("decimal") is True, spec.get("written")
         outer = (ends.get("from"), ends.get("to"), ends.get("top"), ends.get("bottom"))
-        return cls(widths, *outer, decimal, half_open=spec.get("notation") == "half-open")
+        half_open = spec.get("notation") == "half-open"
+        return cls(widths, *outer, decimal, half_open, None if form is None else str(form))
+
+    def size(self, text: str) -> Fraction | None:
+        """Returns the number that a cell writes, `None` where it writes none."""
+        return written_number(text, self.written)
 
     @property
     def low(self) -> Fraction | None:
@@ -119,7 +125,7 @@ def build(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
     (['42', '40-44', '40-49', '*'], '90+')
     """
     scale = Scale.of(spec)
-    sized = [(number(text), text) for text in texts if text is not None]
+    sized = [(scale.size(text), text) for text in texts if text is not None]
     wrong = [text for size, text in sized if size is None or not scale.has(size)]
     if wrong:
         raise BadTaxonomy(f"{len(wrong)} values have no place in the intervals", values=wrong)

@@ -30,6 +30,38 @@ def number(text: str) -> Fraction | None:
     return Fraction(int(parts[1] + digits)) * Fraction(10) ** exponent
 
 
+def written_number(text: str, form: str | None) -> Fraction | None:
+    """Returns the number that a text writes in a form, which is named by 1234.5 as it writes it.
+
+    >>> written_number("12.345,5", "1.234,5"), written_number("1.5", "1.234,5"), written_number("1.5", None)
+    (Fraction(24691, 2), None, Fraction(3, 2))
+    """
+    if form is None:
+        return number(text)
+    point = form[-2]
+    between = form[1] if len(form) > len("1234.5") else ""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    before, found, behind = body.partition(point)
+    groups = [before]
+    for mark in _ALIKE.get(between, between):
+        groups = [piece for group in groups for piece in group.split(mark)]
+    if len(groups) > 1 and not (1 <= len(groups[0]) <= 3 and all(len(piece) == 3 for piece in groups[1:])):
+        return None
+    digits = "".join(groups)
+    if (
+        not digits.isascii()
+        or not digits.isdecimal()
+        or (behind and not (behind.isascii() and behind.isdecimal()))
+    ):
+        return None
+    sign = "-" if text.startswith("-") else ""
+    return number(f"{sign}{digits}.{behind}" if found and behind else f"{sign}{digits}")
+
+
+_ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
+"""Marks between thousands that mean the same."""
+
+
 def number_text(value: Fraction) -> str:
     """Returns a number with finitely many decimals, without exponent and without idle zeros.
 

@@ -51,7 +51,8 @@ def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:
     if "date" in spec:
         listed = spec["date"]
         units = list(listed) if isinstance(listed, (list, tuple)) else [listed]
-        return DateLabels([str(unit) for unit in units])
+        form = spec.get("written")
+        return DateLabels([str(unit) for unit in units], None if form is None else str(form))
     if "intervals" in spec:
         return IntervalLabels(Scale.of(spec))
     if "prefix" in spec or "mask" in spec:
@@ -123,7 +124,7 @@ class IntervalLabels:
     def is_finer(self, text: str, start: int, ranges: bool) -> bool:
         level = max(start, 1) if ranges or DASH in text else start
         ends = text.split(DASH)
-        numbers = any(number(end) is not None for end in ends)
+        numbers = any(self.scale.size(end) is not None for end in ends)
         if text == ANY or (level == 0 and numbers):
             return False
         if self.scale.decimal and numbers:
@@ -191,6 +192,7 @@ class DateLabels:
     """Labels of dates: a date or time, a calendar unit, or a range of units."""
 
     units: list[str]
+    written: str | None = None
 
     def is_finer(self, text: str, start: int, ranges: bool) -> bool:
         if text == ANY:
@@ -198,7 +200,7 @@ class DateLabels:
         level = max(start, 1) if ranges or DASH in text else start
         if level == 0:
             return False
-        exact = any(dates.is_moment(end) for end in text.split(DASH))
+        exact = any(dates.is_moment(end, self.written) for end in text.split(DASH))
         if level > len(self.units) or (exact and "day" not in self.units[level - 1 :]):
             return True
         first, last = self._days(text)

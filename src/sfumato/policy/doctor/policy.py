@@ -47,6 +47,7 @@ def examine(policy: Policy, survey: TableEvidence | None = None) -> list[Diagnos
     for _, knowledge in _known(policy):
         diagnoses += examine_knowledge(knowledge, name=knowledge.file or "knowledge")
     diagnoses += _no_coalition(policy)
+    diagnoses += _unconfirmed(policy)
     if survey is not None:
         diagnoses += _columns(policy, survey)
         diagnoses += _few_people(policy, survey)
@@ -119,6 +120,22 @@ def _no_coalition(policy: Policy) -> Iterator[Diagnosis]:
             "two recipients who put their versions together may learn more than is promised",
             1,
             "Say coalition: pairs or any, if they may meet.",
+        )
+
+
+UNCONFIRMED = "unconfirmed"
+
+
+def _unconfirmed(policy: Policy) -> Iterator[Diagnosis]:
+    """Yields an error for every column that nobody has confirmed yet: it may be planned, not published."""
+    for name, reason in policy.confirm.items():
+        yield Diagnosis(
+            UNCONFIRMED,
+            Severity.ERROR,
+            f"column {short(name)}",
+            f"nobody has confirmed that it may be published unchanged{f': {reason}' if reason else ''}",
+            1,
+            f"Change its role, or say: sfumato policy confirm POLICY {short(name)}",
         )
 
 

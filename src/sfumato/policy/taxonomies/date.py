@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,11 +12,9 @@ from typing import ClassVar, Self
 from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
+from sfumato.policy.taxonomies.date_form import DATE_FORMS, ISO, DateForm
 from sfumato.policy.taxonomies.levels import Level, tree_of_levels, unknown_values
 from sfumato.policy.taxonomies.literals import label, sequence
-
-_TIME = r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}:?(\d{2})?)?"
-_SHAPE = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})({_TIME})?", re.ASCII)
 
 
 def _week(day: date) -> str:
@@ -40,8 +37,9 @@ UNITS: Mapping[str, Callable[[date], str]] = {
 class Dates:
     """Calendar units of growing length: `{date: [month, year, decade]}`; also day, week and quarter.
 
-    Cells hold ISO dates or times (`2026-02-28`, `2026-02-28T23:15:00+01:00`); the date counts as written,
-    without moving it to another time zone. The values that occur are the leaves, in the order of time.
+    Cells hold ISO dates or times (`2026-02-28`, `2026-02-28T23:15:00+01:00`), or dates in the form that
+    `written: dd.mm.yyyy` names; the date counts as written, without moving it to another time zone. The
+    values that occur are the leaves, in the order of time.
 
     >>> t = Dates(("month", "year")).build(["2024-03-01", "2024-02-29"])
     >>> [t.labels[v] for v in t.levels[:, 0]]
@@ -52,12 +50,16 @@ class Dates:
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "Calendar units, each longer than the one before.",
-        "properties": {"date": {"type": "array", "minItems": 1, "items": {"enum": list(UNITS)}}},
+        "properties": {
+            "date": {"type": "array", "minItems": 1, "items": {"enum": list(UNITS)}},
+            "written": {"enum": list(DATE_FORMS), "description": "How cells write a date."},
+        },
         "required": ["date"],
         "additionalProperties": False,
     }
 
     units: tuple[str, ...]
+    written: str = ISO
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -66,6 +68,13 @@ class Dates:
             raise BadPolicy(f"the units are {', '.join(names)}", where="date")
         if any(names.index(a) >= names.index(b) for a, b in pairwise(self.units)):
             raise BadPolicy("each unit must be longer than the one before", where="date")
+        finest = DateForm(self.written).finest
+        if names.index(self.units[0]) < names.index(finest) or (finest == "month" == self.units[0]):
+            raise BadPolicy(
+                f"the cells hold a {finest} each, and the first unit must be longer",
+                where="date",
+                remedy="Begin with quarter or year.",
+            )
         if "week" in self.units[:-1]:
             after = self.units[self.units.index("week") + 1]
             raise BadPolicy(
@@ -77,11 +86,12 @@ class Dates:
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
         del folder
-        return cls(tuple(label(unit) for unit in sequence(spec["date"])))
+        return cls(tuple(label(unit) for unit in sequence(spec["date"])), label(spec.get("written", ISO)))
 
     @property
     def spec(self) -> Spec:
-        return {"date": list(self.units)}
+        form = {} if self.written == ISO else {"written": self.written}
+        return {"date": list(self.units), **form}
 
     @property
     def digest(self) -> str:
@@ -89,7 +99,8 @@ class Dates:
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]
-        days = {text: day(text) for text in texts}
+        form = DateForm(self.written)
+        days = {text: form.day(text) for text in texts}
         dated = sorted((at, text) for text, at in days.items() if at is not None)
         if len(dated) < len(texts):
             raise unknown_values([text for text, at in days.items() if at is None])
@@ -101,11 +112,8 @@ class Dates:
 
 
 def day(text: str) -> date | None:
-    """Returns the date a cell holds, `None` if it holds none."""
-    shape = _SHAPE.fullmatch(text)
-    if shape is None:
-        return None
-    try:
-        return date.fromisoformat(shape[1])
-    except ValueError:
-        return None
+    """Returns the ISO date a cell holds, `None` if it holds none."""
+    return _ISO_FORM.day(text)
+
+
+_ISO_FORM = DateForm()

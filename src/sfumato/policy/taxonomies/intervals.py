@@ -15,8 +15,9 @@ from sfumato.core.errors import BadPolicy
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
 from sfumato.policy.taxonomies.levels import Level, tree_of_levels, unknown_values
-from sfumato.policy.taxonomies.literals import decimal, sequence
-from sfumato.policy.taxonomies.numbers import number, plain
+from sfumato.policy.taxonomies.literals import decimal, label, sequence
+from sfumato.policy.taxonomies.number_form import NUMBER_FORMS, PLAIN, NumberForm
+from sfumato.policy.taxonomies.numbers import plain
 
 MOST_LEAVES = 2_000_000
 """So many whole numbers may be leaves."""
@@ -32,7 +33,8 @@ class Intervals:
     first number that is out of range. Each width divides the next, so that every number lies in exactly
     one interval of each width. The whole numbers from `from` to `to`, `to` excluded, are the leaves,
     whatever the data holds. With `decimal: true` the numbers that occur are the leaves. `top: 90` codes all
-    from 90 on as `90+`; `bottom: 18` codes all below 18 as `<18`.
+    from 90 on as `90+`; `bottom: 18` codes all below 18 as `<18`. `written: 1.234,5` says how cells write
+    numbers, where they do not as `1234.5`; intervals are published in plain numbers.
 
     >>> t = Intervals.read({"intervals": [5, 10], "from": 0, "to": 100, "top": 90}).build(["93"])
     >>> [t.labels[v] for v in t.levels[:, t.rank("42")]], t.leaf_labels[t.rank("93")]
@@ -50,6 +52,7 @@ class Intervals:
             "top": {"$ref": "#/$defs/number"},
             "bottom": {"$ref": "#/$defs/number"},
             "decimal": {"type": "boolean"},
+            "written": {"enum": list(NUMBER_FORMS), "description": "How cells write the number 1234.5."},
         },
         "required": ["intervals"],
         "additionalProperties": False,
@@ -63,9 +66,11 @@ class Intervals:
     decimal: bool = False
     half_open: bool = False
     """Whether intervals of whole numbers are written `[40, 45)` like those of decimal ones, not `40-44`."""
+    written: str = PLAIN
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        NumberForm(self.written)
         if not self.widths or self.widths[0] <= 0:
             raise BadPolicy("a width must be greater than 0", where="intervals")
         for finer, coarser in zip(self.widths, self.widths[1:], strict=False):
@@ -107,7 +112,9 @@ class Intervals:
             if spec.get(key) is not None
         }
         widths = tuple(decimal(w, key="intervals") for w in sequence(spec["intervals"]))
-        return cls(widths, **ends, decimal=spec.get("decimal") is True)  # type: ignore[arg-type]  # ends have names
+        form = label(spec.get("written", PLAIN))
+        whole = spec.get("decimal") is not True
+        return cls(widths, **ends, decimal=not whole, written=form)  # type: ignore[arg-type]  # ends have names
 
     @property
     def spec(self) -> Spec:
@@ -116,6 +123,7 @@ class Intervals:
             "intervals": [_written(w) for w in self.widths],
             **{key: _written(end) for key, end in ends.items() if end is not None},
             **({"decimal": True} if self.decimal else {}),
+            **({} if self.written == PLAIN else {"written": self.written}),
         }
 
     @property
@@ -124,7 +132,8 @@ class Intervals:
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [v for v in values if v is not None]
-        read = [(number(text), text) for text in texts]
+        form = NumberForm(self.written)
+        read = [(form.read(text), text) for text in texts]
         if wrong := [text for size, text in read if size is None or not self._in_range(size)]:
             raise unknown_values(wrong)
         sizes = [(size, text) for size, text in read if size is not None]

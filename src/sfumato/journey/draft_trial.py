@@ -1,0 +1,191 @@
+"""The trial of a draft: planned before anybody sees it, mended where it must be, and told what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sfumato.core.errors import SfumatoError
+from sfumato.core.microdata import Role
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promise, Promises
+from sfumato.engine.source import Source
+from sfumato.journey.counted_table import count_table
+from sfumato.policy.column_evidence import TableEvidence
+from sfumato.policy.compatibility.search_fit import searches_of
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.protection.lost_cells import LostCells
+from sfumato.protection.plan import Plan, make_plan
+from sfumato.show.card import several
+
+LOST_SHARE = Fraction(1, 10)
+"""So many of the key cells may be lost without a word."""
+NOTABLE_GAIN = Fraction(1, 20)
+"""Giving up a promise has to save at least so many of the key cells."""
+MOST_LEFT_OUT = 3
+"""At most so many columns are proposed to be left out."""
+COLUMNS_LOST = "columns-lost"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A draft, its plan on the table it was drafted for, and what that plan loses."""
+
+    policy: Policy
+    plan: Plan
+    lost: LostCells
+
+    @property
+    def keys(self) -> int:
+        return len(self.plan.recoding.table.keys)
+
+    @property
+    def most_is_lost(self) -> bool:
+        """Whether more than half of the key columns, or of their cells, tell nothing any more."""
+        return 2 * len(self.lost.columns) > self.keys or 2 * self.lost.share > 1
+
+
+def tried(
+    policy: Policy, source: Source, survey: TableEvidence, *, progress: Progress = silent
+) -> tuple[Policy, list[Diagnosis]]:
+    """Returns a draft that can be followed on its table, what it costs in its note, and warnings.
+
+    A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
+    the same value, is given up: its column then waits for confirmation. Where most is lost all the same,
+    columns are proposed to be left out.
+    """
+    if not survey.rows:
+        return policy, []
+
+    def plan(draft: Policy) -> Trial:
+        made = make_plan(count_table(source, draft, progress=progress), draft, progress=progress)
+        return Trial(draft, made, LostCells.of(made.recoding))
+
+    def quick_plan(draft: Policy) -> Trial:
+        return replace(plan(_searched_locally(draft)), policy=draft)
+
+    trial = _with_fewer_promises(policy, survey, plan, quick_plan)
+    warnings = _proposal(trial, survey, quick_plan) if trial.most_is_lost else []
+    said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
+    note = "\n".join(line for line in (trial.policy.note, *said) if line)
+    return replace(trial.policy, note=note), warnings
+
+
+def _searched_locally(policy: Policy) -> Policy:
+    """Returns the policy with one search instead of several, where local recoding can follow it."""
+    if "local" not in searches_of(policy):
+        return policy
+    return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
+
+
+def _with_fewer_promises(
+    policy: Policy,
+    survey: TableEvidence,
+    plan: Callable[[Policy], Trial],
+    quick_plan: Callable[[Policy], Trial],
+) -> Trial:
+    """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
+    diverse = sorted(
+        (p for p in policy.promises if p.sensitive and not p.derived), key=lambda p: -_commonest(p, survey)
+    )
+    try:
+        whole = plan(policy)
+    except SfumatoError:
+        if not diverse:
+            raise
+        whole = None
+    if whole is not None and (whole.lost.share <= LOST_SHARE or not diverse):
+        return whole
+    least = quick_plan(_without(policy, diverse, survey))
+    if whole is not None and whole.lost.share - least.lost.share < NOTABLE_GAIN:
+        return whole
+    wanted = max(LOST_SHARE, least.lost.share + NOTABLE_GAIN)
+    best, low, high = least, 0, len(diverse)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            trial = quick_plan(_without(policy, diverse[:middle], survey))
+        except SfumatoError:
+            trial = None
+        if trial is not None and trial.lost.share <= wanted:
+            best, high = trial, middle
+        else:
+            low = middle
+    return plan(best.policy)
+
+
+def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
+    """Returns the share of the rows that have the commonest value of a promise's column."""
+    column = survey.columns[promise.sensitive[0]]
+    return Fraction(int(column.counts.max(initial=0)), max(1, survey.rows))
+
+
+def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence) -> Policy:
+    """Returns the policy without these promises; their columns wait for confirmation."""
+    columns = [promise.sensitive[0] for promise in given_up]
+    kept = Promises(tuple(p for p in policy.promises if p not in given_up and not p.derived))
+    waiting = {}
+    for promise, name in zip(given_up, columns, strict=True):
+        share = f"{float(_commonest(promise, survey)):.0%}"
+        waiting[name] = (
+            f"{policy.columns[name].reason}; published unchanged, and no diversity is promised: {share} of"
+            " the rows have one value, and groups with two would cost most detail"
+        )
+    order = [name for name in policy.columns if name in policy.confirm or name in waiting]
+    confirm = {name: waiting.get(name) or policy.confirm[name] for name in order}
+    return replace(policy, promises=kept, confirm=confirm)
+
+
+def _cost(trial: Trial) -> str:
+    """Returns what a plan costs, in a sentence without a value."""
+    kept = 1 - trial.lost.share
+    lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
+    return (
+        f"Planned on {several(trial.plan.rows, 'row')}: {float(kept):.0%} of the cells of"
+        f" {several(trial.keys, 'key column')} still tell something,"
+        f" {several(trial.plan.suppressed, 'row')} would be suppressed{lost}."
+    )
+
+
+def _proposal(trial: Trial, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> list[Diagnosis]:
+    """Returns the warning that most is lost, and which columns to leave out, tried one after the other."""
+    keys = [name for name, rule in trial.policy.columns.items() if rule.role.is_key]
+    dearest = sorted(keys, key=lambda name: (-survey.columns[name].distinct, name))
+    best = trial
+    left_out: tuple[str, ...] = ()
+    for count in range(1, min(MOST_LEFT_OUT, len(dearest) - 1) + 1):
+        try:
+            other = plan(_leaving_out(trial.policy, dearest[:count]))
+        except SfumatoError:
+            continue
+        if other.lost.share < best.lost.share - NOTABLE_GAIN:
+            best, left_out = other, tuple(dearest[:count])
+        if best.lost.share <= LOST_SHARE:
+            break
+    what = (
+        f"{len(trial.lost.columns)} of {several(trial.keys, 'key column')} and"
+        f" {float(trial.lost.share):.0%} of their cells are lost under this draft"
+    )
+    if left_out:
+        one = len(left_out) == 1
+        remedy = (
+            f"Leaving out {', '.join(left_out)} (role identifier) would bring that to"
+            f" {float(best.lost.share):.0%} of the cells that are left; or give {'it' if one else 'them'} a"
+            " coarser taxonomy, or another role where nobody knows the values."
+        )
+    else:
+        remedy = (
+            "Give columns another role where nobody can know their values, or coarser taxonomies; or ask for"
+            " a smaller k."
+        )
+    return [Diagnosis(COLUMNS_LOST, Severity.WARNING, "table", what, len(trial.lost.columns), remedy)]
+
+
+def _leaving_out(policy: Policy, names: Sequence[str]) -> Policy:
+    columns = {
+        name: ColumnRule(Role.IDENTIFIER, None, rule.reason) if name in names else rule
+        for name, rule in policy.columns.items()
+    }
+    return replace(policy, columns=columns)

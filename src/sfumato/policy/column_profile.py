@@ -1,0 +1,132 @@
+"""Profiles: the header, the values and the findings by which a column is guessed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from sfumato.core.microdata import Role
+from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, nearly_unique
+from sfumato.policy.lexicon.header_lexicon import HeaderReading, lexicon
+from sfumato.policy.taxonomies.date_form import DateForm, forms_of
+from sfumato.policy.taxonomies.number_form import NumberForm, form_of
+
+FEW_VALUES = 12
+"""So few values need no hierarchy."""
+SCREENED = 200
+"""So many values tell whether all are worth reading."""
+FLAGS = frozenset(
+    [
+        "true",
+        "false",
+        "yes",
+        "no",
+        "y",
+        "n",
+        "ja",
+        "nein",
+        "oui",
+        "non",
+        "sí",
+        "si",
+        "no",
+        "vero",
+        "falso",
+        "wahr",
+        "falsch",
+        "vrai",
+        "faux",
+        "t",
+        "f",
+    ]
+)
+"""Words that are answers and nothing else."""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What is known of a column; `counts` stand beside `values`, which leave empty cells out."""
+
+    header: str
+    column: ColumnEvidence
+    values: tuple[str, ...]
+    counts: tuple[int, ...]
+    rows: int
+    finding: ColumnFinding = NO_FINDING
+
+    @classmethod
+    def of(cls, header: str, column: ColumnEvidence, rows: int, finding: ColumnFinding) -> ColumnProfile:
+        pairs = zip(column.values, column.counts.tolist(), strict=True)
+        told = [(value, count) for value, count in pairs if value is not None]
+        return cls(header, column, tuple(v for v, _ in told), tuple(c for _, c in told), rows, finding)
+
+    @property
+    def distinct(self) -> int:
+        return self.column.distinct
+
+    @property
+    def present(self) -> int:
+        """The cells that hold something."""
+        return self.rows - self.column.missing
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether the column tells nearly everybody apart."""
+        return nearly_unique(self.column, self.rows)
+
+    @cached_property
+    def reading(self) -> HeaderReading:
+        return lexicon().read(self.header)
+
+    @property
+    def says(self) -> str:
+        """What the header says, as the start of a reason."""
+        return f"by its header, {self.reading.says}"
+
+    @property
+    def role_by_header(self) -> Role | None:
+        return self.reading.role
+
+    def called(self, *kinds: str) -> bool:
+        """Whether the header names one of these kinds."""
+        return not self.reading.kinds.isdisjoint(kinds)
+
+    @cached_property
+    def dates(self) -> list[DateForm]:
+        """The forms in which all values are dates."""
+        return forms_of(self.values) if forms_of(self.values[:SCREENED]) else []
+
+    @cached_property
+    def number_form(self) -> NumberForm | None:
+        """The form in which all values are numbers; none for dates without marks (20240229)."""
+        if any(form.written == "yyyymmdd" for form in self.dates) or not self.values:
+            return None
+        return form_of(self.values) if _may_be_numbers(self.values[:SCREENED]) else None
+
+    @cached_property
+    def numbers(self) -> tuple[Decimal, ...] | None:
+        """The values as numbers, beside their counts; `None` where one of them is no number."""
+        form = self.number_form
+        if form is None:
+            return None
+        read = tuple(size for value in self.values if (size := form.read(value)) is not None)
+        return read if len(read) == len(self.values) else None
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return self.numbers is not None and all(size == int(size) for size in self.numbers)
+
+    @property
+    def flags(self) -> bool:
+        """Whether the values are answers to a question of yes or no."""
+        return 0 < self.distinct <= 2 and all(value.lower() in FLAGS for value in self.values)
+
+    def spoken(self) -> str:
+        """How many different values there are, in words."""
+        return f"{self.distinct} different value{'' if self.distinct == 1 else 's'} in {self.present} cells"
+
+
+def _may_be_numbers(values: tuple[str, ...]) -> bool:
+    return all(any(c.isdigit() for c in value) and not any(c in "/:" for c in value) for value in values)

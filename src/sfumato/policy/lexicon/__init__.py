@@ -1,0 +1,1 @@
+"""Words that columns and cells of tables about people are recognized by."""

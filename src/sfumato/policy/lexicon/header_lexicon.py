@@ -1,0 +1,212 @@
+"""The lexicon of headers: what the name of a column says of it, in five languages."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import product
+
+from sfumato.core.microdata import Role
+from sfumato.policy.lexicon.header_words import LITTLE_WORDS, foldings, header_words
+
+LANGUAGES = ("en", "de", "fr", "es", "it")
+LONGEST_ENTRY = 5
+"""Words of one entry."""
+SHORTEST_STEM = 3
+SHORTEST_PART = 4
+"""A part of a compound has at least so many letters."""
+SHORTEST_INFLECTED = 6
+"""Shorter words are taken as they are."""
+ENDINGS = ("s", "n", "er", "a", "o", "e", "i")
+"""Of plurals and genders."""
+LINKS = ("", "s", "n", "en", "es", "e")
+"""What German puts between the parts of a compound."""
+
+
+@dataclass(frozen=True)
+class HeaderKind:
+    """A kind of column that headers name: the role it speaks for, and what it is called.
+
+    A `weak` kind speaks only where no other does, a `strong` one before all but identifiers.
+    """
+
+    name: str
+    role: Role | None
+    says: str
+    weak: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class HeaderReading:
+    """What a header says: the role it speaks for, `None` where it says nothing of it; and all kinds named."""
+
+    role: Role | None
+    says: str
+    kinds: frozenset[str]
+
+
+class HeaderLexicon:
+    """Kinds of columns by the words of their headers."""
+
+    def __init__(self, document: Mapping[str, Mapping[str, object]]) -> None:
+        self._exact: dict[str, set[str]] = {}
+        self._starts: dict[str, set[str]] = {}
+        self._ends: dict[str, set[str]] = {}
+        self.kinds: dict[str, HeaderKind] = {}
+        for name, entry in document.items():
+            role = Role(str(entry["role"])) if entry["role"] else None
+            weak, strong = entry.get("weak") is True, entry.get("strong") is True
+            self.kinds[name] = HeaderKind(name, role, str(entry["says"]), weak, strong)
+            for language in LANGUAGES:
+                for text in str(entry.get(language, "")).split():
+                    self._add(text, name)
+
+    def _add(self, text: str, kind: str) -> None:
+        if text.endswith("-"):
+            place, text = self._starts, text[:-1]
+        elif text.startswith("-"):
+            place, text = self._ends, text[1:]
+        else:
+            place = self._exact
+        whole = place is self._exact
+        for joined in _joined(header_words(text)) if whole else foldings(text):
+            place.setdefault(joined, set()).add(kind)
+
+    def read(self, header: str) -> HeaderReading:
+        """Returns what a header says.
+
+        >>> lexicon().read("geb_dat").says, str(lexicon().read("hospitalName").role)
+        ('birth', 'quasi')
+        """
+        words = header_words(header)
+        named: frozenset[str] = frozenset().union(*self._named(words), ())
+        if named == {"measure_word"} and words[-1][0] == "num":
+            named = frozenset({"id_word"})  # the number of something, not how many there are
+        return self._weighed(named)
+
+    def _named(self, words: Sequence[tuple[str, ...]]) -> Iterator[set[str]]:
+        """Yields the kinds of the longest entries in the header; no word counts twice."""
+        free = [True] * len(words)
+        for length in range(min(LONGEST_ENTRY, len(words)), 0, -1):
+            for start in range(len(words) - length + 1):
+                span = slice(start, start + length)
+                if not all(free[span]):
+                    continue
+                kinds = self._looked_up(words[span])
+                if kinds:
+                    free[span] = [False] * length
+                    yield kinds
+        for word, unread in zip(words, free, strict=True):
+            if unread:
+                yield from (self._parts(word[-1]) or self._affixes(word[-1]))
+
+    def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
+        texts = _joined(words)
+        known = set().union(*(self._exact.get(text, ()) for text in texts))
+        if known or len(words) > 1:
+            return known
+        stems = [kinds for text in texts for kinds in self._stems(text)]
+        inflected = [self._exact.get(form, set()) for text in texts for form in _inflections(text)]
+        return set().union(*(stems or inflected))
+
+    def _stems(self, text: str) -> Iterator[set[str]]:
+        for size in range(len(text) - 1, SHORTEST_STEM - 1, -1):
+            if text[:size] in self._starts:
+                yield self._starts[text[:size]]
+                break
+        for start in range(1, len(text) - SHORTEST_STEM + 2):
+            if text[start:] in self._ends:
+                yield self._ends[text[start:]]
+                break
+
+    def _parts(self, text: str) -> list[set[str]] | None:
+        """Returns the kinds of the words that a text without gaps consists of, `None` where it does not."""
+        if text in self._exact:
+            return [self._exact[text]]
+        for size in range(len(text) - 1, 0, -1):
+            first = text[:size]
+            known = first in self._exact and size >= SHORTEST_PART
+            if not known and first not in LITTLE_WORDS:
+                continue
+            for link in LINKS if known else ("",):
+                rest = text[size + len(link) :] if text[size:].startswith(link) else ""
+                below = self._parts(rest) if len(rest) >= SHORTEST_STEM or rest == "id" else None
+                if below is not None and known:
+                    return [self._exact[first], *below]
+                if below is not None and size > 1 and len(rest) >= SHORTEST_PART:
+                    return below
+        return None
+
+    def _affixes(self, text: str) -> list[set[str]]:
+        """Returns the kinds of the longest words that an abbreviation begins and ends with."""
+        sizes = range(len(text) - 1, SHORTEST_PART - 1, -1)
+        starts = next((self._exact[text[:n]] for n in sizes if text[:n] in self._exact), None)
+        ends = next((self._exact[text[-n:]] for n in sizes if text[-n:] in self._exact), None)
+        return [kinds for kinds in (starts, ends) if kinds]
+
+    def _weighed(self, named: frozenset[str]) -> HeaderReading:
+        """Returns the role that the kinds in a header come to: the first of those that speak.
+
+        Things have names and numbers, too: beside one, only what else is said counts.
+        """
+        spoken = [kind for name, kind in self.kinds.items() if name in named and kind.role is not None]
+        if named and named <= {"person", "modifier"} and "person" in named:
+            spoken = [self.kinds["id_word"]]
+        elif "category_word" in named:
+            spoken = [kind for kind in spoken if kind.role is not Role.IDENTIFIER]
+        elif "thing" in named:
+            spoken = [kind for kind in spoken if kind.role is not Role.IDENTIFIER or kind.name == "id_word"]
+        elif "name_word" in named and named <= PEOPLE_WITH_NAMES:
+            spoken = [self.kinds["name_word"]]
+        if not spoken:
+            return HeaderReading(None, "", named)
+        first = min(spoken, key=_precedence)
+        return HeaderReading(first.role, first.says, named)
+
+
+PEOPLE_WITH_NAMES = frozenset({"name_word", "person", "relative", "household", "measure_word"})
+"""A name beside no other words is somebody's."""
+
+PRECEDENCE: Sequence[tuple[Role, bool]] = (
+    (Role.IDENTIFIER, False),
+    (Role.SENSITIVE, False),
+    (Role.QUASI, False),
+    (Role.IDENTIFIER, True),
+    (Role.INSENSITIVE, False),
+    (Role.INSENSITIVE, True),
+    (Role.QUASI, True),
+)
+"""Which role a header with words of several kinds speaks for, and whether the kind is weak, in order."""
+
+
+def _precedence(kind: HeaderKind) -> tuple[int, bool]:
+    assert kind.role is not None  # noqa: S101  # ours: kinds without a role do not speak
+    place = PRECEDENCE.index((kind.role, kind.weak))
+    return (min(place, 1), False) if kind.strong else (place, True)
+
+
+def _inflections(text: str) -> Iterator[str]:
+    """Yields what a word may be a plural or another gender of."""
+    if len(text) >= SHORTEST_INFLECTED and text.endswith(ENDINGS):
+        yield from (
+            text[:-1],
+            text[:-2],
+            *(text[:-1] + end for end in "oaei"),
+            *(text[:-2] + end for end in "oae"),
+        )
+
+
+def _joined(words: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Returns the words without gaps, in all their spellings."""
+    return tuple(dict.fromkeys("".join(some) for some in product(*words)))
+
+
+@cache
+def lexicon() -> HeaderLexicon:
+    """Returns the lexicon that Sfumato comes with."""
+    text = files("sfumato.policy.lexicon").joinpath("header_words.toml").read_text(encoding="utf-8")
+    return HeaderLexicon(tomllib.loads(text))
