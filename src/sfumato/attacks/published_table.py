@@ -18,6 +18,7 @@ from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
+from sfumato.engine.number_forms import NUMBER_FORMS, with_number_forms
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
@@ -68,8 +69,11 @@ class PublishedTable:
             if set(form.parts or (name,)) <= set(source.columns):
                 codings.append(Coding(name, Role.QUASI_SENSITIVE, flat, form))
         known = person if person in source.columns else None
-        table = source.count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
-        return cls(table, tuple(source.columns), rules or {})
+        apart = with_number_forms(source, [coding.name for coding in codings if coding.role.is_key])
+        if apart is not None:
+            codings.append(Coding(NUMBER_FORMS, Role.INSENSITIVE, flat))
+        counted = (apart or source).count(codings, missing=Missing.OWN_VALUE, person=known, progress=progress)
+        return cls(counted, tuple(source.columns), rules or {})
 
     @property
     def rows(self) -> int:
@@ -93,7 +97,7 @@ class PublishedTable:
     @cached_property
     def classes(self) -> Classes:
         """Rows that publish the same text in every key column, with their values in the other columns."""
-        values = [c.name for c in self.table.columns if not c.role.is_key]
+        values = [c.name for c in self.table.columns if not c.role.is_key and c.name != NUMBER_FORMS]
         return Classes.of(self.table, self.class_of, sensitive=values)
 
     @property
@@ -129,7 +133,15 @@ class PublishedTable:
 
     @cached_property
     def _grouped(self) -> tuple[Codes, Codes]:
-        return classes_under(self.table, {c.name: Cut.leaves(c.taxonomy) for c in self.table.keys})
+        """The class of every distinct row, and the nodes of every class; rows that show the same and are told
+        apart by how their numbers are written are in different ones."""
+        cuts = {c.name: Cut.leaves(c.taxonomy) for c in self.table.keys}
+        class_of, nodes = classes_under(self.table, cuts)
+        if NUMBER_FORMS not in {column.name for column in self.table.columns}:
+            return class_of, nodes
+        pairs = np.stack([class_of, self.table.codes(NUMBER_FORMS)], axis=1)
+        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+        return which.ravel().astype(np.int32), nodes[distinct[:, 0]]
 
 
 def crowd(people: int) -> str:

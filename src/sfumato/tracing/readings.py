@@ -65,9 +65,14 @@ def with_other_readings(
     where another column has the same text, a copy of that. Each row may have been made in a reading of its
     own: a leaker may have exchanged columns in a part of the rows. Where a column is taken for an unchanged
     one, a record must hold all unchanged texts of a row. `imprints` are those that were compared, by release.
-    Content that is not compared leaves a reading possible: it clears more people, and charges nobody.
+    Content that is not compared leaves a reading possible: it clears more people, and charges nobody. Where
+    columns are in doubt altogether, none of them counts against anybody.
     """
     leak, rows = evidence.leak, evidence.ours
+    if _columns_in_doubt(evidence, imprints):
+        return replace(
+            evidence, uncounted=frozenset(j for j, name in enumerate(leak.names) if name not in leak.fixed)
+        )
     copies = _copies(leak)
     options = columns_that_fit(leak, issued, evidence.unchanged.exchangeable)
     options = {j: (*names, COPY) if j in copies else names for j, names in options.items()}
@@ -105,6 +110,20 @@ def columns_that_fit(
         if any(name == other for _, other in exchangeable):
             options[place] = (name, *_names_that_read(texts, issued, name))
     return options
+
+
+def _columns_in_doubt(evidence: LeakEvidence, imprints: Sequence[tuple[str, Imprint]]) -> bool:
+    """Whether it cannot be told that columns are none of several unchanged ones, and most rows do not fit.
+
+    Unchanged columns are remembered together alone. Where some of them are not in the leak by their names,
+    each of the others may stand under the name of a key column; then most rows fit no record, or are finer
+    than any version, and those that fit do so by accident.
+    """
+    events = {version.release: version.event for version in evidence.knowledge.issued.versions}
+    several = {events.get(release) for release, imprint in imprints if len(imprint.unchanged) > 1}
+    counts = evidence.leak.counts
+    fitting, read = counts[evidence.ours].sum(), counts[evidence.leak.legible].sum()
+    return bool(several - set(evidence.unchanged.shown)) and 2 * int(fitting) <= int(read)
 
 
 def _copies(leak: Leak) -> dict[int, Flags]:

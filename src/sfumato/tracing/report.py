@@ -75,7 +75,7 @@ def _rows(trace: TraceResult) -> list[tuple[str, ...]]:
     if len(trace.readings) > MOST_READINGS:
         lines.append(("", f"and in {len(trace.readings) - MOST_READINGS:,} ways more"))
     if trace.uncounted:
-        lines.append(("", ", ".join(trace.uncounted), "count against nobody: too many ways to exchange them"))
+        lines.append(("", ", ".join(trace.uncounted), "count against nobody: they may be other columns"))
     lines.append(("recipients", f"{len(trace.recipients):,} considered"))
     return lines
 

@@ -147,7 +147,7 @@ class TraceResult:
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Columns that can be exchanged in so many ways that they count against nobody."""
+        """Columns that may be others, in more ways than can be looked at: they count against nobody."""
         return tuple(self.leak.names[j] for j in sorted(self.evidence.uncounted))
 
     @property
