@@ -26,7 +26,7 @@ NOTABLE_GAIN = Fraction(1, 20)
 """Giving up a promise has to save at least so many of the key cells."""
 MOST_LEFT_OUT = 3
 """At most so many columns are proposed to be left out."""
-COLUMNS_LOST = "columns-lost"
+COLUMNS_LOST, REFUSED = "columns-lost", "refused"
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def tried(
 ) -> tuple[Policy, list[Diagnosis]]:
     """Returns a draft that can be followed on its table, what it costs in its note, and warnings.
 
+    A table that no draft can be followed on, because it is about too few people, gets one that says so.
     A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
     the same value, is given up: its column then waits for confirmation. Where most is lost all the same,
     columns are proposed to be left out.
@@ -66,7 +67,12 @@ def tried(
     def quick_plan(draft: Policy) -> Trial:
         return replace(plan(_searched_locally(draft)), policy=draft)
 
-    trial = _with_fewer_promises(policy, survey, plan, quick_plan)
+    try:
+        trial = _with_fewer_promises(policy, survey, plan, quick_plan)
+    except SfumatoError as refused:
+        told = Diagnosis(REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy)
+        note = f"protect refuses this table as it is: {refused.message}"
+        return replace(policy, note="\n".join(line for line in (policy.note, note) if line)), [told]
     warnings = _proposal(trial, survey, quick_plan) if trial.most_is_lost else []
     said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
     note = "\n".join(line for line in (trial.policy.note, *said) if line)

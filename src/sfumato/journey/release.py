@@ -80,9 +80,8 @@ def release(
     rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
     aside = Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
-    name = _file_name(format, source)
-    source, show = with_name_check(source, rules), progress or silent
-    source = with_warnings(source, rules, warn, progress=show)
+    name, show = _file_name(format, source), progress or silent
+    source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart = _chains_apart(opened, despite)
