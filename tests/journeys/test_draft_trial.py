@@ -25,7 +25,7 @@ def people(**more):
 
 def test_the_note_says_what_the_plan_keeps():
     policy = sf.declare(people())
-    assert policy.note.startswith("Planned on 300 rows: ")
+    assert policy.note.startswith("Planned on 300 rows by local: ")
     assert policy.to_yaml().startswith("# Planned on 300 rows")
     assert policy.version == 2 and policy.protect.search == "best"
 

@@ -80,7 +80,7 @@ def tried(
 def _searched_locally(policy: Policy) -> Policy:
     """Returns the policy with one search instead of several, where local recoding can follow it.
 
-    What `protect` finds by comparing all of them is as good, or better.
+    What `protect` finds by comparing all of them has no larger loss.
     """
     if "local" not in searches_of(policy):
         return policy
@@ -145,9 +145,9 @@ def _cost(trial: Trial) -> str:
     kept = 1 - trial.lost.share
     lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
     return (
-        f"Planned on {several(trial.plan.rows, 'row')}: at least {float(kept):.0%} of the cells of"
-        f" {several(trial.keys, 'key column')} still tell something,"
-        f" {several(trial.plan.suppressed, 'row')} would be suppressed{lost}."
+        f"Planned on {several(trial.plan.rows, 'row')} by {trial.plan.search}: {float(kept):.0%} of the cells of"
+        f" {several(trial.keys, 'key column')} still tell something, {several(trial.plan.suppressed, 'row')}"
+        f" suppressed{lost}."
     )
 
 
