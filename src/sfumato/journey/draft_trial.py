@@ -142,10 +142,10 @@ def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence)
 
 def _cost(trial: Trial) -> str:
     """Returns what a plan costs, in a sentence without a value."""
-    kept = 1 - trial.lost.share
+    kept, rows = 1 - trial.lost.share, several(trial.plan.rows, "row")
     lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
     return (
-        f"Planned on {several(trial.plan.rows, 'row')} by {trial.plan.search}: {float(kept):.0%} of the cells of"
+        f"Planned on {rows} by {trial.plan.search}: {float(kept):.0%} of the cells of"
         f" {several(trial.keys, 'key column')} still tell something, {several(trial.plan.suppressed, 'row')}"
         f" suppressed{lost}."
     )
