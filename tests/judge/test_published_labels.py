@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.judge.policy_data import JudgedColumn
 from sfumato.judge.taxonomies.published_labels import label_reader
 from sfumato.policy.taxonomies import rule_from
 
@@ -128,3 +129,46 @@ def test_every_builder_of_a_policy_has_a_reader():
         assert not label_reader(spec).is_finer("*", 1, True)
     with pytest.raises((BadPolicy, BadTaxonomy)):
         label_reader({"nothing": 1})
+
+
+@given(st.data())
+@pytest.mark.parametrize(
+    ("spec", "values"), SPECS, ids=lambda x: str(next(iter(x))) if isinstance(x, dict) else ""
+)
+def test_a_label_is_coarser_than_a_level_where_the_tree_says_so(spec, values, data):
+    held = data.draw(st.lists(values, min_size=2, max_size=6, unique=True))
+    tree = rule_from(spec).build(held)
+    reader = label_reader(spec)
+    for most in range(tree.height):
+        for node, label in enumerate(tree.labels):
+            tops = set(tree.levels[most][tree.low[node] : tree.high[node]].tolist())
+            if reader.is_coarser(label, most):
+                assert min(tops) > node
+            elif len(tops) > 1 and not _reads_otherwise(spec, label):
+                assert label in {tree.labels[v] for v in tree.levels[most].tolist()}
+        assert not any(reader.is_coarser(tree.labels[v], most) for v in tree.levels[: most + 1].ravel())
+
+
+def _reads_otherwise(spec, label):
+    """Whether a label of several values may be that of one: a whole mask where codes have one character."""
+    return "mask" in spec and set(label) == {"*"}
+
+
+@given(st.data())
+@pytest.mark.parametrize(
+    ("spec", "values"), SPECS, ids=lambda x: str(next(iter(x))) if isinstance(x, dict) else ""
+)
+def test_the_level_of_a_column_is_one_that_its_texts_allow(spec, values, data):
+    held = data.draw(st.lists(values, min_size=1, max_size=6, unique=True))
+    tree = rule_from(spec).build(held)
+    column = JudgedColumn("quasi", spec)
+    for level, nodes in enumerate(tree.levels):
+        shown = [tree.labels[v] for v in nodes[[tree.rank(value) for value in held]].tolist()]
+        here, last = column.levels(shown)
+        assert min(level, last) in here
+
+
+@pytest.mark.parametrize("spec", [{"flat": True}, None])
+def test_a_column_without_groups_is_coarser_where_it_tells_nothing(spec):
+    assert JudgedColumn("quasi", spec, at_most=0).too_coarse(["a", "*", None]) == 1
+    assert JudgedColumn("quasi", spec, at_most=1).too_coarse(["a", "*", None]) == 0

@@ -148,8 +148,8 @@ def test_missing_rows_count_as_suppressed():
     [
         ("s", 1, "only key columns"),
         ("x", 1, "no such column"),
-        ("q", 0, "greater than 0"),
-        ("q", -1, "greater than 0"),
+        ("q", 0, "every key column has the weight 0"),
+        ("q", -1, "must not be negative"),
     ],
 )
 def test_weights(name, weight, reason):

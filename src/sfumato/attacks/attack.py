@@ -65,7 +65,7 @@ def strike_all(
     findings: list[Finding] = []
     failed = []
     for number, attack in enumerate(attacks):
-        progress("attack", number, len(attacks))
+        progress("attacks", number, len(attacks))
         try:
             struck = attack.strike(published, limits)
             if not all(isinstance(finding, Finding) for finding in struck):
@@ -75,6 +75,7 @@ def strike_all(
             raise
         except Exception as wrong:  # whatever the code of another package raises
             failed.append(f"{attack.name}: {_told(wrong)}")
+    progress("attacks", len(attacks), len(attacks))
     return worst_first(findings), tuple(failed)
 
 

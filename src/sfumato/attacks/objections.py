@@ -63,7 +63,7 @@ def label_objections(published: PublishedTable, policy: Policy) -> Iterator[Obje
             sentence = f"empty cells are published, and the policy says missing: {policy.missing}"
             yield Objection(sentence, (column.name,), None)
         rule = policy.columns[column.name]
-        known = KnownLabels(rule.taxonomy, labels, start=rule.start)
+        known = KnownLabels(rule.taxonomy, labels, start=rule.finest)
         if listing := set(known.lists):
             sentence = f"{len(listing)} of {len(labels)} texts list raw values"
             yield Objection(sentence, (column.name,), False if listing & set(known.unknown) else None, DOUBT)

@@ -51,6 +51,14 @@ Against = Annotated[
     ),
 ]
 Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
+Like = Annotated[
+    Path | None,
+    typer.Option(
+        "--like",
+        metavar="PLAN",
+        help="Transform as an earlier plan did: its JSON (`protect --json`), or a release's certificate.",
+    ),
+]
 MemoryLimit = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="How much memory may be used, such as 4GB."),

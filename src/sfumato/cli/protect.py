@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,14 +15,18 @@ from sfumato.cli.options import (
     Chain,
     Compare,
     Data,
+    Like,
     MemoryLimit,
     Overwrite,
     PolicyFile,
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
 from sfumato.core.errors import WrongCall
+
+if TYPE_CHECKING:
+    from sfumato.protection.plan import Plan
 
 
 def protect(  # noqa: PLR0917  # Typer reads the options from here
@@ -37,6 +41,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; write nothing.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
     compare: Compare = False,
+    like: Like = None,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -54,14 +59,22 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
     allowed = Memory.of(memory, spill=spill)
-    table = table_read_by(engine, data)
-    target = None if dry_run else out
+    table, target = table_read_by(engine, data), None if dry_run else out
+    told_before = foretell if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
             from sfumato.journey.protect import protect as protect_
 
             plan = protect_(
-                table, policy, against=against, chain=chain, memory=allowed, warn=warn, progress=progress
+                table,
+                policy,
+                against=against,
+                chain=chain,
+                like=like,
+                memory=allowed,
+                warn=warn,
+                foretell=told_before,
+                progress=progress,
             )
         else:
             from sfumato.journey.protect_file import protect_file
@@ -72,23 +85,39 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 target,
                 against=against,
                 chain=chain,
+                like=like,
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,
+                foretell=told_before,
                 progress=progress,
             )
-    published = None if target is None else str(target)
     if as_json:
-        content = {**plan.as_dict(), "published": published}
-        document({**content, "explanation": plan.explain().as_dict()} if explain else content)
+        document(_content(plan, target, explain=explain))
         return
     say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
     if explain:
-        say(str(plan.explain()))
-        if show_values:
-            talk("\n".join(plan.explain().values()))
-    talk(f"published {published}" if published else "nothing was written")
-    if published and against:
+        _say_why(plan, show_values=show_values)
+    _say_where(plan, target, against)
+
+
+def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, object]:
+    """The one JSON document of a call."""
+    content = {**plan.as_dict(), "published": None if target is None else str(target)}
+    return {**content, "explanation": plan.explain().as_dict()} if explain else content
+
+
+def _say_why(plan: Plan, *, show_values: bool) -> None:
+    """Print what kept each column from being finer, and the values that it is about if asked for."""
+    say(str(plan.explain()))
+    if show_values:
+        talk("\n".join(plan.explain().values()))
+
+
+def _say_where(plan: Plan, target: Path | None, against: str | None) -> None:
+    """Print on stderr what was written, and what it is good for."""
+    talk("nothing was written" if target is None else f"published {target}")
+    if target is not None and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
     if target is not None and plan.reference is not None:
         from sfumato.policy.reference import reference_path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -41,21 +41,45 @@ def talk(text: str) -> None:
     sys.stderr.flush()
 
 
+def foretell(expected: Sequence[object]) -> None:
+    """Print on stderr about how long each search will take."""
+    if expected:
+        talk("before the search: " + "; ".join(str(one) for one in expected))
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at stderr."""
+    return sys.stderr.isatty()
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Yields what shows progress on stderr, or nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
+    """Yields what shows progress on stderr, or nothing where stderr is no terminal.
+
+    Every phase has a line: how much of it is done, in percent, and about how long the rest will take.
+    """
+    if not is_terminal():
         yield silent
         return
+    from rich import progress as rich_progress  # noqa: PLC0415  # as above
     from rich.console import Console  # noqa: PLC0415  # only a terminal needs it
-    from rich.progress import Progress as Bars  # noqa: PLC0415  # as above
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(show_speed=True),
+        rich_progress.TimeRemainingColumn(),
+    )
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
+        reached: dict[str, int] = {}
 
         def show(phase: str, done: int, total: int | None = None) -> None:
             if phase not in tasks:
                 tasks[phase] = bars.add_task(phase, total=total)
+            elif done < reached[phase]:
+                bars.reset(tasks[phase], total=total)
+            reached[phase] = done
             bars.update(tasks[phase], completed=done, total=total)
 
         yield show

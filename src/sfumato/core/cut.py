@@ -57,6 +57,11 @@ class Cut:
         return cls(taxonomy, taxonomy.levels[level].copy())
 
     @classmethod
+    def coarsest(cls, taxonomy: Taxonomy) -> Cut:
+        """The most general cut that may be published: the root, or the level that the tree stops at."""
+        return cls.level(taxonomy, taxonomy.ceiling)
+
+    @classmethod
     def of_nodes(cls, taxonomy: Taxonomy, nodes: list[int] | Nodes) -> Cut:
         """The cut that holds exactly these nodes."""
         node_of = np.full(len(taxonomy.leaves), -1, dtype=np.int32)

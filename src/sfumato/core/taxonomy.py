@@ -38,7 +38,9 @@ class Taxonomy:
     the rank of raw values that are coded as a leaf of another name (93 under the top code `90+`). A range
     of an ordered tree runs from one node of `levels[range_level]` to another: a range between leaves would
     tell the least and the greatest value of a class, and these may be one person's each. `spelling` says
-    which leaves promises count as one value (see `meanings`); leaves stay apart all the same.
+    which leaves promises count as one value (see `meanings`); leaves stay apart all the same. `at_most` is
+    the coarsest level that may be published, if the policy names one (see `ceiling`); `start` is the level
+    that the leaves have in the tree that this one was made from (see `from_level`).
 
     >>> t = Taxonomy.grow(["*", "Viral", "Flu", "AIDS", "TB"], [-1, 0, 1, 1, 0])
     >>> t.leaf_labels, t.height
@@ -54,6 +56,8 @@ class Taxonomy:
     aliases: Mapping[Label, int] = field(default_factory=dict)
     range_level: int = 0
     spelling: Spelling = Spelling.EXACT
+    at_most: int | None = None
+    start: int = 0
     depth: Nodes = field(init=False)
     end: Nodes = field(init=False)
     low: Nodes = field(init=False)
@@ -138,6 +142,11 @@ class Taxonomy:
     def height(self) -> int:
         """The number of generalization steps from a leaf to the root."""
         return len(self.levels) - 1
+
+    @property
+    def ceiling(self) -> int:
+        """The coarsest level that may be published: that of the root unless `at_most` is below it."""
+        return self.height if self.at_most is None else min(self.at_most, self.height)
 
     @property
     def leaf_count(self) -> Nodes:
@@ -294,6 +303,8 @@ class Taxonomy:
             self.ordered,
             {label: int(leaf_of[rank]) for label, rank in known.items() if label not in labels},
             range_level=max(0, self.range_level - level),
+            at_most=None if self.at_most is None else max(0, self.at_most - level),
+            start=self.start + level,
         )
 
     def _check_levels(self) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine.dictionary import BYTES_TO_PUBLISH, Dictionary, check_values
+from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.engine.spill.row_buffer import on_own_pages
@@ -47,6 +48,7 @@ def column_codes(
     rows = 0
     if reader.total is not None:
         _check(source, reader.total, BYTES_PER_CELL * len(names) + BYTES_PER_ROW, len(names))
+    total = expected_rows(reader)
     for batch in reader.batches(list(names)):
         chunk = on_own_pages((len(names), len(batch)), np.dtype(np.int32))
         for j, d in enumerate(dictionaries):
@@ -62,8 +64,9 @@ def column_codes(
         )
         if reader.total is None:
             _check(source, rows, (BYTES_PER_CELL - chunk.itemsize) * len(names) + BYTES_PER_ROW, len(names))
-        progress("reading", rows, reader.total)
-    progress("coding", 0, None)
+        progress("reading", rows, None if total is None else max(total, rows))
+    progress("reading", rows, rows)
+    progress("coding", 0, 1)
     distinct = [d.distinct_values() for d in dictionaries]
     tables = [index.astype(np.int32) for _, index in distinct]
     codes = np.empty((len(names), rows), np.int32)
@@ -74,6 +77,7 @@ def column_codes(
         for j, table in enumerate(tables):
             codes[j, start:end] = table[chunk[j]]
         end = start
+    progress("coding", 1, 1)
     sizes = [len(v) + (d.missing > 0) for d, (v, _) in zip(dictionaries, distinct, strict=True)]
     return codes, tuple(sizes)
 

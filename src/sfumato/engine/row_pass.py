@@ -109,7 +109,8 @@ def gather(
         packing = Packing(tuple(d.size for d in dictionaries))
         words = packing.pack(codes) if codes else np.zeros((1, len(kept)), np.int64)
         buffer.add(packing, words)
-        progress(phase, rows + dropped, total)
+        progress(phase, rows + dropped, None if total is None else max(total, rows + dropped))
+    progress(phase, rows + dropped, rows + dropped)
     pa.default_memory_pool().release_unused()
     return GatheredRows(dictionaries, buffer.chunks, rows, dropped, buffer.same)
 

@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Coding, Microdata, Missing
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, one_step, silent
 from sfumato.core.recoding import Recoding
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.count import equal_by_leaf, microdata
 from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
+from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.files.writer import writer
 from sfumato.engine.reader import Reader
 from sfumato.engine.row_pass import WronglyMerged, gather
@@ -64,7 +65,7 @@ class RowSource:
             wanted,
             limit=limit,
             progress=progress,
-            total=reader.total,
+            total=expected_rows(reader),
             memory=self.memory,
         )
 
@@ -95,12 +96,12 @@ class RowSource:
                 each=[BYTES_TO_CODE] * len(codings) + [BYTES_TO_NUMBER] * (len(names) - len(codings)),
                 phase="counting",
                 progress=progress,
-                total=self.reader.total,
+                total=expected_rows(self.reader),
                 memory=self.memory,
                 equivalence=equivalence,
             )
-            progress("sorting", 0, None)
-            return microdata(gathered, codings, missing=missing, person=person)
+            with one_step(progress, "sorting"):
+                return microdata(gathered, codings, missing=missing, person=person)
 
         try:
             return count(equal_by_leaf(codings))
@@ -166,9 +167,9 @@ class RowSource:
         """The digest of all rows, whatever their order; lists are taken for term sets."""
         from sfumato.engine.digest import digest  # noqa: PLC0415  # it loads a database
 
-        progress("digest", 0, self.reader.total)
         lists = {f.name: SetForm() for f in self.reader.schema if pa.types.is_nested(f.type)}
-        return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
+        with one_step(progress, "digest"):
+            return digest(self._with_sets(lists).reader.batches(self.columns), self.columns)
 
     def _to_publish(
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress

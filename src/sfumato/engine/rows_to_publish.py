@@ -13,6 +13,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.recoding import Recoding
 from sfumato.engine.dictionary import BYTES_TO_NUMBER, BYTES_TO_PUBLISH
+from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.publication import equal_when_published, publish
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.reader import Reader
@@ -85,7 +86,7 @@ class RowsToPublish:
             each=[BYTES_TO_NUMBER] * len(planned) + [BYTES_TO_PUBLISH] * len(others),
             phase="recoding",
             progress=self.progress,
-            total=reader.total,
+            total=expected_rows(reader),
             memory=self.spill.memory,
             equivalence=equal_when_published(table),
             spill=self.spill,

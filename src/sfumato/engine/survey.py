@@ -68,7 +68,8 @@ def survey(
     surveyor = Surveyor({name: schema.field(name).type for name in names}, limit=limit, memory=memory)
     for batch in batches:
         surveyor.add(batch)
-        progress("surveying", surveyor.rows, total)
+        progress("surveying", surveyor.rows, None if total is None else max(total, surveyor.rows))
+    progress("surveying", surveyor.rows, surveyor.rows)
     return surveyor.result()
 
 

@@ -13,6 +13,7 @@ from sfumato.core.microdata import Coding, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm
+from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.set_columns import TEXT, SetReader
@@ -66,9 +67,11 @@ def survey_with_sets(
     if not isinstance(source, RowSource):
         return source.survey(names, progress=progress), _counted_sets(source, forms)
     survey = _SurveyWithSets(source.reader, names, forms, source.memory)
+    total = expected_rows(source.reader)
     for batch in source.reader.batches(survey.wanted):
         survey.add(batch)
-        progress("surveying", survey.rows, source.reader.total)
+        progress("surveying", survey.rows, None if total is None else max(total, survey.rows))
+    progress("surveying", survey.rows, survey.rows)
     return survey.result()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, one_step, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.history import imprints_of, read_history
@@ -169,8 +169,8 @@ def _audit_together(
     newest = tables[-1]
     rules = with_reference(policy, newest, reference)
     result = audit_source(open_table(newest), rules, attacks=(attack,), progress=progress)
-    progress("beside earlier releases", 0)
-    return audit_together(result, tables, rules, only=attack)
+    with one_step(progress, "beside earlier releases"):
+        return audit_together(result, tables, rules, only=attack)
 
 
 @contextmanager

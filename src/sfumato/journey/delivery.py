@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import BadPolicy
+from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
@@ -42,6 +42,7 @@ from sfumato.policy.searches import BEST
 from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
+from sfumato.protection.same_transformation import Transformation
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
 from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
@@ -72,13 +73,14 @@ class Delivery:
         *,
         floor: ChainFloor,
         despite: Sequence[str] = (),
+        like: Transformation | None = None,
         progress: Progress,
     ) -> None:
         self.policy, self.overrides = policy, overrides
         self.source, self._fingerprint = with_fingerprint(source, person_columns(policy))
         self.names, self._places = tuple(places), places
         self.chain, self._progress = floor.chain, progress
-        self._floor, self._despite = floor, tuple(despite)
+        self._floor, self._despite, self._like = floor, tuple(despite), like
         self.keep: StageText = discard
         self.versions: RecipientVersions | None = None
         self._assigned: dict[str, AssignedVersion] = {}
@@ -118,6 +120,11 @@ class Delivery:
         """Every version, without what the ledger is told of its policy and its people."""
         if not self._needs_versions(history):
             return [self._search_once(history)]
+        if self._like is not None:
+            raise WrongCall(
+                "versions for recipients are chosen so that they can be told apart, not taken over",
+                remedy="Leave `like` out, or release to one recipient without a rule for several.",
+            )
         from sfumato.journey.recipient_versions import RecipientVersions, with_recipients
 
         rules = with_recipients(self.policy)
@@ -199,7 +206,7 @@ class Delivery:
         if recipient is not None and recodes_columns(rules):
             rules = replace(rules, recipients=RecipientRule())
         earlier = imprints_of(history) if rules.promises.looks_back else ()
-        plan = plan_table(self.source, rules, earlier=earlier, progress=self._progress)
+        plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
         return self._prepared(plan, self.policy, recipient, _tree_digests(r.trees for r in history))
 
     def _prepared(

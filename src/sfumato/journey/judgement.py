@@ -22,9 +22,8 @@ def judged(
     staged: Path, plan: Plan, policy: Policy, *, witness: Path | None, memory: Memory, progress: Progress
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes, with the witness where there is one."""
-    progress("recheck", 0)
     rules = judge_data(policy if plan.reference is None else plan.reference.bind(policy))
-    return agreed(recheck(staged, rules, witness=witness, memory=memory))
+    return agreed(recheck(staged, rules, witness=witness, memory=memory, progress=progress))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

@@ -12,6 +12,7 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
 from sfumato.journey.counted_table import count_table
 from sfumato.journey.history import EarlierReleases
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.named_roles import policy_of_roles
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, bind_earlier, load_policy
@@ -19,8 +20,10 @@ from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import NotedWarnings, Warn, with_warnings
 from sfumato.policy.changed_policy import Names, RoleNames, changed_columns, changed_promises
 from sfumato.policy.policy import Policy
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan, make_plan
+from sfumato.protection.same_transformation import Transformation
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.ledger import Ledger
@@ -40,8 +43,10 @@ def protect(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    like: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
+    foretell: Foretell | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Find out what each column has to become so that every promise holds.
@@ -57,6 +62,11 @@ def protect(
     named columns get these roles, others those that `declare` proposes, taxonomies come from the data, and
     every sensitive column has `l` (2 unless said otherwise) different values in each class, or `t`-closeness.
     It is `plan.policy`. With a policy, `k`, `l`, `t` and roles change it, as `policy.with_` does.
+
+    `foretell` receives, before the search begins, about how long each search will take on this machine.
+
+    `like` is an earlier plan (or the JSON of one, or the certificate of a release): its cuts are taken, and
+    nothing is searched for. Raises `BrokenPromise` where a promise does not hold then.
     """
     show = progress or silent
     names = RoleNames(identifier, quasi, sensitive, insensitive)
@@ -66,7 +76,16 @@ def protect(
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(with_name_check(opened, rules), rules, noted, progress=show)
-    return plan_table(source, rules, earlier=before.imprints, noted=noted, progress=show)
+    earlier_plan = load_transformation(like, rules)
+    return plan_table(
+        source,
+        rules,
+        earlier=before.imprints,
+        noted=noted,
+        like=earlier_plan,
+        foretell=foretell,
+        progress=show,
+    )
 
 
 def _rules(
@@ -92,15 +111,18 @@ def plan_table(
     *,
     earlier: Sequence[Imprint] = (),
     noted: NotedWarnings | None = None,
+    like: Transformation | None = None,
+    foretell: Foretell | None = None,
     progress: Progress = silent,
 ) -> Plan:
     """Returns the plan for an opened table: one pass over its rows, then the search.
 
     `noted` are the warnings of that pass: what they say of the rows is part of how the plan speaks of them.
+    With `like` there is no search: an earlier transformation is taken over.
     """
     bound = bind_earlier(policy, earlier)
     table = count_table(source, bound, progress=progress)
     if noted is not None and noted.rows_only:
         table = replace(table, rows_only=True)
     check_need(table, bound, source.memory)
-    return make_plan(table, bound, progress=progress)
+    return make_plan(table, bound, like=like, foretell=foretell, progress=progress)

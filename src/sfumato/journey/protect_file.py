@@ -16,6 +16,7 @@ from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
@@ -25,6 +26,7 @@ from sfumato.journey.witness import numbered_columns, witness_path
 from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
+from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
 from sfumato.releases.output_file import check_target, publish
 from sfumato.releases.private_file import kept_on_success
@@ -43,9 +45,11 @@ def protect_file(
     earlier: Sequence[AnyImprint] = (),
     against: Ledger | str | None = None,
     chain: str = "main",
+    like: AnyTransformation | None = None,
     overwrite: bool = False,
     memory: AnyMemory = None,
     warn: Warn | None = None,
+    foretell: Foretell | None = None,
     progress: Progress | None = None,
 ) -> tuple[Plan, tuple[Verdict, ...]]:
     """Protect, and publish to a CSV or Parquet file; the plan, and the verdicts on the bytes of the file.
@@ -53,9 +57,10 @@ def protect_file(
     The file appears under its name only after a second implementation has read it and agreed. Where the
     policy counts people and does not publish who they are, that judge also reads a witness: the same rows
     with a number for each person, in a private folder that is gone afterwards. `earlier`, or `against` and
-    `chain`, and `warn` as for `protect`; a ledger learns nothing of the file, only `release` enters it.
-    `memory` is how much may be used, such as "4GB"; what has no room waits on disk meanwhile. What later
-    judges need of the original table (`plan.reference`) is kept beside the file, for its owner.
+    `chain`, `like`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
+    `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk
+    meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
+    its owner.
     """
     if is_address(out):
         Address.of(str(out))
@@ -68,7 +73,10 @@ def protect_file(
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
-    plan = plan_table(source, rules, earlier=imprints, noted=noted, progress=show)
+    earlier_plan = load_transformation(like, rules)
+    plan = plan_table(
+        source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
+    )
     shared = target.parent if source.kind == SPARK else None
     writer = version_writer(
         source,

@@ -23,7 +23,8 @@ from sfumato.journey.history import imprints_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
 from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.plan import Plan, aim_of, check_people, plan_of_cuts
+from sfumato.protection.people_check import check_people
+from sfumato.protection.plan import Plan, aim_of, plan_of_cuts
 from sfumato.protection.recipients.assignment import AvailableVersions, EarlierVersion, PlannedVersion
 from sfumato.protection.recipients.capacity import (
     MOST_SUBTREE_VERSIONS,

@@ -11,6 +11,7 @@ from sfumato.engine import AnyTable
 from sfumato.engine.source import PARQUET, SPARK, Source
 from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
+from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
@@ -48,6 +49,7 @@ def release(
     despite: Sequence[str] = (),
     key: str | Path | None = None,
     dry_run: bool = False,
+    like: AnyTransformation | None = None,
     memory: AnyMemory = None,
     warn: Warn | None = None,
     progress: Progress | None = None,
@@ -67,6 +69,7 @@ def release(
     `to` names who receives it. Several recipients get a version each, as the policy's `recipients` say, in
     folders of their names; the result then is an `Event`. `overrides` let some have a smaller k. `memory` is
     how much may be used, such as "4GB"; `warn` receives what the policy allows and probably does not mean.
+    `like`, an earlier plan or the certificate of a release, is taken over as `protect` does.
 
     A policy that promises less than the chain's first one is refused, unless one of the `overrides` lets it
     (`sfumato override --weaker`). `first_policy` is that first one, for a chain that version 0.1 began. The
@@ -84,13 +87,12 @@ def release(
     source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
-    apart = _chains_apart(opened, despite)
-    with Delivery(source, rules, places, allowed, floor=floor, despite=apart, progress=show) as delivery:
+    apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
+    made = Delivery(source, rules, places, allowed, floor=floor, despite=apart, like=taken, progress=show)
+    with made as delivery:
         every = (delivery.check, *checks)
         if place is None or dry_run or opened is None:
-            receipts = rehearse(opened, delivery.prepare, chain=chain, checks=every)
-            capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
-            return receipts[0] if len(names) < 2 else Event(receipts, capacity)
+            return _rehearsed(opened, delivery, chain, every)
         with kept_on_success(reference_path(place)) as delivery.keep:
             receipts = issue_all(
                 opened,
@@ -103,6 +105,15 @@ def release(
                 progress=show,
             )
     return receipts[0] if len(names) < 2 else Event(receipts)
+
+
+def _rehearsed(
+    ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
+) -> Receipt | Event:
+    """What would be published; of several versions also how many recipients can be served."""
+    receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
+    return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
 
 def _publishable(policy: Policy, *, dry_run: bool) -> Policy:

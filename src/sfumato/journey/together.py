@@ -53,7 +53,7 @@ def judge_together(
     since = next((p.batch_column for p in policy.promises if p.looks_back), None)
     request = PositionRequest.of(judge_data(policy), [table.document for table in tables], since)
     asked, ruling = asked_of(policy, tables, new=new), None
-    progress("positions", 0)
+    progress("positions", 0, 1)
     if (path := file_of(source)) is not None:
         try:
             ruling = judge_source_file(path, source.columns, request, asked, memory=source.memory)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadData
+from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.judge.policy_data import JudgedPolicy
@@ -26,6 +27,9 @@ from sfumato.system.memory import Memory
 if TYPE_CHECKING:
     import duckdb
 
+PHASE = "judging"
+"""What the judge is doing, as progress calls it."""
+
 
 def recheck(
     path: str | Path,
@@ -33,6 +37,7 @@ def recheck(
     *,
     witness: str | Path | None = None,
     memory: Memory | None = None,
+    progress: Progress = silent,
 ) -> tuple[Verdict, ...]:
     """Returns a verdict on every promise of the policy, judged on the bytes of a published file.
 
@@ -45,20 +50,28 @@ def recheck(
     """
     place, allowed, meant = Path(path), memory or Memory(), JudgedPolicy.of(policy)
     judges = [judge_of(promise) for promise in meant.promises]
+    steps = 4 + len(judges)
     before = _state(place)
+    progress(PHASE, 0, steps)
     names = header(place)
     check_columns(names, meant, where=place.name)
     counted_from, read = place, names
     if meant.person is not None and witness is not None:
         counted_from = Path(witness)
         read = check_witness(place, counted_from, names, meant.person, memory=allowed)
+    progress(PHASE, 1, steps)
     asked = TallyRequest.of(meant, read)
     _check_bytes(place)
+    progress(PHASE, 2, steps)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
     _check_values(tally, meant, where=place.name)
-    found = [judge(tally, promise) for judge, promise in zip(judges, meant.promises, strict=True)]
+    found: list[Verdict] = []
+    for judge, promise in zip(judges, meant.promises, strict=True):
+        progress(PHASE, 3 + len(found), steps)
+        found.append(judge(tally, promise))
     if _state(place) != before:
         raise BadData("the file changed while it was judged", where=place.name, remedy="Write it again.")
+    progress(PHASE, steps, steps)
     if meant.person is None or asked.person is not None:
         return tuple(found)
     return tuple(on_rows(tally, promise, v) for promise, v in zip(meant.promises, found, strict=True))
@@ -122,8 +135,8 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
     """Raises where a value has no place in its taxonomy, or somebody holds two of a column that is judged.
 
     A promise about how many people have a value is about people with several of them, too, if it is judged by
-    all their rows. Raises also where a key column shows a text that is finer than the levels that the policy
-    publishes.
+    all their rows. Raises also where a key column shows a text that is finer or coarser than the levels that
+    the policy publishes, and where columns that move together did not.
     """
     for column, texts in tally.too_fine.items():
         if texts:
@@ -132,6 +145,19 @@ def _check_values(tally: Tally, policy: JudgedPolicy, *, where: str) -> None:
                 where=where,
                 remedy="Publish nodes of the taxonomy, and ranges between nodes of its first level.",
             )
+    for column, texts in tally.too_coarse.items():
+        if texts:
+            raise BadData(
+                f"{texts} texts of {column} are coarser than the policy lets it be",
+                where=where,
+                remedy="Publish the column at the level of at-most or fixed, or below.",
+            )
+    for group in tally.apart:
+        raise BadData(
+            f"columns that move together are at different levels: {', '.join(group)}",
+            where=where,
+            remedy="Publish them at the same level.",
+        )
     for column, spread in tally.spreads.items():
         if spread.unplaced:
             raise BadData(f"{spread.unplaced} values of {column} are not in its taxonomy", where=where)

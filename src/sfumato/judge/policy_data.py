@@ -26,6 +26,10 @@ IN_ORDER: Mapping[str, object] = {"flat": True, "ordered": True}
 """The taxonomy of a column that the policy gives none: the values that occur, in their order."""
 
 
+UNSAID: Mapping[str, object] = {"flat": True}
+"""The labels of such a column: a value, or nothing."""
+
+
 class PromiseData:
     """One promise: its key, kind and sentence, and every parameter as an attribute.
 
@@ -64,8 +68,8 @@ class JudgedColumn:
     """What the policy says of a column: its role, its taxonomy in words, and how it holds sets of terms.
 
     `content` is what a hierarchy file holds that the taxonomy names. `start` is the finest level that may be
-    published; with `ranges`, an ordered column shows nothing finer than the level that ranges run between.
-    `spelling` is `folded` where spellings of one value count as one.
+    published, `at_most` the coarsest, if one is named. With `ranges`, an ordered column shows nothing finer
+    than the level that ranges run between. `spelling` is `folded` where spellings of one value count as one.
     """
 
     role: str
@@ -76,6 +80,7 @@ class JudgedColumn:
     spelling: str = "exact"
     start: int = 0
     ranges: bool = False
+    at_most: int | None = None
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedColumn:
@@ -91,6 +96,7 @@ class JudgedColumn:
             options.get("set"),
             start=int(data.get("start", 0)),
             ranges=data.get("ranges") is True,
+            at_most=None if data.get("at_most") is None else int(data["at_most"]),
             spelling=str(data.get("spelling") or "folded"),
         )
 
@@ -105,6 +111,28 @@ class JudgedColumn:
         reader = label_reader(self.taxonomy, self.content)
         return sum(text is not None and reader.is_finer(text, self.start, self.ranges) for text in texts)
 
+    def too_coarse(self, texts: Sequence[Text]) -> int:
+        """Returns how many of the texts that a key column shows are coarser than the policy lets it be."""
+        if self.at_most is None:
+            return 0
+        said = [text for text in texts if text is not None]
+        reader = label_reader(self.taxonomy or UNSAID, self.content)
+        if self.at_most >= reader.height(said):
+            return 0
+        return sum(reader.is_coarser(text, self.at_most) for text in said)
+
+    def levels(self, texts: Sequence[Text]) -> tuple[frozenset[int], int]:
+        """Returns the levels that a key column may be at where it shows these texts, and the last level."""
+        said = [text for text in texts if text is not None]
+        reader = label_reader(self.taxonomy or UNSAID, self.content)
+        last = reader.height(said)
+        return frozenset(
+            level
+            for level in range(last + 1)
+            if not any(reader.is_finer(text, level, False) for text in said)
+            and not (level < last and any(reader.is_coarser(text, level) for text in said))
+        ), last
+
     def tree(self, texts: Sequence[Text]) -> ValueTree:
         """Returns the tree of these texts; raises `BadTaxonomy` where one has no place."""
         return value_tree(self.taxonomy or IN_ORDER, texts, content=self.content)
@@ -118,6 +146,7 @@ class JudgedPolicy:
     promises: tuple[PromiseData, ...]
     person: str | None = None
     by_profile: bool = False
+    together: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
@@ -128,6 +157,7 @@ class JudgedPolicy:
             tuple(map(PromiseData, data["promises"])),
             data.get("person"),
             bool(data.get("by_profile")),
+            tuple(tuple(map(str, group)) for group in data.get("together") or ()),
         )
 
     @property

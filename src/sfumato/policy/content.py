@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.core.coarsest_level import never_above
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role
@@ -24,11 +25,12 @@ from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.core.term_sets import SetForm
 from sfumato.policy import versions
+from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
-from sfumato.policy.taxonomies.range_ends import check_range_ends
+from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ColumnRule:
     `options` is what else is said of a column whose role belongs to one promise, in that promise's terms.
     `start` is the finest level of its taxonomy that a quasi-identifier may have: rows are counted at that
     level, so that fewer of them differ, and losses are measured from there. `spelling` says whether spellings
-    of a sensitive value count as one value.
+    of a sensitive value count as one value. `controls` are what an expert asks of the search.
     """
 
     role: Role
@@ -47,6 +49,12 @@ class ColumnRule:
     options: ColumnOptions | None = None
     start: int = 0
     spelling: Spelling = Spelling.FOLDED
+    controls: ColumnControls = field(default_factory=ColumnControls)
+
+    @property
+    def finest(self) -> int:
+        """The finest level that may be published: the fixed one, or where the column starts."""
+        return self.start if self.controls.fixed is None else self.controls.fixed
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class ProtectRule:
 
     `suppress` is the largest share of the rows that may stay unpublished. `price` says as how many fully
     generalized rows a suppressed one counts; without a price it counts as one, and only top-down and lattice
-    suppress, as far as they may.
+    suppress, as far as they may. `together` lists groups of key columns that have the same level.
     """
 
     search: str = "top-down"
@@ -65,6 +73,7 @@ class ProtectRule:
     relaxed: bool = False
     terms: TermRule = field(default_factory=TermRule)
     price: Fraction | None = None
+    together: tuple[tuple[str, ...], ...] = ()
 
 
 class Knows(StrEnum):
@@ -109,6 +118,12 @@ class PolicyContent:
         return self.knows is Knows.PROFILE or (
             self.knows is None and any(not promise.by_size for promise in self.promises)
         )
+
+    @property
+    def weights(self) -> dict[str, Fraction]:
+        """The weight of every key column that has one."""
+        own = {name: rule.controls.weight for name, rule in self.columns.items()}
+        return {**self.protect.weights, **{name: w for name, w in own.items() if w is not None}}
 
     @property
     def codings(self) -> tuple[Coding, ...]:
@@ -213,7 +228,9 @@ class PolicyContent:
             try:
                 if rule.role.is_key and self.publishes_ranges:
                     check_range_ends(rule.taxonomy, values, search=self.protect.search)
-                tree = taxonomy.build(values).from_level(rule.start)
+                tree = never_above(taxonomy.build(values), rule.controls.ceiling).from_level(rule.finest)
+                if rule.role.is_key and self.publishes_ranges:
+                    check_range_ceiling(tree, search=self.protect.search)
                 return _unambiguous(tree, values) if rule.role.is_key else self.spelled(name, tree)
             except BadTaxonomy as wrong:
                 where = f"column {short(name)}"
@@ -244,7 +261,8 @@ def _column(rule: ColumnRule) -> dict[str, object]:
         spec["start"] = rule.start
     if rule.spelling is not Spelling.FOLDED:
         spec["spelling"] = rule.spelling.value
-    return {"role": rule.role.value, **spec, **(rule.options.words() if rule.options is not None else {})}
+    options = {} if rule.options is None else rule.options.words()
+    return {"role": rule.role.value, **spec, **rule.controls.words, **options}
 
 
 def _protect(rule: ProtectRule) -> dict[str, object]:
@@ -253,6 +271,8 @@ def _protect(rule: ProtectRule) -> dict[str, object]:
         words["price"] = written(rule.price)
     if rule.weights:
         words["weights"] = {name: written(weight) for name, weight in rule.weights.items()}
+    if rule.together:
+        words["together"] = [list(group) for group in rule.together]
     if terms := rule.terms.words:
         words["terms"] = terms
     return {**words, "relaxed": True} if rule.relaxed else words

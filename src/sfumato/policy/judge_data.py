@@ -12,12 +12,14 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
     `columns`    name → `role`, `taxonomy` (as a policy writes it, with the `notation` of its intervals, or
-                 `None`), `options` (what else is said of a column of its role), `start` (the finest level
-                 that is published), `ranges` (whether an ordered column is published in ranges only),
-                 `spelling` (`folded` or `exact`), and for a hierarchy file its `content` and `digest`
+                 `None`), `options` (what else is said of a column of its role), `start` and `at_most` (the
+                 finest and the coarsest level that is published; `None`: up to the root), `ranges` (whether
+                 an ordered column is published in ranges only), `spelling` (`folded` or `exact`), and for a
+                 hierarchy file its `content` and `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
+    `together`   groups of key columns that are published at the same level
     `missing`    what an empty cell of a key column means
     """
     return {
@@ -28,6 +30,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
         "promises": [promise.judge_data() for promise in policy.promises],
         "person": policy.person,
         "by_profile": policy.by_profile,
+        "together": [list(group) for group in policy.protect.together],
         "missing": policy.missing.value,
     }
 
@@ -39,7 +42,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         "taxonomy": None if taxonomy is None else dict(taxonomy.spec),
         "options": {} if rule.options is None else rule.options.words(),
         "spelling": rule.spelling.value,
-        "start": rule.start,
+        "start": rule.finest,
+        "at_most": rule.controls.ceiling,
     }
     if isinstance(taxonomy, Intervals) and taxonomy.half_open:
         found["taxonomy"] |= {"notation": "half-open"}

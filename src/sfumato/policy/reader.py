@@ -16,7 +16,16 @@ from sfumato.core.problem import Origin, Place, Problem, refuse
 from sfumato.core.promise import Promise, Promises
 from sfumato.core.spelling import Spelling
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.policy import confirmation, recipients, schema, schema_check, searches, versions
+from sfumato.policy import (
+    column_controls,
+    confirmation,
+    recipients,
+    schema,
+    schema_check,
+    searches,
+    versions,
+)
+from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
 from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
@@ -111,7 +120,10 @@ class _Reader:
         asked = dict(words.pop("terms", {}))
         margin = self._fraction(asked.pop("margin", 0), ("protect", "terms", "margin"))
         terms = TermRule(margin=margin, **asked)
-        return ProtectRule(search, suppress, weights=weights, terms=terms, price=price, **words)
+        together = tuple(tuple(group) for group in words.pop("together", ()))
+        return ProtectRule(
+            search, suppress, weights=weights, terms=terms, price=price, together=together, **words
+        )
 
     def recipients(self) -> recipients.RecipientRule | None:
         given = self.words.get("recipients")
@@ -147,7 +159,15 @@ class _Reader:
             options=self._options(given, role, place),
             start=int(words.get("start", 0)),
             spelling=self._spelling(words, role, place),
+            controls=self._controls(given, place),
         )
+
+    def _controls(self, words: Words, place: Place) -> ColumnControls:
+        try:
+            return ColumnControls.read(words)
+        except BadInput as wrong:
+            self._note(wrong, place)
+            return ColumnControls()
 
     def _spelling(self, words: Words, role: Role, place: Place) -> Spelling:
         """Returns how the values of a column are told apart; only sensitive ones are counted that way."""
@@ -159,7 +179,7 @@ class _Reader:
         """Returns what is said of a column beyond role and taxonomy."""
         options, own = options_of(role), schema.column_keys(role)
         for key in words:
-            if key not in ("role", "taxonomy", "start", "spelling", *own):
+            if key not in ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA, *own):
                 self.problems.append(Problem((*place, key), f"a column that is {role} has no such key"))
         if options is None:
             return None

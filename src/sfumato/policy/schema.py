@@ -6,7 +6,7 @@ from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.spelling import Spelling
-from sfumato.policy import searches, versions
+from sfumato.policy import column_controls, searches, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Knows
@@ -111,6 +111,7 @@ def column() -> JsonObject:
                     "exact: every text is a value of its own."
                 ),
             },
+            **column_controls.SCHEMA,
             **{key: form for role in roles() for key, form in column_keys(role).items()},
         },
         "required": ["role"],
@@ -174,6 +175,12 @@ def _protect() -> JsonObject:
             },
             "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
             "terms": term_rule(),
+            "together": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                "description": "Groups of key columns that are published at the same level.",
+            },
         },
         "additionalProperties": False,
     }

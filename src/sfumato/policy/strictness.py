@@ -2,6 +2,8 @@
 
 A statement is what a policy promises as plain data, without a value: the demands of its promises, the role
 and the tree of every column, who is told apart, and what recipients are promised. The ledger seals it.
+Controls of a column (`column_controls`) are no promises: they choose among tables that all keep what is
+promised, so a policy that drops or changes them is as strict as before.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sfumato.core.freeform.published_nodes import written_down
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.core.marks import tree_marks
 from sfumato.core.microdata import Role
+from sfumato.policy import column_controls
 from sfumato.policy.content import ColumnRule, PolicyContent
 from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.taxonomies.flat import Flat
@@ -135,9 +138,8 @@ def compared(stated: JsonMapping, floor: JsonMapping) -> Iterator[ComparedPart]:
 
 
 def _column(rule: ColumnRule, words: JsonMapping) -> JsonObject:
-    others = {
-        key: word for key, word in words.items() if key not in ("role", "taxonomy", "start", "spelling")
-    }
+    told = ("role", "taxonomy", "start", "spelling", *column_controls.SCHEMA)
+    others = {key: word for key, word in words.items() if key not in told}
     stated: JsonObject = {"role": rule.role.value, "tree": _tree(rule), "start": rule.start}
     if rule.role is Role.SENSITIVE:
         stated["spelling"] = words.get("spelling", STRICTEST["spelling"])

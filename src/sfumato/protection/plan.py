@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sfumato.core.cut import Cut
-from sfumato.core.errors import BadData, Infeasible, SfumatoError
+from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.positions import judged_groups
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, one_step, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.core.taxonomy import Label
@@ -27,8 +27,14 @@ from sfumato.policy.reference import Reference
 from sfumato.policy.set_columns import forms_of
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import published_nodes, shape_of
+from sfumato.protection.controls import broken_control
+from sfumato.protection.expected_time import Foretell, expected_times
 from sfumato.protection.explanation.explanation import Explanation, explain
+from sfumato.protection.loosened_controls import refusal_under_controls
 from sfumato.protection.outlook import Outlook, outlook_of
+from sfumato.protection.people_check import check_people
+from sfumato.protection.same_transformation import NAME as LIKE
+from sfumato.protection.same_transformation import Transformation, no_cuts, search_like
 from sfumato.protection.searches.registry import find
 from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
 from sfumato.protection.suppression import recoded
@@ -104,10 +110,21 @@ class Plan(Printable):
             after=[i.digest for p in self.policy.promises for i in p.earlier],
         )
 
+    @property
+    def transformation(self) -> Transformation:
+        """What each key column became, to be taken over by another plan (`like`).
+
+        Raises `BadData` where classes are recoded one by one.
+        """
+        if self.cuts is None:
+            raise no_cuts("the earlier plan")
+        return Transformation(self.cuts, self.levels, "the earlier plan")
+
     @cached_property
     def outlook(self) -> Outlook:
         """How many columns are lost, and what a little more suppression or a coarser column would buy."""
-        return outlook_of(self, make_plan)
+        replan = make_plan if self.search != LIKE else partial(make_plan, like=self.transformation)
+        return outlook_of(self, replan)
 
     def explain(self) -> Explanation:
         """Returns, per column, what it became, what stops finer steps, and what the next would cost."""
@@ -121,7 +138,7 @@ class Plan(Printable):
             self.policy.promises if self.terms is None else key_promises(self.policy.promises),
             levels=self.levels,
             loss=rule.loss,
-            weights=rule.weights,
+            weights=self.policy.weights,
             price=rule.price,
             allowed=aim_of(self.policy).allowed(self.recoding.table),
         )
@@ -213,6 +230,8 @@ class Plan(Printable):
     @property
     def _searched(self) -> str:
         asked = self.policy.protect.search
+        if self.search == LIKE:
+            return "the transformation of an earlier one"
         return (
             asked
             if self.search in ("", asked)
@@ -230,15 +249,32 @@ class Plan(Printable):
         return f"Plan({self.rows} rows, {self.suppressed} suppressed, {self.classes} classes)"
 
 
-def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) -> Plan:
-    """Searches as the policy asks, and proves what was found before anybody sees it."""
+def make_plan(
+    table: Microdata,
+    policy: Policy,
+    *,
+    like: Transformation | None = None,
+    foretell: Foretell | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    """Searches as the policy asks, and proves what was found before anybody sees it.
+
+    With `like`, the cuts of an earlier plan are taken instead. `foretell` receives, before the search begins,
+    about how long it will take. Where controls leave no table that keeps the promises, `Infeasible` says
+    which to loosen.
+    """
     check_people(table, policy.promises)
     aim = aim_of(policy)
     policy = with_original(policy, table)
-    progress("searching", 0)
-    outcome, terms = search_in_two_phases(find(policy.protect.search), table, policy, aim, progress=progress)
-    progress("proving", 0)
-    verdicts, smallest = prove(outcome, policy.promises, aim)
+    search = find(policy.protect.search) if like is None else search_like(like)
+    if foretell is not None and like is None:
+        foretell(expected_times(table, key_promises(policy.promises), aim, searches_of(policy)))
+    try:
+        outcome, terms = search_in_two_phases(search, table, policy, aim, progress=progress)
+    except Infeasible as refused:
+        raise refusal_under_controls(table, key_promises(policy.promises), aim) or refused from None
+    with one_step(progress, "proving"):
+        verdicts, smallest = prove(outcome, policy.promises, aim)
     if table.rows + table.dropped and not outcome.recoding.count:
         raise Infeasible(
             "every row would have to be suppressed, and an empty table is no release",
@@ -254,7 +290,7 @@ def make_plan(table: Microdata, policy: Policy, *, progress: Progress = silent) 
         outcome.checked,
         smallest,
         terms,
-        outcome.search or policy.protect.search,
+        outcome.search or (policy.protect.search if like is None else LIKE),
         outcome.compared,
         outcome.left_out,
     )
@@ -274,59 +310,22 @@ def plan_of_cuts(
     return Plan(policy, recoding, verdicts, loss, levels, smallest=smallest)
 
 
-def check_people(table: Microdata, promises: Promises) -> None:
-    """Raises `BadData` where somebody has several rows, or several values, that a promise cannot be kept for.
-
-    Two people with flu and HIV each fill a class with two values and two people: the counts look safe, and
-    yet everybody in it has both. Only a promise about how many people have a value (`several_values`) covers
-    them. And whoever knows two rows of a person looks at what both classes leave: unless positions are
-    judged, nothing but a number of people can be promised.
-    """
-    if table.has_person and not table.profiles and table.people != table.rows:
-        _refuse_several_rows(table, promises)
-    for promise in promises:
-        for name in promise.sensitive:
-            people = 0 if promise.several_values else table.people_with_several_values(name)
-            if people:
-                raise BadData(
-                    f"{several(people, 'person has', 'people have')} several values of {name}, and {promise}"
-                    " is sound only where everybody has one.",
-                    where=f"column {name}",
-                    remedy="Bound how many people have a value (confidence-bounding or alpha-k-anonymity),"
-                    " give every person one row, or promise only k-anonymity.",
-                )
-    if table.profiles and promises.of_table:
-        raise BadData(
-            f"{_people_with_several_rows(table)}, and {promises.of_table[0]} judges one row per person.",
-            remedy="Bring each person's rows together in one.",
-        )
-
-
-def _refuse_several_rows(table: Microdata, promises: Promises) -> None:
-    """Raises where anything but a number of people is promised, although rows are judged one by one."""
-    for promise in promises.of_class:
-        if not promise.by_size:
-            raise BadData(
-                f"{_people_with_several_rows(table)}, and {promise} is judged class by class: who knows two"
-                " rows of a person learns what both classes leave.",
-                remedy="Say knows: profile under person, or promise only k-anonymity.",
-            )
-
-
-def _people_with_several_rows(table: Microdata) -> str:
-    return f"{several(table.people_with_several_rows, 'person has', 'people have')} several rows"
-
-
 def aim_of(policy: Policy) -> Aim:
     """Returns what a search aims at under a policy."""
     rule = policy.protect
     return Aim(
         suppress=rule.suppress,
         loss=rule.loss,
-        weights=rule.weights,
+        weights=policy.weights,
         relaxed=rule.relaxed,
         price=rule.price,
         compared=searches_of(policy),
+        together=rule.together,
+        never_suppress={
+            name: column.controls.never_suppress
+            for name, column in policy.columns.items()
+            if column.controls.never_suppress
+        },
     )
 
 
@@ -342,6 +341,8 @@ def prove(outcome: Outcome, promises: Promises, aim: Aim) -> tuple[tuple[Verdict
         raise SfumatoError("the search suppressed more rows than the policy allows", remedy="This is a bug.")
     if not _covers(recoding):
         raise SfumatoError("the search publishes values that do not cover the data", remedy="This is a bug.")
+    if broken := broken_control(recoding, aim):
+        raise SfumatoError(f"the search breaks a control: {broken}", remedy="This is a bug.")
     _, class_of = boxes_of(recoding)
     if recoding.table.profiles:
         _check_positions(recoding)

@@ -9,6 +9,7 @@ from sfumato.core.microdata import Microdata, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import ClassPromise, Promise, Promises
 from sfumato.policy.policy import Policy
+from sfumato.protection.controls import refuse_broken_controls
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.term_removal.one_class import TermLimit
 from sfumato.protection.term_removal.phase import suppress_terms
@@ -81,6 +82,7 @@ def search_in_two_phases(
     outcome = search(table, key_promises(policy.promises), aim, progress=progress)
     left = aim.allowed(table) - outcome.recoding.suppressed
     recoding, report = suppress_terms(outcome.recoding, limits, rule, allowed=left, progress=progress)
+    refuse_broken_controls(recoding, aim)
     loss, levels, optimal = outcome.loss, outcome.levels, outcome.optimal
     if recoding.count != outcome.recoding.count or recoding.cuts is None:
         loss = aim.loss_of(recoding, levels if recoding.cuts else None)

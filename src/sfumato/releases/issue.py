@@ -121,9 +121,9 @@ def issue_all(
             for i, prepared in enumerate(versions):
                 record = _record(prepared, event if i == 0 else uuid.uuid4().hex, chain, at=now)
                 record = _stage(prepared, replace(record, event=event), folder / prepared.place / name, at)
-                if history:
-                    progress("beside earlier releases", i, len(versions))
                 records.append(_compare_with_history(history, record, checks))
+                if history:
+                    progress("beside earlier releases", i + 1, len(versions))
                 at("compared")
             ledger.check_elsewhere(records)
             target.bring(event, records, at=at)
@@ -133,11 +133,12 @@ def issue_all(
             raise
         after = history[-1].hash if history else ""
         with uninterrupted():
-            progress("enter in the ledger", 0)
+            progress("enter in the ledger", 0, 1)
             entries = _commit(ledger, records, after, target, at)
             stop_request.published = True
             at("committed")
             target.show(entries, at=at)
+            progress("enter in the ledger", 1, 1)
             with contextlib.suppress(SfumatoError):  # recovery will
                 ledger.unstage(event)
             at("done")

@@ -36,7 +36,7 @@ def listed(frame, policy, **options):
     }
 
 
-def test_a_breach_through_inner_nodes_of_columns_that_hide_nothing_is_listed():
+def test_a_breach_through_branching_nodes_of_columns_that_hide_nothing_is_listed():
     """Nobody who knows the exact place or job infers more than who knows only the region or the field."""
     rows = [("n1", "nurse", "HIV"), ("n2", "aide", "HIV"), ("n1", "mason", "flu"), ("s1", "nurse", "cold")]
     frame = pd.DataFrame(rows, columns=list(POLICY["columns"]))

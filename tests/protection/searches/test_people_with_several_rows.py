@@ -20,7 +20,8 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import ConfidenceBounding, DistinctLDiversity, KAnonymity
 from sfumato.protection.explanation.explanation import explain
 from sfumato.protection.loss import MEASURES, measure
-from sfumato.protection.plan import check_people, prove
+from sfumato.protection.people_check import check_people
+from sfumato.protection.plan import prove
 from sfumato.protection.searches.judged_groups import PositionGroups
 from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.mondrian import mondrian

@@ -24,7 +24,7 @@ from sfumato.core.errors import BadData, SfumatoError
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED
 from sfumato.core.microdata import Microdata
-from sfumato.core.progress import Progress, silent
+from sfumato.core.progress import Progress, one_step, silent
 from sfumato.core.taxonomy import Label
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.engine import open_source
@@ -66,9 +66,9 @@ def audit_beside(
                 beside = replace(beside, place=place + 1)
             if policy.promises.looks_back and not shows(releases[-1 if place is None else place]):
                 raise BadData("the second judge finds other counts in the table than the first reader")
-        progress("beside earlier releases", 0)
-        joint = correspondence(releases, policy)
-        verdicts = _decided(audit.verdicts, releases, policy, table, granted)
+        with one_step(progress, "beside earlier releases"):
+            joint = correspondence(releases, policy)
+            verdicts = _decided(audit.verdicts, releases, policy, table, granted)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)

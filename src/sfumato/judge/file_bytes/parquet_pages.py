@@ -26,7 +26,7 @@ class LeafColumn:
 
 
 @dataclass(frozen=True)
-class Runs:
+class NumberRuns:
     """Numbers in runs: where the bytes behind them begin, how many are the wanted one, and whether bits that
     fill up the last run are set."""
 
@@ -105,11 +105,11 @@ def _plain_size(values: bytes, column: LeafColumn, count: int) -> int:
     return place
 
 
-def read_runs(data: bytes, place: int, width: int, count: int, wanted: int | None = None) -> Runs:
+def read_runs(data: bytes, place: int, width: int, count: int, wanted: int | None = None) -> NumberRuns:
     """Reads `count` numbers of `width` bits, runs of one number and packed groups of eight by turns.
 
     >>> read_runs(bytes([6, 1]), 0, 1, 3, 1)
-    Runs(stop=2, wanted=3, filled=False)
+    NumberRuns(stop=2, wanted=3, filled=False)
     """
     left, matches, filled = count, 0, False
     while left > 0:
@@ -129,7 +129,7 @@ def read_runs(data: bytes, place: int, width: int, count: int, wanted: int | Non
                 raise damaged()
             matches += here * (int.from_bytes(data[place : place + size], "little") == wanted)
         place, left = place + size, left - here
-    return Runs(place, matches, filled)
+    return NumberRuns(place, matches, filled)
 
 
 def _unpacked_bits(data: bytes, width: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -89,7 +89,7 @@ class Tally:
     equally often in each. `shown` is filled where a promise looks at texts, `together` where one looks at
     several columns at once. `policy` is what the judge was handed. `overall` counts the leaves of the whole
     table, where these classes are not it. `too_fine` says how many texts of a key column are finer than its
-    levels.
+    levels, `too_coarse` how many are coarser; `apart` lists columns that move together and did not.
     """
 
     people: Counts
@@ -99,6 +99,8 @@ class Tally:
     policy: JudgedPolicy = field(default_factory=lambda: JudgedPolicy({}, ()))
     overall: Mapping[str, Counts] = field(default_factory=dict)
     too_fine: Mapping[str, int] = field(default_factory=dict)
+    too_coarse: Mapping[str, int] = field(default_factory=dict)
+    apart: Sequence[tuple[str, ...]] = ()
     together: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
 
     def whole(self, column: str) -> Counts:
@@ -207,10 +209,27 @@ def count(db: duckdb.DuckDBPyConnection, table: Relation, asked: TallyRequest, *
         columns: _together(db, [place[name] for name in columns], [kinds[name] for name in columns])
         for columns in asked.together
     }
-    too_fine = {
-        name: asked.policy.columns[name].too_fine(_texts(db, place[name], kinds[name])) for name in asked.keys
-    }
-    return Tally(people, rows, spreads, shown, asked.policy, too_fine=too_fine, together=together)
+    rules, texts = asked.policy.columns, {n: _texts(db, place[n], kinds[n]) for n in asked.keys}
+    return Tally(
+        people,
+        rows,
+        spreads,
+        shown,
+        asked.policy,
+        too_fine={name: rules[name].too_fine(held) for name, held in texts.items()},
+        too_coarse={name: rules[name].too_coarse(held) for name, held in texts.items()},
+        apart=[group for group in asked.policy.together if _at_different_levels(rules, group, texts)],
+        together=together,
+    )
+
+
+def _at_different_levels(
+    rules: Mapping[str, JudgedColumn], group: Sequence[str], texts: Mapping[str, Sequence[Text]]
+) -> bool:
+    """Tells whether no level is there at which all columns may be; one without it stays at its last."""
+    held = [rules[name].levels(texts[name]) for name in group if texts.get(name)]
+    tried = range(max((last for _, last in held), default=0) + 1)
+    return bool(held) and not any(all(min(level, last) in here for here, last in held) for level in tried)
 
 
 def _group(

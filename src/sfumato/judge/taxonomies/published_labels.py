@@ -1,17 +1,19 @@
-"""Published labels: whether a text of a key column is finer than the levels that the policy publishes.
+"""Published labels: whether a text of a key column is finer, or coarser, than the policy publishes.
 
 A label says which values a cell may hold. It is finer than the policy where it is a node below the finest
 level, or a range whose ends are not ends of nodes of the level that ranges run between: the first that the
-policy names above the values, where it names one.
+policy names above the values, where it names one. It is coarser than a level where the values that it stands
+for are not all below one node of that level.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
+from math import ceil, floor, inf
 from typing import Protocol
 
 from sfumato.judge.taxonomies import dates
@@ -33,6 +35,14 @@ class LabelReader(Protocol):
 
     def is_finer(self, text: str, start: int, ranges: bool) -> bool:
         """Tells whether a text is finer than level `start`, or, with `ranges`, than a range may be."""
+        ...
+
+    def is_coarser(self, text: str, most: int) -> bool:
+        """Tells whether a text is coarser than level `most`, which is below the last."""
+        ...
+
+    def height(self, texts: Sequence[str]) -> int:
+        """Returns the number of the last level, at which nothing is told; of masks, as far as texts tell."""
         ...
 
 
@@ -60,6 +70,13 @@ class ValueOrNothing:
         del ranges
         return start > 0 and text != ANY
 
+    def is_coarser(self, text: str, most: int) -> bool:
+        return most < 1 and text == ANY
+
+    def height(self, texts: Sequence[str]) -> int:
+        del texts
+        return 1
+
 
 @dataclass(frozen=True)
 class MaskedLabels:
@@ -79,6 +96,23 @@ class MaskedLabels:
         left = self.spec["mask"] == "left"
         stars: int = len(text) - len(text.lstrip(ANY) if left else text.rstrip(ANY))
         return stars < min(masked, len(text))
+
+    def is_coarser(self, text: str, most: int) -> bool:
+        if text == ANY:
+            return True
+        left = self.spec.get("mask") == "left"
+        stars = len(text) - len(text.lstrip(ANY) if left else text.rstrip(ANY))
+        if "prefix" in self.spec:
+            kept = len(text) if most == 0 else character_counts(self.spec["prefix"])[most - 1]
+            return stars > max(0, len(text) - kept)
+        steps = character_counts(self.spec.get("steps", ()))
+        return stars > (0 if most == 0 else steps[most - 1] if steps else most)
+
+    def height(self, texts: Sequence[str]) -> int:
+        if "prefix" in self.spec:
+            return len(character_counts(self.spec["prefix"])) + 1
+        steps = character_counts(self.spec.get("steps", ()))
+        return len(steps) + 1 if steps else max(map(len, texts), default=1)
 
 
 @dataclass(frozen=True)
@@ -100,6 +134,33 @@ class IntervalLabels:
             return False
         width = self.scale.widths[max(level, 1) - 1] if level <= len(self.scale.widths) else None
         return not all(end is None or self._is_end(end, width) for end in (first[0], last[1]))
+
+    def is_coarser(self, text: str, most: int) -> bool:
+        if most == 0:
+            lowest = self.scale.bottom is not None and text == self.scale.lowest
+            highest = self.scale.top is not None and text == self.scale.highest
+            return number(text) is None and not (lowest or highest)
+        if text == ANY or number(text) is not None:
+            return text == ANY
+        ends = text.split(DASH)
+        first, last = self._ends(ends[0]), self._ends(ends[-1])
+        if first is None or last is None:
+            return False
+        scale, width = self.scale, self.scale.widths[most - 1]
+        begin, end = first[0], last[1]
+        if begin is None:
+            low = -inf if scale.bottom is None else ceil((scale.bottom - scale.origin) / width) - 1
+        else:
+            low = floor((begin - scale.origin) / width)
+        if end is None:
+            high = inf if scale.top is None else floor((scale.top - scale.origin) / width)
+        else:
+            high = ceil((end - scale.origin) / width) - 1
+        return high > low
+
+    def height(self, texts: Sequence[str]) -> int:
+        del texts
+        return len(self.scale.widths) + 1
 
     def _is_end(self, end: Fraction, width: Fraction | None) -> bool:
         """Tells whether an interval of this width may begin or end here."""
@@ -149,6 +210,21 @@ class DateLabels:
         begins = first == date.min or unit(first) != unit(first - one)
         return not (begins and (last == date.max or unit(last) != unit(last + one)))
 
+    def is_coarser(self, text: str, most: int) -> bool:
+        if most == 0:
+            return not dates.is_moment(text)
+        if text == ANY:
+            return True
+        first, last = self._days(text)
+        if first is None or last is None:
+            return False
+        unit = dates.UNITS[self.units[most - 1]]
+        return unit(first) != unit(last)
+
+    def height(self, texts: Sequence[str]) -> int:
+        del texts
+        return len(self.units) + 1
+
     def _days(self, text: str) -> tuple[date | None, date | None]:
         """Returns the first and the last day of a label, `None` where it names none."""
         one, _, other = text.partition(DASH)
@@ -161,11 +237,15 @@ class ListedLabels:
 
     tree: ValueTree
     _level: dict[str | None, int] = field(init=False)
+    _finest: dict[str | None, int] = field(init=False)
     _ends: tuple[Mapping[str, int], Mapping[str, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         named = {label: i for i, level in enumerate(self.tree.labels) for label in level}
         object.__setattr__(self, "_level", named)
+        levels = list(enumerate(self.tree.labels))
+        finest = {label: i for i, level in reversed(levels) for label in level}
+        object.__setattr__(self, "_finest", finest)
         begins, ends = {}, {}
         if self.tree.ordered:
             for place, label in enumerate(self.tree.labels[self._range_level]):
@@ -189,6 +269,18 @@ class ListedLabels:
         return not named and any(
             self.tree.place(a) is not None or self.tree.place(b) is not None for a, b in _halves(text)
         )
+
+    def is_coarser(self, text: str, most: int) -> bool:
+        finest = self._finest.get(text)
+        if finest is not None:
+            return finest > most
+        group, (begins, ends) = self.tree.groups[most], self._ends
+        spans = [(begins[a], ends[b]) for a, b in _halves(text) if a in begins and b in ends]
+        return bool(spans) and not any(group[a] == group[b] for a, b in spans)
+
+    def height(self, texts: Sequence[str]) -> int:
+        del texts
+        return self.tree.height
 
 
 def _ends_of_label(label: str) -> tuple[str, str]:

@@ -19,6 +19,8 @@ Longs = NDArray[np.int64]
 NOBODY = -1
 FAR = 1 << 61
 """More than any total."""
+BARRED = 1 << 40
+"""The price of a node that may not be published, more than that of any box that may."""
 
 
 class Forest(NamedTuple):
@@ -70,7 +72,10 @@ def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
 
 @njit(cache=True)
 def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: int) -> int:
-    """How much the total rises when a group joins this class; once that reaches the bound, the bound."""
+    """How much the total rises when a group joins this class; once that reaches the bound, the bound.
+
+    The bound also where the class would publish a node that is barred.
+    """
     size, weight = classes.size[target], classes.weight[group]
     before = size * classes.cost[target]
     if weight * classes.cost[target] >= bound:
@@ -81,7 +86,7 @@ def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: 
         cost += forest.price[lowest_cover(forest, classes.box[target, j], classes.leaf[group, j])]
         if cost >= most:
             return bound
-    return int((size + weight) * cost - before)
+    return bound if cost >= BARRED else int((size + weight) * cost - before)
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.local.key_classes import (
+    BARRED,
     FAR,
     NOBODY,
     Forest,
@@ -271,7 +272,7 @@ def _form(
                 continue
             cost = joined_cost(forest, classes.box[fresh], classes.leaf[other], least)
             journal.number[1] += 1
-            if cost < least:
+            if cost < min(least, BARRED):
                 best, least = other, cost
         if best == NOBODY:
             return False, won

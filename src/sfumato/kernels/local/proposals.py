@@ -6,7 +6,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.kernels.local.key_classes import FAR, NOBODY, Forest, KeyClasses, growth, join, leave, relief
+from sfumato.kernels.local.key_classes import (
+    BARRED,
+    FAR,
+    NOBODY,
+    Forest,
+    KeyClasses,
+    growth,
+    join,
+    leave,
+    relief,
+)
 
 Small = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -156,7 +166,7 @@ def near_changes(classes: KeyClasses, near: Small, changed: Truths) -> Truths:
 
 @njit(cache=True)
 def nearest_class(classes: KeyClasses, forest: Forest, one: int, count: int) -> int:
-    """The class whose union with this one costs least, the first of equals; NOBODY if it is the only one."""
+    """The class whose union with this one costs least, the first of equals; NOBODY if none may be joined."""
     best, least = NOBODY, FAR
     for other in range(count):
         if other == one or classes.size[other] == 0:
@@ -167,6 +177,8 @@ def nearest_class(classes: KeyClasses, forest: Forest, one: int, count: int) -> 
             while not node <= classes.box[other, j] < forest.end[node]:
                 node = forest.parent[node]
             cost += forest.price[node]
+        if cost >= BARRED:
+            continue
         rise = (classes.size[one] + classes.size[other]) * cost - classes.size[other] * classes.cost[other]
         if rise < least:
             best, least = other, rise

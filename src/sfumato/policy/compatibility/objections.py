@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from sfumato import promises
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.policy_view import ColumnOptions
-from sfumato.core.problem import Place, Problem, did_you_mean, short
+from sfumato.core.problem import Problem, did_you_mean, short
+from sfumato.policy.compatibility import controls
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.compatibility.search_fit import search_problems
 from sfumato.policy.compatibility.several_tables import beside_earlier, for_colluders, for_recipients
@@ -129,15 +130,6 @@ def _limits(policy: PolicyContent) -> Iterator[Problem]:
             "rows with empty cells are to be suppressed, but nothing may be suppressed.",
             "Set protect.suppress, or use missing: own-value.",
         )
-    for name, weight in protect.weights.items():
-        place: Place = ("protect", "weights", name)
-        rule = policy.columns.get(name)
-        if rule is None:
-            yield Problem(place, "there is no such column.", did_you_mean(name, list(policy.columns)))
-        elif not rule.role.is_key:
-            yield Problem(place, f"only key columns have a weight; this one is {rule.role}")
-        if weight <= 0:
-            yield Problem(place, "a weight must be greater than 0")
 
 
 def _person(policy: PolicyContent) -> Iterator[Problem]:
@@ -224,6 +216,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     _unused_taxonomies,
     search_problems,
     _limits,
+    *controls.CHECKS,
     _person,
     _knows,
     set_columns,

@@ -103,6 +103,7 @@ def _against(policy: PolicyContent, search: str, ability: Ability) -> Iterator[P
     yield from _profiles(policy, search, ability)
     yield from _recipients(policy, search)
     yield from _terms(policy, search, ability)
+    yield from _together(policy, search, ability)
 
 
 def _promises(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
@@ -161,6 +162,15 @@ def _terms(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Pro
             f"{search} cannot be followed by the removal of terms: classes that are merged for"
             " it might publish what is no node of a taxonomy.",
             "Use search: top-down or lattice, or set protect.terms.method to keep.",
+        )
+
+
+def _together(policy: PolicyContent, search: str, ability: Ability) -> Iterator[Problem]:
+    if policy.protect.together and not ability.levels:
+        yield Problem(
+            ("protect", "together"),
+            f"{search} does not publish a column at one level, so columns cannot have the same one.",
+            f"Use search: {' or '.join(n for n, a in searches.usable().items() if a.levels or n == BEST)}.",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.core.errors import BadTaxonomy
-from sfumato.core.taxonomy import Label
+from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy.taxonomies.date import day
 from sfumato.policy.taxonomies.flat import Flat
@@ -40,4 +40,14 @@ def check_range_ends(rule: TaxonomyRule | None, values: Sequence[Label], *, sear
             f"the values are ordered, and no list of them says where ranges may end: {search} would have to"
             " publish the least and the greatest value of every class",
             remedy="List them, as in `{flat: [low, mid, high], ordered: true}`, or give intervals.",
+        )
+
+
+def check_range_ceiling(tree: Taxonomy, *, search: str) -> None:
+    """Raises `BadTaxonomy` where ranges of a column would be coarser than the policy lets it be."""
+    if tree.ordered and tree.ceiling < tree.range_level:
+        raise BadTaxonomy(
+            f"at-most or fixed asks for single values, and {search} publishes ranges between nodes of level"
+            f" {tree.range_level}",
+            remedy="Use search: top-down, lattice, optimum or local, or allow that level.",
         )

@@ -186,7 +186,7 @@ def _keeps_all(judge: NodeJudge, levels: Levels, at: int, figures: PatternFigure
         return False, True
     if node.suppressed > judge.budget:
         return False, False
-    answer = judge.ask(levels)
+    answer = judge.ask(node)
     if answer is Answer.YES and node.suppressed > figures.suppressed[at]:
         grouped = judge.rollup.at(levels)
         classes = judge.rollup.classes(grouped, sensitive=False)

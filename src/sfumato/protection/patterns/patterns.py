@@ -13,17 +13,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
+from sfumato.core.cut import Cut
 from sfumato.core.errors import WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
+from sfumato.protection.controls import permitted_levels, spared_rows, spares_all
 from sfumato.protection.patterns.charts import charts
 from sfumato.protection.patterns.figures import count_sizes, judge_further
 from sfumato.protection.patterns.pattern_table import PatternTable, shape_of
 from sfumato.protection.patterns.summary import as_dict, card
+from sfumato.protection.searches.frontier import levels_at
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.step_check import budget_of
+from sfumato.protection.suppression import recoded
 from sfumato.show.card import Card, Printable
 from sfumato.show.chart import Figure
 
@@ -59,7 +65,10 @@ class Patterns(PatternTable, Printable):
 def classify(
     table: Microdata, promises: Promises, aim: Aim | None = None, *, progress: Progress = silent
 ) -> Patterns:
-    """Returns every pattern of a table with its classes, its suppressed rows, and whether it is allowed."""
+    """Returns every pattern of a table with its classes, its suppressed rows, and whether it is allowed.
+
+    Patterns that the policy's controls do not permit are not allowed.
+    """
     wanted = aim or Aim()
     if (count := prod(shape_of(table))) > MOST_PATTERNS:
         raise WrongCall(
@@ -69,4 +78,10 @@ def classify(
     budget = budget_of(table, promises, wanted)
     figures = count_sizes(table, promises, progress)
     allowed = judge_further(table, promises, budget, figures, progress)
+    allowed &= permitted_levels(table, wanted).ravel()
+    spared = spared_rows(table, wanted)
+    for at in np.flatnonzero(allowed & (figures.suppressed > 0)).tolist() if spared is not None else ():
+        levels = zip(table.keys, levels_at(at, shape_of(table)), strict=True)
+        cuts = {c.name: Cut.level(c.taxonomy, level) for c, level in levels}
+        allowed[at] = spares_all(recoded(table, cuts, promises), spared)
     return Patterns(table, promises, wanted, figures, allowed, wanted.loss)

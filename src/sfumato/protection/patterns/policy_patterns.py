@@ -14,7 +14,8 @@ from sfumato.policy.recipients import RecipientRule
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, WrittenRows
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import Patterns, classify
-from sfumato.protection.plan import aim_of, check_people
+from sfumato.protection.people_check import check_people
+from sfumato.protection.plan import aim_of
 from sfumato.protection.two_phases import key_promises, with_original
 
 

@@ -35,7 +35,12 @@ class GroupShift:
 def subtree_versions(
     patterns: Patterns, bases: Sequence[int], *, together: int = 1
 ) -> Iterator[dict[str, Cut]]:
-    """Yields cuts next to these patterns, the best first: some groups raised, then one lowered."""
+    """Yields cuts next to these patterns, the best first: some groups raised, then one lowered.
+
+    There are none where columns move together: what lies between levels is none.
+    """
+    if patterns.aim.together:
+        return
     for step in (1, -1):
         for base in bases[:MOST_BASES]:
             shifts = list(_shifts(patterns, base, step))
@@ -47,7 +52,7 @@ def _shifts(patterns: Patterns, base: int, step: int) -> Iterator[GroupShift]:
     """Yields every group that occurs and is not the whole of its column."""
     for column, level in zip(patterns.table.keys, patterns.levels(base), strict=True):
         levels = column.taxonomy.levels
-        if not 0 <= level + step < len(levels):
+        if not 0 <= level + step <= column.taxonomy.ceiling:
             continue
         here = np.unique(patterns.table.codes(column.name))
         now, then = levels[level], levels[level + step]

@@ -52,11 +52,11 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
-    for name in names:
+    for number, name in enumerate(names):
         if name in left_out:
             continue
         begin = process_time()
-        progress(f"searching: {name}", 0)
+        progress("searches", number, len(names))
         try:
             outcome = _best_rung(name, table, promises, aim, progress)
         except Infeasible as reason:
@@ -67,6 +67,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
             continue
         found.append((outcome.loss, outcome.recoding.suppressed, len(found), replace(outcome, search=name)))
         compared.append(_compared(name, outcome, process_time() - begin))
+    progress("searches", len(names), len(names))
     if not found:
         raise _nearest_refusal(refused)
     chosen = min(found, key=lambda one: one[:3])[3]
@@ -97,6 +98,7 @@ def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
             table.profiles and not ability.whole_columns,
             "what all rows of a person show is judged only where whole columns are recoded",
         ),
+        (aim.together and not ability.levels, "it does not publish columns at levels, which move together"),
         (
             any(p.searches is not None and name not in p.searches for p in promises),
             "a promise asks for another search",

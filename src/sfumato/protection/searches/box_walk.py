@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from sfumato.core.microdata import Codes, Counts
+from sfumato.core.progress import Progress, silent
 from sfumato.kernels.local.key_classes import NOBODY
 from sfumato.kernels.local.level_boxes import (
     Half,
@@ -29,11 +30,15 @@ MOST_ENTRIES = 1 << 25
 """Entries that the tables of both halves may have."""
 JUDGED_TOGETHER = 1 << 18
 """About so many members of boxes are judged in one call."""
+BOXES = "local: boxes"
+"""What local recoding does second, as progress calls it."""
 MOST_REPEATS = 8
 """How often the same level vectors are looked at again, where boxes that keep the promises shared groups."""
 
 
-def walk_boxes(groups: KeyGroups, near: Codes, judge: GroupJudge) -> tuple[Codes, int]:
+def walk_boxes(
+    groups: KeyGroups, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+) -> tuple[Codes, int]:
     """Returns the class of every group, NOBODY where none was found, and the number of classes.
 
     Boxes are taken band by band of what a row loses, from nothing to everything. In a band, each level
@@ -44,7 +49,9 @@ def walk_boxes(groups: KeyGroups, near: Codes, judge: GroupJudge) -> tuple[Codes
     class_of = np.full(len(groups), NOBODY, np.int32)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
-    for band in _bands(groups.leaf.shape[1]):
+    bands = list(_bands(groups.leaf.shape[1]))
+    for number, band in enumerate(bands):
+        progress(BOXES, number, len(bands))
         nodes = lattice.nodes_in(band)
         if judge.by_size:
             count, stamp = walk_band(
@@ -70,6 +77,7 @@ def walk_boxes(groups: KeyGroups, near: Codes, judge: GroupJudge) -> tuple[Codes
             repeats = repeats + 1 if count - before < int(good.sum()) else MOST_REPEATS
             if repeats >= MOST_REPEATS:
                 done, repeats = done + looked, 0
+    progress(BOXES, len(bands), len(bands))
     return class_of, count
 
 
@@ -100,7 +108,7 @@ class LevelLattice:
     @classmethod
     def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
         """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
-        sides = _two_sides([len(levels) for levels in groups.levels])
+        sides = _two_sides([top + 1 for top in groups.ceilings])
         values = [np.unique(groups.leaf[:, side], axis=0, return_inverse=True) for side in sides]
         sizes = [len(found) for found, _ in values]
         vectors = _level_vectors(groups, near, sides, sizes)
@@ -140,12 +148,13 @@ def _two_sides(levels: list[int]) -> tuple[list[int], list[int]]:
 def _level_vectors(
     groups: KeyGroups, near: Codes, sides: tuple[list[int], list[int]], sizes: list[int]
 ) -> Codes:
-    """Returns the level vectors to walk; the last one has every column at its root."""
-    heights = [len(levels) for levels in groups.levels]
+    """Returns the level vectors to walk; the last one has every column at its ceiling, the root as a rule."""
+    heights = [top + 1 for top in groups.ceilings]
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
         return np.array(list(product(*(range(height) for height in heights))), np.int32)
     found, counts = meeting_levels(groups, near)
+    found = np.minimum(found, np.array(groups.ceilings, np.int32))
     most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
     often = np.sort(np.argsort(-counts, kind="stable")[:most])
     ends = np.array([[0] * len(heights), [height - 1 for height in heights]], np.int32)

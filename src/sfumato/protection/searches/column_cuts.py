@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import ROOT, Nodes, Taxonomy
 
 Truth = NDArray[np.bool_]
 
 IMPOSSIBLE = 2**62
-"""The cost of losing a root, which stays in every cut."""
+"""The cost of losing a node that stays: the root, and any other that is not below the ceiling."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class ColumnCuts:
     """
 
     def __init__(self, taxonomy: Taxonomy, cost: Counts) -> None:
-        self.taxonomy, self.cost = taxonomy, cost
+        self.taxonomy, self.cost, self.within = taxonomy, cost, within_ceiling(taxonomy)
         self.cuts: list[CutCost] = []
         self._numbers: dict[bytes, int] = {}
         self._without: dict[tuple[int, int], int] = {}
@@ -47,6 +48,10 @@ class ColumnCuts:
             number = self._numbers[key] = len(self.cuts)
             self.cuts.append(self._cost_of(node_of))
         return number
+
+    def can_lose(self, node: int) -> bool:
+        """Whether something above this node may take its place."""
+        return node != ROOT and bool(self.within[self.taxonomy.parent[node]])
 
     def without(self, number: int, node: int) -> int:
         """Returns the finest cut above this one that has `node` below it: its parent takes its place."""
@@ -67,5 +72,6 @@ class ColumnCuts:
         present = t.depth <= t.depth[node_of[t.low]] if len(node_of) else np.ones(len(t.labels), bool)
         cost_of_losing = np.full(len(t.labels), IMPOSSIBLE, np.int64)
         above = t.parent[ROOT + 1 :]
-        cost_of_losing[ROOT + 1 :] = self.cost[above] - (before[t.high[above]] - before[t.low[above]])
+        raised = self.cost[above] - (before[t.high[above]] - before[t.low[above]])
+        cost_of_losing[ROOT + 1 :] = np.where(self.within[above], raised, IMPOSSIBLE)
         return CutCost(node_of, int(before[-1]), present, cost_of_losing)

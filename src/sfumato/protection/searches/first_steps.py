@@ -1,4 +1,4 @@
-"""The first steps of a top-down search where the roots break a promise that finer recodings may keep."""
+"""The first steps of a top-down search: to the ceilings, and to a recoding that keeps every promise."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
+from sfumato.core.coarsest_level import nodes_above_ceiling
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
@@ -33,10 +34,19 @@ MOST_LATTICE_ROWS = 400_000_000
 State = tuple[Cut, ...]
 
 
-def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJudge) -> list[Specialization]:
-    """Returns the steps from the roots to a recoding that keeps every promise; none if the roots do.
+def steps_to_ceilings(table: Microdata) -> list[Specialization]:
+    """Returns the steps from the roots to the coarsest cuts that may be published; often there are none."""
+    return [
+        Specialization(j, node)
+        for j, column in enumerate(table.keys)
+        for node in nodes_above_ceiling(column.taxonomy).tolist()
+    ]
 
-    Where the roots break a class promise that suppression may mend, these lead to the best full-domain
+
+def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJudge) -> list[Specialization]:
+    """Returns the steps from the ceilings to a recoding that keeps every promise; none if the ceilings do.
+
+    Where the ceilings break a class promise that suppression may mend, these lead to the best full-domain
     recoding. Where they break a table promise, they are the fewest: breadth first; what lies below a recoding
     that can never be mended is left out. Raises `Infeasible` where there is none, or none near enough, and
     says which.
@@ -46,9 +56,9 @@ def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJu
     if judge.waiting is None:
         return []
     columns = table.keys
-    roots = tuple(Cut.root(c.taxonomy) for c in columns)
-    seen: set[State] = {roots}
-    waiting: deque[tuple[State, list[Specialization]]] = deque([(roots, [])])
+    coarsest = tuple(Cut.coarsest(c.taxonomy) for c in columns)
+    seen: set[State] = {coarsest}
+    waiting: deque[tuple[State, list[Specialization]]] = deque([(coarsest, [])])
     looked, path = 0, None
     while waiting and path is None and looked < MOST_RECODINGS:
         state, steps = waiting.popleft()
@@ -69,7 +79,7 @@ def steps_to_valid(table: Microdata, promises: Promises, aim: Aim, judge: StepJu
             if answer is Answer.LATER:
                 waiting.append((finer, [*steps, step]))
     for watch in judge.watches:
-        watch.accept({c.name: cut for c, cut in zip(columns, roots, strict=True)})
+        watch.accept({c.name: cut for c, cut in zip(columns, coarsest, strict=True)})
     if path is None:
         promise, reason = judge.waiting
         raise refusal.no_recoding_found(promise, reason, looked, all_of_them=not waiting)
@@ -91,7 +101,8 @@ def _steps_to_levels(
             above.append(node)
         opened = np.unique(np.concatenate(above)).tolist() if above else []
         steps += [Specialization(j, int(v)) for v in opened]
-    return steps
+    made = set(steps_to_ceilings(table))
+    return [step for step in steps if step not in made]
 
 
 def _answer(table: Microdata, promises: Promises, judge: StepJudge, state: State) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.protection.searches.node_cost import NodeCost
 
@@ -36,10 +37,13 @@ class Frontier:
 
     Cheap nodes are rarely allowed, and a node that is not allowed rules out the more, the more general it
     is. So where nodes can be ruled out (`halfway`), the middle of what is left is picked first, and after
-    every refusal a point further towards the general end; else the cheapest comes first.
+    every refusal a point further towards the general end; else the cheapest comes first. Nodes that are not
+    `permitted` are closed from the start.
     """
 
-    def __init__(self, shape: Levels, cost: NodeCost, *, halfway: bool) -> None:
+    def __init__(
+        self, shape: Levels, cost: NodeCost, *, halfway: bool, permitted: NDArray[np.bool_] | None = None
+    ) -> None:
         total = np.zeros(shape)
         for j, steps in enumerate(cost.steps):
             total += steps.reshape([-1 if i == j else 1 for i in range(len(shape))])
@@ -48,7 +52,7 @@ class Frontier:
         rank = np.empty(total.size, dtype=np.int64)
         rank[self._order] = np.arange(total.size)
         self._rank = rank.reshape(shape)
-        self._open = np.ones(total.size, dtype=bool)
+        self._open = np.ones(total.size, dtype=bool) if permitted is None else permitted.ravel()[self._order]
         self._start = 0.5 if halfway else 0.0
         self._point = self._start
         self._best = inf

@@ -47,6 +47,10 @@ class GroupJudge:
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         if not promises.holds_on(everything).all():
             raise refusal.at_the_root(table, everything, promises, final=self.unions_keep)
+        blocks = int(groups.block_of.max(initial=0)) + 1
+        if blocks > 1 and not (truth := self.all_hold(groups.block_of, blocks)).all():
+            lost = int(groups.weight[~truth[groups.block_of]].sum())
+            raise refusal.at_the_ceilings(promises, lost, 0)
 
     def holds(self, members: NDArray[np.integer], start: Counts) -> Truth:
         """Returns whether each list of groups keeps the promises; list i begins at `start[i]`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.core.microdata import Codes, Counts
+from sfumato.core.progress import Progress, silent
 from sfumato.kernels.local.key_classes import NOBODY
 from sfumato.kernels.local.neighbours import add_neighbours
 from sfumato.protection.searches.key_groups import KeyGroups
@@ -13,10 +14,12 @@ REACH = 8
 """Places that are looked at either way in each order of the groups."""
 KEPT = 24
 """Neighbours that are kept of a group."""
+NEIGHBOURS = "local: neighbours"
+"""What local recoding does first, as progress calls it."""
 FEWEST_IN_COMMON = 1 << 62
 
 
-def neighbours_of(groups: KeyGroups) -> Codes:
+def neighbours_of(groups: KeyGroups, *, progress: Progress = silent) -> Codes:
     """Returns per group others whose common box with it is cheap, by rising price; NOBODY where fewer.
 
     Groups are sorted column by column, the dear columns first, and once more with each column moved to the
@@ -25,10 +28,12 @@ def neighbours_of(groups: KeyGroups) -> Codes:
     count, columns = groups.leaf.shape
     near = np.full((count, KEPT), NOBODY, np.int32)
     cost = np.full((count, KEPT), FEWEST_IN_COMMON, np.int64)
-    for last in (columns - 1, *range(columns - 1)):
+    for number, last in enumerate((columns - 1, *range(columns - 1))):
+        progress(NEIGHBOURS, number, columns)
         order = [j for j in range(columns) if j != last] + [last]
         places = np.lexsort([groups.leaf[:, j] for j in reversed(order)])
         add_neighbours(groups.forest, groups.leaf, places, REACH, near, cost)
+    progress(NEIGHBOURS, columns, columns)
     return near
 
 

@@ -33,6 +33,14 @@ class JudgedGroups(Protocol):
         """Returns the groups with every key column at its root."""
         ...
 
+    def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Returns which parts of the proposed split go with one of the marked distinct rows."""
+        ...
+
+    def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Returns the same of the groups with every key column at its root."""
+        ...
+
     def accept(self) -> None:
         """Makes the proposed split; the classes are split by the search."""
         ...
@@ -63,6 +71,15 @@ class ClassGroups:
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
         return self._classes.everything(sensitive)
+
+    def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        parts = np.zeros(len(self._proposed.parent), dtype=bool)
+        if self._proposed.part is not None:
+            parts[self._proposed.part[marked[self._classes.rows_below_step(self._proposed)]]] = True
+        return parts
+
+    def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.full(self.count, marked.any())
 
     def accept(self) -> None:
         self.count = int(self._proposed.ids.max(initial=self.count - 1)) + 1
@@ -109,6 +126,20 @@ class PositionGroups:
 
     def everything(self, sensitive: Sequence[str]) -> Classes:
         return self._counted(self.count, self._rows_in(self.count), sensitive, {})
+
+    def marked_parts(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return self._marked(marked, len(self._proposed.parent))
+
+    def marked_groups(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return self._marked(marked, self.count)
+
+    def _marked(self, marked: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+        """Flags the parts in which somebody has a marked row."""
+        people = np.zeros(len(self._rows_of), dtype=bool)
+        people[self._person[marked]] = True
+        parts = np.zeros(count, dtype=bool)
+        parts[self._part[people[self._who]]] = True
+        return parts
 
     def accept(self) -> None:
         self._position[self._who] = self._proposed.ids[self._part]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.microdata import Codes
+from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Truth
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, join
@@ -16,13 +17,15 @@ TARGETS = 8
 """Classes that a group without one is offered to."""
 MOST_ROUNDS = 400
 """Rounds of proposals; in each, a class is concerned by one proposal at most."""
+MOVES = "local: moves"
+"""What local recoding does last, as progress calls it."""
 
 
 def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, count: int) -> None:
     """Puts every group without a class into one that keeps the promises with it, as cheaply as may be.
 
-    Groups that none of the cheapest classes takes become a class of their own; it is merged with the
-    nearest one until the promises hold.
+    Groups that none of the cheapest classes takes become a class of their own, one per block; it is merged
+    with the nearest one until the promises hold.
     """
     for _ in range(2):
         rest = np.flatnonzero(classes.class_of == NOBODY)
@@ -31,10 +34,11 @@ def place_with_judge(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge, 
         targets, rises = proposals.cheapest_classes(classes, groups.forest, rest, count, TARGETS)
         _offer(groups, classes, judge, rest, targets, rises)
     rest = np.flatnonzero(classes.class_of == NOBODY)
-    for group in rest.tolist():
-        join(classes, groups.forest, group, count)
-    if len(rest):
-        _merge_until_kept(groups, classes, judge, count)
+    blocks, block = np.unique(groups.block_of[rest], return_inverse=True)
+    for group, number in zip(rest.tolist(), block.ravel().tolist(), strict=True):
+        join(classes, groups.forest, group, count + number)
+    for number in range(len(blocks)):
+        _merge_until_kept(groups, classes, judge, count + number)
 
 
 def _offer(
@@ -65,12 +69,15 @@ def _offer(
         turn[place[chosen[~good]]] += 1
 
 
-def improve_with_judge(groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge) -> None:
+def improve_with_judge(
+    groups: KeyGroups, classes: KeyClasses, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+) -> None:
     """Moves single groups to classes where they cost less, as long as both classes keep the promises."""
     number = len(groups)
     target, gain = np.full(number, NOBODY, np.int32), np.zeros(number, np.int64)
     dirty = np.ones(number, dtype=bool)
-    for _ in range(MOST_ROUNDS):
+    for number_of_round in range(MOST_ROUNDS):
+        progress(MOVES, number_of_round, MOST_ROUNDS)
         proposals.propose(classes, groups.forest, near, judge.least, dirty, target, gain)
         order = np.flatnonzero(target != NOBODY)
         if not len(order):

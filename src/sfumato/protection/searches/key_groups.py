@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Codes, Counts, Microdata
-from sfumato.kernels.local.key_classes import NOBODY, Forest, KeyClasses
+from sfumato.kernels.local.key_classes import BARRED, NOBODY, Forest, KeyClasses
 from sfumato.protection.loss import leaves_of
 
 WHOLE_PRICE = 1 << 32
@@ -29,7 +31,8 @@ class KeyGroups:
 
     A node's price is the loss of one row that is published as it, in whole numbers, so that sums are exact:
     `WHOLE_PRICE` is shared out among the columns by their weights, and a node has (its leaves - 1) of the
-    (leaves - 1) parts of its column.
+    (leaves - 1) parts of its column. Nodes above a column's ceiling are `BARRED`. So no class crosses a
+    *block*: the groups that are below the same nodes where every column is at its ceiling.
     """
 
     table: Microdata
@@ -67,6 +70,21 @@ class KeyGroups:
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    @cached_property
+    def ceilings(self) -> tuple[int, ...]:
+        """The coarsest level of each column that may be published, in `order`."""
+        return tuple(self.table.keys[j].taxonomy.ceiling for j in self.order)
+
+    @cached_property
+    def block_of(self) -> Codes:
+        """The block of every group: there is one where every column may be its root."""
+        tops = [
+            levels[top][np.searchsorted(levels[0], self.leaf[:, place])]
+            for place, (levels, top) in enumerate(zip(self.levels, self.ceilings, strict=True))
+        ]
+        _, block = np.unique(np.stack(tops, axis=1), axis=0, return_inverse=True)
+        return block.ravel().astype(np.int32)
 
     def no_classes(self) -> KeyClasses:
         """Returns room for as many classes as groups, and one more; no group is in a class."""
@@ -130,7 +148,7 @@ def _forest(table: Microdata, prices: list[Counts], order: tuple[int, ...]) -> t
         tree = table.keys[j].taxonomy
         parent.append(np.maximum(tree.parent, 0) + first[-1])
         end.append(tree.end + first[-1])
-        price.append(prices[j])
+        price.append(np.where(within_ceiling(tree), prices[j], BARRED))
         first.append(first[-1] + len(tree.labels))
     forest = Forest(
         np.concatenate(parent).astype(np.int32), np.concatenate(end).astype(np.int32), np.concatenate(price)

@@ -24,8 +24,9 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
-from sfumato.core.promise import Promises
+from sfumato.core.promise import Promises, Truth
 from sfumato.core.watch import Answer
+from sfumato.protection.controls import permitted_levels, spared_rows, spares_all
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
 from sfumato.protection.searches.node_cost import JudgedNode, node_cost
@@ -53,10 +54,12 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
             remedy="Search top-down, or give some taxonomies fewer levels.",
         )
     cost = node_cost(table, aim)
-    judge = NodeJudge(table, promises, budget_of(table, promises, aim))
-    frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members))
+    permitted, spared = permitted_levels(table, aim), spared_rows(table, aim)
+    judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
+    frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
     candidates: list[tuple[float, int, Levels]] = []
     best, checked = inf, 0
+    progress("lattice", 0, prod(shape))
     while (levels := frontier.pick(best)) is not None:
         checked += 1
         node = judge.judge_node(levels)
@@ -68,7 +71,7 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
                 frontier.refused(levels, finer_too=False)
             else:
                 score = cost.score(node)
-                answer = judge.ask(levels) if score <= ties_up_to(best) else Answer.YES
+                answer = judge.ask(node) if score <= ties_up_to(best) else Answer.YES
                 if answer is Answer.YES:
                     candidates.append((score, node.suppressed, levels))
                     best = min(best, score)
@@ -79,22 +82,28 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
             progress("lattice", prod(shape) - frontier.left, prod(shape))
     progress("lattice", prod(shape), prod(shape))
     if not candidates:
-        raise _infeasible(judge, shape)
+        raise _infeasible(judge, permitted)
     _, levels = min((s, levels) for score, s, levels in candidates if score <= ties_up_to(best))
     return _outcome(judge, levels, aim, checked)
 
 
 class NodeJudge:
-    """Judges nodes. `budget` rows may be suppressed.
+    """Judges nodes. `budget` rows may be suppressed, but none of the distinct rows that are `spared`.
 
     A promise is *lasting* if breaking it means breaking it at every finer node: a hereditary one, and a
     monotone one where nothing may be suppressed and rows are people, or where people's positions are judged.
     """
 
     def __init__(
-        self, table: Microdata, promises: Promises, budget: int, *, rollup: RollUp | None = None
+        self,
+        table: Microdata,
+        promises: Promises,
+        budget: int,
+        *,
+        rollup: RollUp | None = None,
+        spared: Truth | None = None,
     ) -> None:
-        self.table, self.promises, self.budget = table, promises, budget
+        self.table, self.promises, self.budget, self.spared = table, promises, budget, spared
         self.rollup = rollup or RollUp(table, promises.sensitive)
         summed = budget == 0 and (table.profiles or not table.has_person)
         self.lasting = Promises(
@@ -128,9 +137,13 @@ class NodeJudge:
             kept,
         )
 
-    def ask(self, levels: Levels) -> Answer:
-        """Returns what the table promises answer."""
-        answers = [watch.ask(self.cuts(levels))[0] for watch in self.watches]
+    def ask(self, node: JudgedNode) -> Answer:
+        """Returns what the table promises answer, and whether every row is published that has to be."""
+        cuts = self.cuts(node.levels)
+        answers = [watch.ask(cuts)[0] for watch in self.watches]
+        if node.suppressed and not spares_all(recoded(self.table, cuts, self.promises), self.spared):
+            lasts = all(p.hereditary for p in self.promises.of_class)
+            answers.append(Answer.NEVER if lasts else Answer.LATER)
         for answer in (Answer.NEVER, Answer.LATER):
             if answer in answers:
                 return answer
@@ -159,14 +172,14 @@ def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcom
     )
 
 
-def _infeasible(judge: NodeJudge, shape: Levels) -> Infeasible:
+def _infeasible(judge: NodeJudge, permitted: Truth) -> Infeasible:
     """Returns the error where no node is allowed, with the nearest change that would allow one."""
-    top = tuple(size - 1 for size in shape)
+    top = tuple(size - 1 for size in permitted.shape)
     for promise, watch in zip(judge.promises.of_table, judge.watches, strict=True):
         answer, reason = watch.ask(judge.cuts(top))
         if answer is not Answer.YES:
             return refusal.by_table(promise, reason)
-    fewest, surely = _fewest(judge, shape)
+    fewest, surely = _fewest(judge, permitted)
     table, asked = judge.table, " and ".join(str(p) for p in judge.promises)
     if fewest >= table.rows:
         which = "every" if surely else "any tried"
@@ -183,19 +196,20 @@ def _infeasible(judge: NodeJudge, shape: Levels) -> Infeasible:
     )
 
 
-def _fewest(judge: NodeJudge, shape: Levels) -> tuple[int, bool]:
-    """Returns the fewest rows that a node suppresses, and whether that is certain.
+def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, bool]:
+    """Returns the fewest rows that a permitted node suppresses, and whether that is certain.
 
     Only the most general nodes are tried where trying all would take too long.
     """
-    fewest = judge.table.rows
+    fewest, shape = judge.table.rows, permitted.shape
     tried = min(MOST_TRIED, max(50, MOST_CLASSES_TRIED // max(1, judge.table.distinct)))
     free = NodeJudge(judge.table, judge.promises, fewest - 1, rollup=judge.rollup)
     heights = np.zeros(shape, dtype=np.int64)
     for j, size in enumerate(shape):
         heights += np.arange(size).reshape([-1 if i == j else 1 for i in range(len(shape))])
-    closed = np.zeros(shape, dtype=bool)
-    for index in np.argsort(-heights, axis=None, kind="stable")[:tried].tolist():
+    closed = np.array(~permitted)
+    order = np.argsort(-heights, axis=None, kind="stable")
+    for index in order[permitted.ravel()[order]][:tried].tolist():
         levels = levels_at(index, shape)
         if closed[levels]:
             continue

@@ -17,7 +17,7 @@ from sfumato.protection.searches import refusal
 from sfumato.protection.searches.box_walk import walk_boxes
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import neighbours_of
-from sfumato.protection.searches.judged_moves import improve_with_judge, place_with_judge
+from sfumato.protection.searches.judged_moves import MOVES, improve_with_judge, place_with_judge
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.withheld import with_suppression
@@ -69,22 +69,21 @@ def classes_of_groups(
     find_measure(aim.loss)
     if not table.distinct or not table.keys:
         return _one_class(table, promises, aim)
-    progress("local: neighbours", 0)
     groups = KeyGroups.of(table, aim.weights)
     judge = GroupJudge(groups, promises, aim)
-    near = neighbours_of(groups)
-    progress("local: boxes", 0)
-    class_of, count = walk_boxes(groups, near, judge)
+    near = neighbours_of(groups, progress=progress)
+    class_of, count = walk_boxes(groups, near, judge, progress=progress)
     classes = groups.no_classes()
     fill(classes, groups.forest, class_of)
-    progress("local: moves", 0)
+    progress(MOVES, 0, 1)
     if judge.by_size:
         place_rest(classes, groups.forest, max(1, count))
-        _improve(groups, classes, near, judge.least, max(1, count))
+        _improve(groups, classes, near, judge.least, max(1, count), progress)
     else:
         place_with_judge(groups, classes, judge, count)
-        improve_with_judge(groups, classes, near, judge)
+        improve_with_judge(groups, classes, near, judge, progress=progress)
     recoding = _recoding(groups, classes, judge)
+    progress(MOVES, 1, 1)
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
 
@@ -92,14 +91,16 @@ def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
     """Returns the table without rows, or without key columns, as it is."""
     if table.dropped > aim.allowed(table):
         raise refusal.too_many_missing(table, aim.allowed(table))
-    recoding = Recoding.of_cuts(table, {c.name: Cut.root(c.taxonomy) for c in table.keys})
+    recoding = Recoding.of_cuts(table, {c.name: Cut.coarsest(c.taxonomy) for c in table.keys})
     everything = recoding.classes(recoding.class_of, promises.sensitive)
     if not promises.holds_on(everything).all():
         raise refusal.at_the_root(table, everything, promises, final=True)
     return Outcome(recoding, aim.loss_of(recoding), checked=1)
 
 
-def _improve(groups: KeyGroups, classes: KeyClasses, near: Codes, least: int, count: int) -> None:
+def _improve(
+    groups: KeyGroups, classes: KeyClasses, near: Codes, least: int, count: int, progress: Progress
+) -> None:
     """Moves groups between classes where sizes are all that is promised."""
     number = len(groups)
     room = 4 * number + 8
@@ -108,7 +109,8 @@ def _improve(groups: KeyGroups, classes: KeyClasses, near: Codes, least: int, co
     dear = DEAR[0] * WHOLE_PRICE // (DEAR[1] * columns) if least <= LARGEST_FORMING else WHOLE_PRICE + 1
     limits = MoveLimits(least, dear, STEPS_PER_GROUP * number)
     again = np.ones(number, dtype=bool)
-    for _ in range(PASSES):
+    for turn in range(PASSES):
+        progress(MOVES, turn, PASSES)
         if not again.any():
             break
         order = np.lexsort((np.arange(number), -classes.cost[classes.class_of]))

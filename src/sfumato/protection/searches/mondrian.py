@@ -54,9 +54,10 @@ def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
     Each segment is split in the column in which it is widest (span of leaves, as a share of the column's,
     times the weight; ties go to the first column); if a part breaks a promise, in the next widest. An ordered
     column is split at its weighted median: strictly, all rows at the median go to the side that balances
-    better; relaxed, they go to either side, rows with equal keys together. An unordered column is split
-    into the children of the lowest node that covers the segment. All open segments are split at once, round
-    by round, so that promises judge many parts in one call.
+    better; relaxed, they go to either side, rows with equal keys together. An unordered column is split into
+    the children of the lowest node that covers the segment. The first segments are the blocks: rows that are
+    below the same nodes where every column is at its ceiling (one, if that is the root). All open segments
+    are split at once, round by round, so that promises judge many parts in one call.
 
     Segments become classes; nothing is suppressed. Which rows go where depends on key columns alone, except
     that promises may refuse a split. Relaxed segments that publish the same are one class; where a promise
@@ -68,10 +69,12 @@ def partition(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
     rows = MovingRows(table, aim.weights)
     judge = SplitJudge(rows, promises, aim)
     relaxed = aim.relaxed and judge.unions_keep
-    if judge.by_size:
+    progress("mondrian", 0, table.rows)
+    if judge.by_size and len(rows.whole) == 1:
         segments = rows.divide(least=judge.least, relaxed=relaxed)
     else:
         segments = _by_rounds(rows, judge, relaxed=relaxed, progress=progress)
+    progress("mondrian", table.rows, table.rows)
     recoding = _recoding(rows, segments, merge=relaxed)
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
 
@@ -116,6 +119,9 @@ class SplitJudge:
             )
         if table.dropped > aim.allowed(table):
             raise refusal.too_many_missing(table, aim.allowed(table))
+        for column in table.keys:
+            if column.taxonomy.ordered and column.taxonomy.ceiling < column.taxonomy.range_level:
+                raise refusal.no_single_values(column.name)
         self.least = max([1, *(p.least_people for p in promises if p.by_size)])
         self._rows, self._promises, self._counter = rows, promises, GroupCounter(table)
         self.by_size = not table.has_person and all(p.by_size for p in promises)
@@ -125,8 +131,12 @@ class SplitJudge:
         self.checked = 1
         everything = self._everything()
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
-        if not promises.holds_on(everything).all():
-            raise refusal.at_the_root(table, everything, promises, final=not self._jointly)
+        truth = promises.holds_on(everything)
+        if not truth.all():
+            whole = everything if len(everything) == 1 else self._one_class()
+            if promises.holds_on(whole).all():
+                raise refusal.at_the_ceilings(promises, int(everything.rows[~truth].sum()), 0)
+            raise refusal.at_the_root(table, whole, promises, final=not self._jointly)
 
     def accept(self, proposal: SplitProposal, split: Truths) -> Truths:
         """Flags the segments that were split and may stay so."""
@@ -161,11 +171,16 @@ class SplitJudge:
         return accepted
 
     def _everything(self) -> Classes:
-        """Returns the table as one class."""
-        if self.by_size:
+        """Returns the table as one class per block."""
+        if self.by_size and len(self._starts) <= 1:
             rows = np.full(len(self._starts), self._rows.table.rows, np.int64)
             return Classes(rows, rows)
-        return self._classes(self._rows.whole.first, self._rows.whole.last, {})
+        whole = self._rows.whole
+        return self._classes(whole.first, whole.last, {})
+
+    def _one_class(self) -> Classes:
+        """Returns the table as one class."""
+        return self._classes(np.zeros(1, np.int64), np.array([self._rows.table.distinct], np.int64), {})
 
     def _classes(self, first: Counts, last: Counts, overall: dict[str, Counts]) -> Classes:
         member, start = self._rows.rows_of(first, last)

@@ -98,9 +98,11 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
     greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
     if not lasting or greedy.recoding.cuts is None:
         return greedy
+    progress("optimum", 0, MOST_STATES)
     best = optimum(
         table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
     )
+    progress("optimum", MOST_STATES, MOST_STATES)
     recoding = Recoding.of_cuts(table, best.cuts)
     loss = aim.loss_of(recoding)
     return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
@@ -119,7 +121,7 @@ def optimum(
     """Returns the cuts with the least mean loss that keep the promises; no row is suppressed.
 
     After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached;
-    `start` are cuts that keep the promises, to be improved on (all roots by default).
+    `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
     return _OptimumSearch(table, kept, weights or {}).run(monotonic() + deadline, start, most, progress)
@@ -182,7 +184,7 @@ class _OptimumSearch:
             if monotonic() > end or looked >= most:
                 return self._answer(best, least, looked)
             looked += 1
-            progress("optimum", looked)
+            progress("optimum", looked, most)
             floor, children = self._judge(state)
             if children is None:
                 return self._answer(state, self._cost(state), looked)
@@ -216,12 +218,13 @@ class _OptimumSearch:
                 total += int(least[k])
                 taken |= int(self._used[alive[k]])
         pivot = self.known[alive[order[0]]].tolist()
-        return total, [self._without(state, j, node) for j, node in enumerate(pivot) if node]
+        lost = [(j, node) for j, node in enumerate(pivot) if self.columns[j].can_lose(node)]
+        return min(total, IMPOSSIBLE), [self._without(state, j, node) for j, node in lost]
 
     def _one_step_up(self, state: State) -> Iterator[State]:
         for j, (c, i) in enumerate(zip(self.columns, state, strict=True)):
             for node in np.unique(c.cuts[i].node_of).tolist():
-                if node:
+                if c.can_lose(node):
                     yield self._without(state, j, node)
 
     def _without(self, state: State, column: int, node: int) -> State:
@@ -256,7 +259,7 @@ class _OptimumSearch:
         return sum(c.cuts[i].cost for c, i in zip(self.columns, state, strict=True))
 
     def _state_of(self, cuts: Cuts | None) -> State:
-        chosen = cuts or {c.name: Cut.root(c.taxonomy) for c in self.table.keys}
+        chosen = cuts or {c.name: Cut.coarsest(c.taxonomy) for c in self.table.keys}
         names = [c.name for c in self.table.keys]
         return tuple(c.number(chosen[n].node_of) for c, n in zip(self.columns, names, strict=True))
 

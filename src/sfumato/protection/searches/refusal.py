@@ -34,6 +34,24 @@ def at_the_root(table: Microdata, everything: Classes, promises: Promises, *, fi
     return Infeasible(f"even with every key column fully generalized, {message}", remedy=remedy)
 
 
+def at_the_ceilings(promises: Promises, lost: int, budget: int) -> Infeasible:
+    """The whole table keeps the promises, and the coarsest levels that the policy permits do not."""
+    asked = " and ".join(str(p) for p in promises)
+    return Infeasible(
+        f"no column may be coarser than the policy permits, and there {asked} would take {lost} suppressed"
+        f" rows where {budget} are allowed",
+        remedy="Let a column be coarser (at-most), or ask for less.",
+    )
+
+
+def no_single_values(column: str) -> Infeasible:
+    """A column may not be coarser than single values, and the search publishes ranges."""
+    return Infeasible(
+        f"{column} may not be coarser than a single value, and Mondrian publishes ranges of it",
+        remedy="Search top-down, by lattice or locally, or let the column be coarser (at-most).",
+    )
+
+
 def by_table(promise: TablePromise, reason: str) -> Infeasible:
     """A table promise breaks with every key column at its root."""
     return Infeasible(

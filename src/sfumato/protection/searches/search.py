@@ -19,11 +19,13 @@ from sfumato.show.card import figure, several
 class Aim:
     """What a search aims at.
 
-    `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to
-    keep small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows
-    with the median value on either side. `price` says as how many fully generalized rows a suppressed one
-    counts; without a price it counts as one and is not weighed against detail. `compared` names the searches
-    that `best` may try; `None`: all that can.
+    `suppress` is the largest share of the rows that may stay unpublished; `loss` names the measure to keep
+    small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows with the
+    median value on either side. `price` says as how many fully generalized rows a suppressed one counts;
+    without a price it counts as one and is not weighed against detail. `compared` names the searches that
+    `best` may try; `None`: all that can. `together` are groups of key columns that are published at the same
+    level; `never_suppress` names, per key column, values and nodes whose rows are not suppressed. How coarse
+    a column may become its taxonomy says (`ceiling`).
     """
 
     suppress: Fraction = Fraction(0)
@@ -32,6 +34,8 @@ class Aim:
     relaxed: bool = False
     price: Fraction | None = None
     compared: tuple[str, ...] | None = None
+    together: tuple[tuple[str, ...], ...] = ()
+    never_suppress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def allowed(self, table: Microdata) -> int:
         """Returns how many rows may stay unpublished."""

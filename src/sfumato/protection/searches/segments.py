@@ -9,7 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.cut import Cut
 from sfumato.core.microdata import Codes, Column, Counts, Microdata
+from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Nodes, Taxonomy
 from sfumato.kernels.rows import medians
 from sfumato.kernels.rows.layout import WEIGHT_MASK, Layout, PackedRows
@@ -88,9 +90,12 @@ class MovingRows:
         self._layout = _layout(keys, places, weights)
         key = _at_range_starts(keys, places, table.words & _key_bits(places, len(table.words)))
         row = np.arange(table.distinct, dtype=np.int64)
-        if not _ascending(key):
-            row = np.lexsort(key[::-1])
+        block = _blocks(table)
+        if len(block) or not _ascending(key):
+            row = np.lexsort((*key[::-1], *block))
             key = np.ascontiguousarray(key[:, row])
+        starts = [0] if not len(block) else np.flatnonzero(np.diff(block[0][row], prepend=-1))
+        self._starts = _longs(starts)[: table.distinct]
         weight = np.minimum(table.counts[row], WEIGHT_MASK)
         nodes = max((len(c.taxonomy.labels) for c in keys), default=0)
         self._weight = int(weight.sum())
@@ -105,11 +110,16 @@ class MovingRows:
 
     @property
     def whole(self) -> Segments:
-        """The table as one segment (none if it is empty)."""
-        count, leaves = min(1, self.table.distinct), [len(c.taxonomy.leaves) for c in self.table.keys]
+        """The table as one segment per block: rows below the same nodes, columns at their ceilings.
+
+        There is one block where every column may be its root, and none in an empty table.
+        """
+        first, leaves = self._starts, [len(c.taxonomy.leaves) for c in self.table.keys]
+        count = len(first)
         low = np.zeros((count, len(leaves)), np.int32)
         high = np.tile(np.array(leaves, np.int32) - 1, (count, 1)).astype(np.int32)
-        first, last, weight = (_longs([end] * count) for end in (0, self.table.distinct, self._weight))
+        last = np.append(first[1:], self.table.distinct)[:count]
+        weight = np.add.reduceat(self._rows.tag & WEIGHT_MASK, first) if count else first
         return Segments(first, last, weight, low, high, np.zeros(low.shape, bool), np.ones(count, bool))
 
     def propose(self, segments: Segments, *, least: int, relaxed: bool) -> SplitProposal:
@@ -175,6 +185,13 @@ class MovingRows:
                 mixed = (low[:, j] <= missing) & (missing < high[:, j]) & (high[:, j] - low[:, j] > 1)
                 low[mixed, j], high[mixed, j] = 0, len(column.taxonomy.leaves)
         return low, high
+
+
+def _blocks(table: Microdata) -> list[Codes]:
+    """Returns the block of every distinct row; nothing where there is one block."""
+    if all(c.taxonomy.ceiling == c.taxonomy.height for c in table.keys):
+        return []
+    return [classes_under(table, {c.name: Cut.coarsest(c.taxonomy) for c in table.keys})[0]]
 
 
 def _ancestors(tree: Taxonomy) -> Nodes:

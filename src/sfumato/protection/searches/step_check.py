@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.errors import Infeasible, WrongCall
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import Recoding
 from sfumato.core.watch import Answer, Deliberate, Watch
+from sfumato.protection.controls import spared_rows
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.judged_groups import groups_of
 from sfumato.protection.searches.refinement import GroupSplit, Refinement, Split
@@ -24,12 +25,12 @@ from sfumato.protection.suppression import keep
 class StepJudge:
     """Judges the steps of a top-down search, and remembers the accepted ones.
 
-    `budget` rows may stay unpublished. A promise is *lasting* if breaking it now means breaking it after any
-    further step: a monotone promise where nothing is suppressed and the parts of a group add up to it (they
-    cannot all keep what their union breaks), a hereditary promise always. Groups are classes, or the
-    positions of people who have several rows (`judged_groups`). Where such people are counted in classes, a
-    person in two parts counts in both, so a union is no longer the sum of its parts and `monotone` alone
-    proves nothing.
+    `budget` rows may stay unpublished, but no group with a row that the aim never suppresses. A promise is
+    *lasting* if breaking it now means breaking it after any further step: a monotone promise where nothing is
+    suppressed and the parts of a group add up to it (they cannot all keep what their union breaks), a
+    hereditary promise always. Groups are classes, or the positions of people who have several rows
+    (`judged_groups`). Where such people are counted in classes, a person in two parts counts in both, so a
+    union is no longer the sum of its parts and `monotone` alone proves nothing.
 
     Lasting promises are judged on the parts of a step alone; more than `budget` rows in parts that break one
     mean NEVER. The other promises are judged on all classes by the written definition of suppression
@@ -53,8 +54,9 @@ class StepJudge:
         )
         self._whole = len(self.lasting.members) < len(promises.of_class)
         self.groups = groups_of(classes)
+        self._spared = spared_rows(table, aim)
         self._split: GroupSplit | None = None
-        everything = self.groups.everything(promises.sensitive)
+        everything = self._at_roots = self.groups.everything(promises.sensitive)
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         self._all = everything
         self._proposed = everything
@@ -62,34 +64,58 @@ class StepJudge:
         self._breaking = self._broken
         self._kept: NDArray[np.bool_] | None = None
         self._lost = int(everything.rows[self._broken].sum())
+        self._stays = None if self._spared is None else self.groups.marked_groups(self._spared)
+        self._staying = self._stays
         self.watches = [p.watch(table) for p in promises.of_table] if watches is None else list(watches)
         self._cuts = classes.cuts if self.watches else {}
+        for watch in self.watches:
+            watch.accept(self._cuts)
         self.waiting: tuple[TablePromise, str] | None = None
         self.broken_root: Infeasible | None = None
         weighed = aim.price is not None and self.budget > 0 and not table.profiles
         self._prices = StepPrices(classes, aim, aim.price) if weighed and aim.price is not None else None
-        self._check_start(everything)
 
     def ask(self, split: Split) -> Answer:
         """Whether a step keeps every promise; if not, whether it ever can."""
         change = self._split = self.groups.split(split)
         if change.whole:
-            self._breaking, self._proposed = self._broken[change.parent], self._all
+            self._breaking, self._proposed, self._staying = (
+                self._broken[change.parent],
+                self._all,
+                self._stays,
+            )
         else:
             parts = self.groups.parts(self._needed, self._overall)
             self._breaking = ~self.lasting.holds_on(parts)
-            if self._rows_broken(change) > self.budget:
+            self._staying = self._stays_after(change)
+            if self._rows_broken(change) > self.budget or self._drops_spared(self._breaking, change.ids):
                 return Answer.NEVER
             suppressed = self._breaking
             if self._whole:
                 self._proposed = replaced(self._all, change, parts)
                 kept = keep(self._proposed, self.promises)
-                if int(self._proposed.rows[~kept].sum()) > self.budget:
+                if int(self._proposed.rows[~kept].sum()) > self.budget or self._drops_spared(~kept):
                     return Answer.LATER
                 suppressed = ~kept[change.ids]
             if self._prices is not None and self._prices.worsen(split, ~self.kept[change.parent], suppressed):
                 return Answer.LATER
         return self._ask_watches(split)
+
+    def force(self, split: Split) -> None:
+        """Notes that the search makes this step, whatever it breaks: it leads to where the search starts."""
+        change = self._split = self.groups.split(split)
+        if change.whole:
+            self._breaking, self._proposed, self._staying = (
+                self._broken[change.parent],
+                self._all,
+                self._stays,
+            )
+        else:
+            parts = self.groups.parts(self._needed, self._overall)
+            self._breaking = ~self.lasting.holds_on(parts)
+            self._staying = self._stays_after(change)
+            self._proposed = replaced(self._all, change, parts) if self._whole else self._all
+        self.accept(split)
 
     def accept(self, split: Split) -> None:
         """Notes that the search makes this step, the last one asked about."""
@@ -99,7 +125,7 @@ class StepJudge:
         broken[: len(self._broken)] = self._broken
         broken[change.ids] = self._breaking
         self._lost = self._rows_broken(change)
-        self._broken, self._all = broken, self._proposed
+        self._broken, self._all, self._stays = broken, self._proposed, self._staying
         self._kept = None
         if self._prices is not None:
             self._prices.accept(split)
@@ -134,6 +160,22 @@ class StepJudge:
     def _needed(self) -> tuple[str, ...]:
         return self.promises.sensitive if self._whole else self.lasting.sensitive
 
+    def _stays_after(self, change: GroupSplit) -> NDArray[np.bool_] | None:
+        """Returns which groups hold a row that may not be suppressed, after a split; `None`: all may."""
+        if self._stays is None or self._spared is None:
+            return None
+        stays = np.zeros(int(change.ids.max(initial=len(self._stays) - 1)) + 1, dtype=bool)
+        stays[: len(self._stays)] = self._stays
+        stays[change.ids] = self.groups.marked_parts(self._spared)
+        return stays
+
+    def _drops_spared(self, dropped: NDArray[np.bool_], ids: Codes | None = None) -> bool:
+        """Whether one of these proposed groups, all by default, is dropped with a row that has to stay."""
+        if self._staying is None:
+            return False
+        staying = self._staying if ids is None else self._staying[ids]
+        return bool((staying & dropped).any())
+
     def _rows_broken(self, split: GroupSplit) -> int:
         """Counts the rows that would be in groups that break a lasting promise."""
         gone = int(split.rows[self._broken[split.parent]].sum()) if self._lost else 0
@@ -151,16 +193,18 @@ class StepJudge:
                 worst = worst if answer is Answer.YES else answer
         return worst
 
-    def _check_start(self, everything: Classes) -> None:
-        """Raises where even the table with every key column at its root breaks a promise for good.
+    def check_start(self) -> None:
+        """Raises where the coarsest cuts that may be published break a promise for good; these are made.
 
         What may hold further down is kept, with the reason: in `broken_root` where suppressing classes can
         mend it, in `waiting` where a table promise breaks.
         """
-        lost = int(everything.rows[~keep(everything, self.promises)].sum())
-        if lost > self.budget:
-            final = not self._whole
-            refused = refusal.at_the_root(self.classes.table, everything, self.promises, final=final)
+        lost = int(self._all.rows[~self.kept].sum()) if self._whole else self._lost
+        if lost > self.budget or self._drops_spared(~self.kept):
+            final, roots = not self._whole, self._at_roots
+            refused = refusal.at_the_root(self.classes.table, roots, self.promises, final=final)
+            if int(roots.rows[~keep(roots, self.promises)].sum()) <= self.budget:
+                refused = refusal.at_the_ceilings(self.promises, lost, self.budget)
             if final:
                 raise refused
             self.broken_root = refused

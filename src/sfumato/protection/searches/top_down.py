@@ -12,7 +12,8 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promises
 from sfumato.core.watch import Answer, Watch
 from sfumato.protection.loss import find_measure
-from sfumato.protection.searches.first_steps import steps_to_valid
+from sfumato.protection.searches.branching_nodes import BranchingNodes
+from sfumato.protection.searches.first_steps import steps_to_ceilings, steps_to_valid
 from sfumato.protection.searches.ranks import Ranking
 from sfumato.protection.searches.refinement import Refinement, Specialization
 from sfumato.protection.searches.search import Aim, Outcome
@@ -57,7 +58,7 @@ def top_down(table: Microdata, promises: Promises, aim: Aim, *, progress: Progre
 
 
 def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
-    """Specializes from every key column at its root, as long as every promise holds.
+    """Specializes from every key column at its ceiling, the root as a rule, as long as every promise holds.
 
     A candidate is a node of a cut that has children. The best-ranked one (`Ranking`) is tried: if every
     promise still holds it is replaced by its children, in all classes; if not, it is dropped for good where
@@ -72,11 +73,11 @@ def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     set aside.
 
     With a price, a step that suppresses rows worth more than what the others gain is set aside. Where the
-    roots break a promise that is not hereditary and suppression may mend it, the search starts from the best
-    full-domain recoding.
+    ceilings break a promise that is not hereditary and suppression may mend it, the search starts from the
+    best full-domain recoding.
 
-    A table promise may break with every column at its root and hold further down; the search then starts from
-    the nearest recoding that keeps every promise (`steps_to_valid`).
+    A table promise may break with every column at its ceiling and hold further down; the search then starts
+    from the nearest recoding that keeps every promise (`steps_to_valid`).
 
     A table promise may answer by a bound while the search runs. If what was found turns out not to be
     certain, as many of the steps as are certain (by bisection) are made again, and the search goes on from
@@ -89,7 +90,7 @@ def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     outcome, path, judge = _descend(table, promises, aim, progress=progress)
     if judge.certain(_cuts_after(table, path)):
         return outcome
-    few = _certain_steps(table, path, judge)
+    few = _certain_steps(table, path, judge, least=len(steps_to_ceilings(table)))
     return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
 
 
@@ -100,9 +101,9 @@ def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
     return {c.name: cut for c, cut in zip(table.keys, cuts, strict=True)}
 
 
-def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge) -> int:
-    """Returns how many of the steps can be made so that the result is certain; all are too many."""
-    few, many = 0, len(path)
+def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge, *, least: int) -> int:
+    """Returns how many of the steps, `least` or more, make a result that is certain; all are too many."""
+    few, many = least, len(path)
     while many - few > 1:
         middle = (few + many) // 2
         if judge.certain(_cuts_after(table, path[:middle])):
@@ -125,16 +126,24 @@ def _descend(
     known, watches = exactly or ([], None)
     judge = StepJudge(classes, promises, aim, watches=watches)
     ranking = Ranking(classes, aim.loss, aim.weights, skip_empty=not judge.watches)
-    checked, path = 1, known or steps_to_valid(table, promises, aim, judge)
-    for first in path:
-        split = classes.split(first)
-        judge.ask(split)
-        judge.accept(split)
+
+    def make(step: Specialization) -> None:
+        split = classes.split(step)
+        judge.force(split)
         classes.accept(split)
         ranking.follow(split)
+        path.append(step)
+
+    path: list[Specialization] = []
+    for first in known or steps_to_ceilings(table):
+        make(first)
+    if exactly is None:
+        judge.check_start()
+        for first in steps_to_valid(table, promises, aim, judge):
+            make(first)
+    checked, nodes, settled = 1, BranchingNodes(classes), len(path)
     if exactly is not None:
         judge.deliberate(MOST_EXACT_ANSWERS)
-    path = list(path)
     while (step := ranking.best()) is not None:
         split = classes.split(step)
         answer = judge.ask(split)
@@ -147,8 +156,10 @@ def _descend(
             ranking.set_aside(step)
         else:
             ranking.drop(step)
+        settled += nodes.settled_by(step, answer)
         checked += 1
-        progress("top-down", checked)
+        progress("top-down", settled, nodes.total)
+    progress("top-down", nodes.total, nodes.total)
     if not judge.watches:
         classes.open_empty_nodes()
     recoding = judge.recoding()

@@ -25,6 +25,7 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.kernels.local.key_classes import fill
 from sfumato.kernels.local.proposals import reliefs
 from sfumato.protection.boxes import boxes_of
+from sfumato.protection.controls import spared_rows, spares_all
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.searches.top_down import specialize
@@ -66,7 +67,8 @@ def with_suppression(
     if aim.price is not None and table.keys and table.rows:
         checked = 0 if best is None else best.checked
         tried: set[bytes] = set()
-        ranked = _by_relief(table, best, aim) if by_relief and best is not None else None
+        spared = spared_rows(table, aim)
+        ranked = _by_relief(table, best, aim, spared) if by_relief and best is not None else None
         for rows in _guesses(table, promises, aim, ranked, by_top_down=by_top_down or best is None):
             key = np.packbits(rows).tobytes()
             if key in tried or _costs_more(table, aim, rows, best):
@@ -74,7 +76,7 @@ def with_suppression(
             tried.add(key)
             if len(tried) * table.distinct > most:
                 break
-            outcome = _without(search, table, promises, aim, rows, progress)
+            outcome = _without(search, table, promises, aim, (rows, spared), progress)
             if outcome is not None:
                 checked += outcome.checked
                 best = outcome if _is_better(outcome, best) else best
@@ -113,10 +115,13 @@ def _guesses(
             yield gone
 
 
-def _by_relief(table: Microdata, plain: Outcome, aim: Aim) -> Callable[[int], Iterator[Truths]]:
+def _by_relief(
+    table: Microdata, plain: Outcome, aim: Aim, spared: Truths | None
+) -> Callable[[int], Iterator[Truths]]:
     """Returns what gives, for a limit, the rows that free most when they leave their classes.
 
-    First those that free more than their price, each by itself, then as many as the limit allows.
+    First those that free more than their price, each by itself, then as many as the limit allows; none that
+    is spared.
     """
     groups = KeyGroups.of(table, aim.weights)
     _, class_of = boxes_of(plain.recoding)
@@ -125,9 +130,13 @@ def _by_relief(table: Microdata, plain: Outcome, aim: Aim) -> Callable[[int], It
     fill(classes, groups.forest, of_group.astype(np.int32))
     freed = reliefs(classes, groups.forest)
     order = np.lexsort((np.arange(len(groups)), -(freed / groups.weight)))
+    if spared is not None:
+        stays = np.zeros(len(groups), dtype=bool)
+        stays[groups.group_of[spared]] = True
+        order = order[~stays[order]]
     rows, sums = np.cumsum(groups.weight[order]), np.cumsum(freed[order].astype(np.float64))
     price = aim.price or Fraction(1)
-    pays = int(np.count_nonzero(freed / groups.weight > float(price) * WHOLE_PRICE))
+    pays = int(np.count_nonzero((freed / groups.weight)[order] > float(price) * WHOLE_PRICE))
 
     def choose(limit: int) -> Iterator[Truths]:
         few = int(np.searchsorted(rows, limit, side="right"))
@@ -162,9 +171,18 @@ def _is_better(one: Outcome, other: Outcome | None) -> bool:
 
 
 def _without(
-    search: Search, table: Microdata, promises: Promises, aim: Aim, rows: Truths, progress: Progress
+    search: Search,
+    table: Microdata,
+    promises: Promises,
+    aim: Aim,
+    withheld: tuple[Truths, Truths | None],
+    progress: Progress,
 ) -> Outcome | None:
-    """Returns what the search finds without some rows, or `None`; who fits a published class is put back."""
+    """Returns what the search finds without some rows, or `None`; who fits a published class is put back.
+
+    `withheld` are these rows, and those that may not be suppressed.
+    """
+    rows, spared = withheld
     kept, gone = ~rows, int(table.counts[rows].sum())
     less = replace(
         table,
@@ -184,7 +202,9 @@ def _without(
         found.append(recoded(table, outcome.recoding.cuts, promises))
     else:
         found.append(_with_those_who_fit(found[0], promises))
-    allowed = [one for one in found if one.suppressed <= aim.allowed(table)]
+    allowed = [one for one in found if one.suppressed <= aim.allowed(table) and spares_all(one, spared)]
+    if not allowed:
+        return None
     losses = [aim.loss_of(one) for one in allowed]
     place = min(range(len(allowed)), key=lambda i: (losses[i], allowed[i].suppressed))
     return Outcome(allowed[place], losses[place], checked=outcome.checked)
