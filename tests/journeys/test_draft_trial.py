@@ -25,7 +25,7 @@ def people(**more):
 
 def test_the_note_says_what_the_plan_keeps():
     policy = sf.declare(people())
-    assert policy.note.startswith("Planned on 300 rows: ")
+    assert policy.note.startswith("Planned on 300 rows by local: ")
     assert policy.to_yaml().startswith("# Planned on 300 rows")
     assert policy.version == 2 and policy.protect.search == "best"
 
@@ -93,3 +93,11 @@ def test_tables_as_other_countries_write_them(form, tmp_path, capsys):
     assert run(["protect", str(data), "-p", str(policy), "-o", str(safe)]) == 0
     assert run(["audit", str(safe), "-p", str(policy)]) == 0
     capsys.readouterr()
+
+
+def test_a_table_about_too_few_people_gets_a_draft_that_says_so():
+    warned = []
+    policy = sf.declare(pl.DataFrame({"age": [40], "sex": ["f"]}), warn=warned.append)
+    assert "protect refuses this table as it is" in policy.note
+    assert [found.name for found in warned] == ["refused"]
+    assert sf.declare(pl.DataFrame({"age": [], "sex": []})).published

@@ -28,7 +28,7 @@ def golden(name, text, same=str):
 
 
 VERBS = [line.split() for line in ("", "discover", "protect", "audit", "attack", "declare", "policy", "demo")]
-VERBS += [["policy", "check"], ["policy", "schema"], ["policy", "patterns"], ["trace"]]
+VERBS += [["policy", "check"], ["policy", "schema"], ["policy", "confirm"], ["policy", "patterns"], ["trace"]]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

@@ -82,7 +82,7 @@ BELOW = {"core", "engine", "journey", "kernels", "show", "system"}
 
 ROOMS = {
     "discover": {*BELOW, "policy", "promises", "discovery"},
-    "declare": {*BELOW, "policy", "promises", "discovery", "protection"},
+    "declare": {*BELOW, "policy", "promises", "discovery", "protection", "releases"},
     "protect": {*BELOW, "policy", "promises", "protection"},
     "protect_file": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
     "audit": {*BELOW, "policy", "promises", "attacks", "chains", "judge"},

@@ -26,7 +26,7 @@ NOTABLE_GAIN = Fraction(1, 20)
 """Giving up a promise has to save at least so many of the key cells."""
 MOST_LEFT_OUT = 3
 """At most so many columns are proposed to be left out."""
-COLUMNS_LOST = "columns-lost"
+COLUMNS_LOST, REFUSED = "columns-lost", "refused"
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def tried(
 ) -> tuple[Policy, list[Diagnosis]]:
     """Returns a draft that can be followed on its table, what it costs in its note, and warnings.
 
+    A table that no draft can be followed on, because it is about too few people, gets one that says so.
     A promise of diversity that cannot be kept, or that costs most of the detail because nearly everybody has
     the same value, is given up: its column then waits for confirmation. Where most is lost all the same,
     columns are proposed to be left out.
@@ -60,32 +61,33 @@ def tried(
         return policy, []
 
     def plan(draft: Policy) -> Trial:
-        made = make_plan(count_table(source, draft, progress=progress), draft, progress=progress)
+        quick = _searched_locally(draft)
+        made = make_plan(count_table(source, quick, progress=progress), quick, progress=progress)
         return Trial(draft, made, LostCells.of(made.recoding))
 
-    def quick_plan(draft: Policy) -> Trial:
-        return replace(plan(_searched_locally(draft)), policy=draft)
-
-    trial = _with_fewer_promises(policy, survey, plan, quick_plan)
-    warnings = _proposal(trial, survey, quick_plan) if trial.most_is_lost else []
+    try:
+        trial = _with_fewer_promises(policy, survey, plan)
+    except SfumatoError as refused:
+        told = Diagnosis(REFUSED, Severity.WARNING, "table", refused.message.rstrip("."), 1, refused.remedy)
+        note = f"protect refuses this table as it is: {refused.message}"
+        return replace(policy, note="\n".join(line for line in (policy.note, note) if line)), [told]
+    warnings = _proposal(trial, survey, plan) if trial.most_is_lost else []
     said = [_cost(trial), *(f"{found.what}. {found.remedy}" for found in warnings)]
     note = "\n".join(line for line in (trial.policy.note, *said) if line)
     return replace(trial.policy, note=note), warnings
 
 
 def _searched_locally(policy: Policy) -> Policy:
-    """Returns the policy with one search instead of several, where local recoding can follow it."""
+    """Returns the policy with one search instead of several, where local recoding can follow it.
+
+    What `protect` finds by comparing all of them has no larger loss.
+    """
     if "local" not in searches_of(policy):
         return policy
     return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
 
 
-def _with_fewer_promises(
-    policy: Policy,
-    survey: TableEvidence,
-    plan: Callable[[Policy], Trial],
-    quick_plan: Callable[[Policy], Trial],
-) -> Trial:
+def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:
     """Returns the trial with as many promises of diversity as leave the table useful, and can be kept."""
     diverse = sorted(
         (p for p in policy.promises if p.sensitive and not p.derived), key=lambda p: -_commonest(p, survey)
@@ -98,7 +100,7 @@ def _with_fewer_promises(
         whole = None
     if whole is not None and (whole.lost.share <= LOST_SHARE or not diverse):
         return whole
-    least = quick_plan(_without(policy, diverse, survey))
+    least = plan(_without(policy, diverse, survey))
     if whole is not None and whole.lost.share - least.lost.share < NOTABLE_GAIN:
         return whole
     wanted = max(LOST_SHARE, least.lost.share + NOTABLE_GAIN)
@@ -106,14 +108,14 @@ def _with_fewer_promises(
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            trial = quick_plan(_without(policy, diverse[:middle], survey))
+            trial = plan(_without(policy, diverse[:middle], survey))
         except SfumatoError:
             trial = None
         if trial is not None and trial.lost.share <= wanted:
             best, high = trial, middle
         else:
             low = middle
-    return plan(best.policy)
+    return best
 
 
 def _commonest(promise: Promise, survey: TableEvidence) -> Fraction:
@@ -140,12 +142,12 @@ def _without(policy: Policy, given_up: Sequence[Promise], survey: TableEvidence)
 
 def _cost(trial: Trial) -> str:
     """Returns what a plan costs, in a sentence without a value."""
-    kept = 1 - trial.lost.share
+    kept, rows = 1 - trial.lost.share, several(trial.plan.rows, "row")
     lost = f"; lost for everybody: {', '.join(trial.lost.columns)}" if trial.lost.columns else ""
     return (
-        f"Planned on {several(trial.plan.rows, 'row')}: {float(kept):.0%} of the cells of"
-        f" {several(trial.keys, 'key column')} still tell something,"
-        f" {several(trial.plan.suppressed, 'row')} would be suppressed{lost}."
+        f"Planned on {rows} by {trial.plan.search}: {float(kept):.0%} of the cells of"
+        f" {several(trial.keys, 'key column')} still tell something, {several(trial.plan.suppressed, 'row')}"
+        f" suppressed{lost}."
     )
 
 
