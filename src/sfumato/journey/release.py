@@ -81,8 +81,7 @@ def release(
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
     rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
-    aside = Memory.of(memory).spill or source.memory.spill
-    _check_staging(source, place, aside)
+    aside = _staging(source, place, Memory.of(memory).spill or source.memory.spill)
     name, show = _file_name(format, source), progress or silent
     source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
     opened = _opened(ledger, key, dry_run=dry_run)
@@ -142,13 +141,14 @@ def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Add
     return Address.of(str(into)) if is_address(into) else Path(str(into))
 
 
-def _check_staging(source: Source, place: Path | Address | None, aside: Path | None) -> None:
-    """Raise where what Spark's workers write could not be judged before it is uploaded."""
+def _staging(source: Source, place: Path | Address | None, aside: Path | None) -> Path | None:
+    """The folder for what waits; raises where what Spark writes could not be judged before it is uploaded."""
     if isinstance(place, Address) and source.kind == SPARK and aside is None:
         raise WrongCall(
             "what Spark writes is judged before it is uploaded to a store",
             remedy="Name a folder for it that driver and workers share, with --spill.",
         )
+    return aside
 
 
 def _opened(ledger: Ledger | str, key: str | Path | None, *, dry_run: bool) -> Ledger | None:
