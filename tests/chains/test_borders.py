@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from chains.test_candidates import history_and_side
 from oracles.tiny_chains import S, chains, exact, releases, table, two
+from sfumato.chains import swaps
 from sfumato.chains.candidates import decide
 from sfumato.chains.overlap import Overlap, candidates_of
 from sfumato.chains.positions import smallest_position
@@ -116,3 +117,16 @@ def test_tables_without_keys(chain, k):
     _, people, cuts = chain
     bare = ((), [p[-2:] for p in people], [[] for _ in cuts])
     assert decide(*history_and_side(*bare), k).holds is (min(exact(*bare).values()) >= k)
+
+
+def test_targets_of_tables_without_keys_have_a_place_in_every_cut(monkeypatch):
+    shapes = []
+    monkeypatch.setattr(
+        swaps, "first_short", lambda *words: shapes.append(words[1].shape) or words[1].shape[1]
+    )
+    history, _ = history_and_side((), [(0, 1), (1, 1), (0, 2), (0, 3)], [[], [], []])
+    chain = Chain.of(releases((), [(0, 1), (1, 1), (0, 2)], [[], []]))
+    (cells,) = [some for some in Overlap(chain).all_cells() if len(some.times)]
+    targets = swaps.SwapTargets.of(cells, np.zeros(len(cells.times), np.int64))
+    assert not list(swaps.Swaps(history, 1).each_short(chain, targets, 1)) and len(targets) > 1
+    assert shapes == [(1, len(targets))]

@@ -12,6 +12,7 @@ from sqlalchemy import delete
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from faults.made_up import release, release_to_three
+from releases.ledger.tampering import change
 from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.ledger import backup as copying
 from sfumato.releases.ledger import database, verification
@@ -188,3 +189,9 @@ def test_a_page_with_a_damaged_row_holds_the_others(filled, monkeypatch):
     with filled.database.reading() as connection:
         page = verification._page(connection, 1, 50)
     assert sorted(page) == [1, 2, 3, 4, 5] and all(page.values())
+
+
+def test_a_ledger_without_entries_is_told_of(filled, tmp_path):
+    change(tmp_path / "ledger.db", "DELETE FROM entries")
+    told = filled.verify()
+    assert not told.holds and told.as_dict()["public_key"] == ""
