@@ -60,7 +60,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--touching",
         action="store_true",
-        help="ask only the tests that run a mutant's lines, with few cases; ask all with --survivors afterwards",
+        help="ask only tests that run a mutant's lines, with few cases; then ask all with --survivors",
     )
     parser.add_argument("--list", action="store_true", help="say which are drawn, and run nothing")
     parser.add_argument("--results", type=Path, default=results.PLACE, help="where the results are kept")
