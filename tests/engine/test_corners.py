@@ -142,12 +142,14 @@ def test_progress_is_told():
     source = open_source(pa.table({"a": ["x"] * 10}))
     recoding = next(recodings(source.count(codings(["a"]), progress=lambda *step: heard.append(step))))
     source.recode(recoding, progress=lambda *step: heard.append(step))
-    assert heard == [
-        ("counting", 10, 10),
-        ("sorting", 0, None),
-        ("recoding", 10, 10),
-        ("ordering", 10, 10),
+    assert list(dict.fromkeys(phase for phase, *_ in heard)) == [
+        "counting",
+        "sorting",
+        "recoding",
+        "ordering",
     ]
+    last = {phase: (done, total) for phase, done, total in heard}
+    assert last["counting"] == last["recoding"] == last["ordering"] == (10, 10)
 
 
 def test_a_group_of_one_is_published_as_the_group():

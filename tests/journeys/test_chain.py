@@ -62,10 +62,11 @@ def test_comparing_and_entering_are_phases_of_their_own(go, tmp_path):
         phases.append((phase, done, total))
 
     go(FIRST, POLICY, "one", progress=told)
-    assert phases[-1] == ("enter in the ledger", 0, None)
+    assert phases[-2:] == [("enter in the ledger", 0, 1), ("enter in the ledger", 1, 1)]
     assert "beside earlier releases" not in {phase for phase, *_ in phases}
     go(PEOPLE, POLICY, "two", progress=told)
-    assert phases[-2:] == [("beside earlier releases", 0, 1), ("enter in the ledger", 0, None)]
+    last = [phase for phase in phases[-6:] if phase[0] in ("beside earlier releases", "enter in the ledger")]
+    assert ("beside earlier releases", 1, 1) in last and last[-1] == ("enter in the ledger", 1, 1)
     phases.clear()
     sf.audit(tmp_path / "two" / "data.csv", POLICY, against=f"sqlite:///{tmp_path}/l.db", progress=told)
     strikes = [(done, total) for phase, done, total in phases if phase == "attack"]

@@ -62,7 +62,7 @@ def test_cells_of_every_type(tmp_path, kind, suffix):
 
 
 def _policy(taxonomy):
-    column = {"role": "sensitive"} | ({"taxonomy": taxonomy} if taxonomy else {})
+    column = {"role": "sensitive", "spelling": "exact"} | ({"taxonomy": taxonomy} if taxonomy else {})
     promises = [
         {"k-anonymity": {"k": 4}},
         {"l-diversity": {"of": "it", "l": 2}},

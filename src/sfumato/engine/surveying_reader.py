@@ -47,7 +47,8 @@ def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[S
     """
     if isinstance(source, RowSource):
         schema = source.reader.schema
-        texts = [name for name in names if name in schema.names and _is_text(schema.field(name).type)]
+        own = [name for name in names if schema.names.count(name) == 1]  # others are refused later
+        texts = [name for name in own if _is_text(schema.field(name).type)]
         return RowSource(FirstRowsReader(source.reader, texts, report), source.memory) if texts else source
     if isinstance(source, CanSample):
         report(source.sampled(FIRST_ROWS).survey([name for name in names if name in source.columns]))

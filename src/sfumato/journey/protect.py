@@ -71,6 +71,7 @@ def protect(
     show = progress or silent
     names = RoleNames(identifier, quasi, sensitive, insensitive)
     numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
+    policy = None if policy is None else load_policy(policy)  # what is wrong with it is told first
     before, opened = EarlierReleases.of(earlier, against, chain), open_table(data, memory)
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
@@ -90,15 +91,14 @@ def protect(
 
 def _rules(
     source: Source,
-    policy: AnyPolicy | None,
+    rules: Policy | None,
     names: RoleNames,
     numbers: Mapping[str, object],
     progress: Progress,
 ) -> Policy:
     """Returns the policy that a caller hands in, changed as they say, or that their roles make."""
-    if policy is None:
+    if rules is None:
         return policy_of_roles(source, names, numbers, progress=progress)
-    rules = load_policy(policy)
     if not names.roles and not numbers:
         return rules
     columns, named = changed_columns(rules, names), names.roles
