@@ -69,9 +69,9 @@ def test_comparing_and_entering_are_phases_of_their_own(go, tmp_path):
     assert ("beside earlier releases", 1, 1) in last and last[-1] == ("enter in the ledger", 1, 1)
     phases.clear()
     sf.audit(tmp_path / "two" / "data.csv", POLICY, against=f"sqlite:///{tmp_path}/l.db", progress=told)
-    strikes = [(done, total) for phase, done, total in phases if phase == "attack"]
-    assert strikes == [(i, len(strikes)) for i in range(len(strikes))] and len(strikes) > 3
-    assert phases[-1] == ("beside earlier releases", 0, None)
+    strikes = [(phase, done, total) for phase, done, total in phases if phase.startswith("attack")]
+    assert len(strikes) > 3 and strikes[-1][1] == strikes[-1][2]
+    assert phases[-1][0] == "beside earlier releases"
 
 
 def test_a_plan_that_forgets_the_first_release_is_refused(go, tmp_path, monkeypatch):
