@@ -16,6 +16,7 @@ from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.certificate import certificate
 from sfumato.cli.compare import compare
+from sfumato.cli.compile import compile_
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
@@ -29,6 +30,7 @@ from sfumato.cli.release import history, release
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
 from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, Unfinished, WrongCall
+from sfumato.system.compilation import compilation
 from sfumato.system.stop_request import stop_request
 
 app = typer.Typer(
@@ -41,6 +43,7 @@ app = typer.Typer(
 )
 for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
     app.command()(carry_interruptions(verb))
+app.command("compile")(carry_interruptions(compile_))
 app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")
@@ -68,6 +71,7 @@ def sfumato_(
 def main() -> NoReturn:
     """The entry point."""
     stop_request.watch()
+    compilation.tell = talk
     sys.exit(run(sys.argv[1:]))
 
 
