@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.progress import Progress, silent
@@ -10,9 +11,10 @@ from sfumato.discovery.discovery import Discovery
 from sfumato.discovery.identifiers.detection import identifiers
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.discovery.quasi_identifiers.measures import k_test
 from sfumato.discovery.quasi_identifiers.smallest import search
-from sfumato.discovery.record_risk import record_risk
+from sfumato.discovery.record_risk import OutOfTime, record_risk
 from sfumato.engine.source import CanSample, Source, SurveysFirstRows
 from sfumato.engine.survey import Survey
 from sfumato.engine.surveying_reader import survey_on_first_pass
@@ -29,12 +31,16 @@ def scan(
     without: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Discovery:
-    """The discovery of a table: surveyed, coded, searched. Columns in `without` are surveyed only."""
+    """The discovery of a table: surveyed, coded, searched. Columns in `without` are surveyed only.
+
+    The seconds of the deadline begin before the table is read, and memory is what the source allows.
+    """
     if not source.columns:
         raise BadData("the table has no columns")
     unknown = [name for name in without if name not in source.columns]
     if unknown:
         raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
+    limits = Limits(max_results, deadline, memory=source.memory)
     names = [name for name in source.columns if name not in set(without)]
     survey, table = _survey_and_code(source, names, progress)
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
@@ -42,18 +48,22 @@ def scan(
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
     first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
     progress("grouping", 0)
-    found, smallest = search(
-        table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
-    )
+    found, smallest = search(table, reading, max_size=max_size, progress=progress, limits=limits)
+    risk = None
+    with suppress(OutOfTime):
+        if risk_size is not None:
+            risk = record_risk(
+                table, max_size=risk_size, memory=source.memory, progress=progress, limits=limits
+            )
     return Discovery(
         k_test(table, k=reading.k),
         found,
         smallest,
         identifiers(survey, distinct=exact, first_rows=first_rows),
-        None
-        if risk_size is None
-        else record_risk(table, max_size=risk_size, memory=source.memory, progress=progress),
+        risk,
         table=table,
+        limits=limits,
+        risk_in_time=risk_size is None or risk is not None,
         survey=survey,
         sample_of=source.sample_of if isinstance(source, CanSample) else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,11 @@ from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
-from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import Sets, TreeSearch
+
+SEARCHED = 0.7
+"""The share of the time that goes into proofs; what is left over is for a set at hand."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Minimum:
     """
 
     terms: Terms
-    sets: tuple[tuple[str, ...], ...]
+    sets: Sequence[tuple[str, ...]]
     lower_bound: int
     proved: bool
     complete: bool
@@ -53,31 +57,33 @@ def minimum(
     deadline: float | None = None,
     progress: Progress = silent,
     clock: Clock = time.monotonic,
+    limits: Limits | None = None,
 ) -> Minimum:
     """Prove sizes impossible, one after the other, until one is possible.
+
+    `limits` bounds the search instead of `max_results`, `deadline` and `clock`, where more is to be said.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> found = minimum(table, Reading.of(k=2, mode="all"))
     >>> found.columns, found.proved
     (('c',), True)
     """
-    limits = Limits(max_results, deadline, clock)
+    limits = limits or Limits(max_results, deadline, clock)
     question = QuasiIdentifierQuestion.of(table, reading)
-    sets: tuple[tuple[str, ...], ...]
+    sets: Sequence[tuple[str, ...]]
     if question.settled:
         sets = ((),) if question.empty_set else ()
         return Minimum(question.terms, sets, 0, bool(sets), True, question.reason, question.duplicates)
     reduced = ReducedTable.of(question.table, question.terms.k)
-    search = _SizeSearch(reduced, question.terms, limits, progress)
+    search = _SizeSearch(
+        reduced, question.terms, limits.until(SEARCHED, max_results=limits.max_results), progress
+    )
     finished = search.run()
     if len(search.found):
-        expanded = reduced.expand(search.found, width=len(table.names))
-        cut = max_results is not None and len(expanded) > max_results
-        sets = question.named(expanded[:max_results])
-        return Minimum(
-            question.terms, sets, search.bound, True, finished and not cut, "", question.duplicates
-        )
-    best = _incumbent(table, reading)
+        sets = question.named(search.found, reduced, most=limits.max_results)
+        complete = finished and not sets.cut
+        return Minimum(question.terms, sets, search.bound, True, complete, "", question.duplicates)
+    best = _incumbent(table, reading, limits)
     proved = len(best) == search.bound
     return Minimum(question.terms, (best,), search.bound, proved, False, "", question.duplicates)
 
@@ -88,7 +94,7 @@ class _SizeSearch:
     def __init__(self, reduced: ReducedTable, terms: Terms, limits: Limits, progress: Progress) -> None:
         self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
         self.bound = 1
-        self.found: Bits = np.zeros((0, reduced.columns), bool)
+        self.found: Sets = np.zeros((0, 1), np.uint64)
 
     def run(self) -> bool:
         """Whether the search of the last size came to its end."""
@@ -98,18 +104,18 @@ class _SizeSearch:
                 return finished
         return self._by_tree()
 
-    def _keep_going(self, found: int) -> bool:
+    def _keep_going(self, found: int, steps: int = 0) -> bool:
         known = f"{self.bound} proved" if found else f"none below {self.bound} columns"
         self.progress(f"smallest set: {known}", found)
-        return self.limits.allow(found)
+        return self.limits.allow(found, steps)
 
     def _by_levels(self) -> bool:
         """Sizes up to three, all at once: the search goes by size anyway."""
         search = LevelSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=1)
         for size in range(1, min(LARGEST_SET, self.reduced.columns) + 1):
             self.bound = search.max_size = size
-            finished = search.run(self._keep_going)
-            self.found = search.sets()
+            finished = search.run(lambda found: self._keep_going(found, search.steps), fits=self.limits.fits)
+            self.found = search.words()
             if len(self.found) or not finished:
                 return finished
         self.bound = LARGEST_SET + 1
@@ -119,18 +125,22 @@ class _SizeSearch:
         """Bounded tree searches that share what they learn about the rows."""
         search = TreeSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=self.bound)
         while True:
-            finished = search.run(self._keep_going)
-            self.found = search.sets()
+            finished = search.run(lambda found: self._keep_going(found, search.steps), fits=self.limits.fits)
+            self.found = search.words()
             if len(self.found) or not finished:
                 return finished
             self.bound = max(self.bound + 1, disjoint_edges(search.edges))
             search.restart(self.bound)
 
 
-def _incumbent(table: Coded, reading: Reading) -> tuple[str, ...]:
-    """A minimal set at hand: as the columns come, or dropping those with few values first."""
+def _incumbent(table: Coded, reading: Reading, limits: Limits) -> tuple[str, ...]:
+    """A set at hand: as the columns come, or dropping those with few values first.
+
+    It is minimal unless time ran out while columns were being dropped.
+    """
     strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
-    descents = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
+    orders = [None] if limits.late else [None, strong_first]
+    descents = [descend(table, reading, order=order, limits=limits).columns or () for order in orders]
     best = min(descents, key=len)
     return tuple(sorted(best, key=table.names.index))
 

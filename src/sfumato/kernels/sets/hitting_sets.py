@@ -224,11 +224,11 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     registers[RESULTS] += 1
                     registers[PHASE] = _BACK
                     continue
-            budget -= 64
+            budget -= 64 + registers[EDGES] // 4
             registers[PHASE] = _NEXT if depth < goal.max_size and _pick(tree) else _BACK
         elif registers[PHASE] == _NEXT:
             column = take_first(tree.todo[depth])
-            budget -= 16
+            budget -= 16 + (depth + 2) * (registers[EDGES] // 64)
             if column < 0:
                 registers[PHASE] = _BACK
             elif _extend(goal, tree, column):
