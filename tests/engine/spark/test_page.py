@@ -1,4 +1,4 @@
-"""The programs that docs/spark.md prints."""
+"""The programs that docs/how-to/spark.md prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfumato.engine import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "spark.md"
 
 
 def printed(word):
