@@ -77,7 +77,7 @@ class QuasiSensitiveDiversity(LabelPromise):
             "l", meaning="The likeliest label is compared with the l-th likeliest and all others after it."
         ),
         Exact(
-            "c", strict=True, meaning="The likeliest label is less than c times as likely as those together."
+            "c", strict=True, meaning="The likeliest label is at most c times as likely as those together."
         ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
