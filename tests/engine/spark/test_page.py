@@ -21,7 +21,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "spark.md"
 def printed(word):
     """The one block of the page that has this word."""
     (found,) = (
-        text for text in re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.M | re.S) if word in text
+        text
+        for text in re.findall(r"^```(?:pyspark|sh)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+        if word in text
     )
     return found
 
