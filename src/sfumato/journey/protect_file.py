@@ -18,6 +18,7 @@ from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import judged
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
+from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
@@ -28,7 +29,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
-from sfumato.releases.output_file import check_target, publish
+from sfumato.releases.output_file import check_not_needed, check_target, publish
 from sfumato.releases.private_file import kept_on_success
 from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
@@ -67,7 +68,9 @@ def protect_file(
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
-    check_target(target, source=file_of(data), overwrite=overwrite)
+    needed = needed_files(policy, rules, against, [data, like, *earlier])
+    check_target(target, source=file_of(data), needed=needed, overwrite=overwrite)
+    check_not_needed(reference_path(target), needed)
     before = EarlierReleases.of(earlier, against, chain)
     imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
