@@ -29,6 +29,8 @@ def test_the_whole_journey(sfumato, home):
     assert sorted(path.name for path in (home / "one").iterdir()) == [
         "certificate.json",
         "data.csv",
+        "dictionary.html",
+        "dictionary.json",
         "manifest.json",
     ]
     other = ("--to", "lab", "--chain", "others", "--json")
