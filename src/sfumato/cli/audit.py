@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     ShowValues,
     SpillFolder,
 )
-from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import FAILED, progress_bar, talk, tell, warn
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
@@ -63,10 +63,7 @@ def audit(
             warn=warn,
             progress=progress,
         )
-    if as_json:
-        document(result.as_dict())
-    else:
-        say(str(result))
+    tell(result, as_json=as_json)
     if show_values:
         from sfumato.reports.before_and_after import values_of
 

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder
-from sfumato.cli.terminal import document, progress_bar, say
+from sfumato.cli.terminal import progress_bar, tell
 
 Raw = Annotated[str, typer.Argument(metavar="RAW", help="The original: a CSV or Parquet file.")]
 Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
@@ -61,8 +61,5 @@ def compare(
             progress=progress,
         )
         drawn = draw_charts(result, charts)
-    if as_json:
-        document(result.as_dict())
-    else:
-        say(str(result))
+    tell(result, as_json=as_json)
     tell_drawn(drawn)

@@ -11,7 +11,7 @@ import typer
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Charts, Data, HeaderLine, MemoryLimit, Overwrite, SpillFolder
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.errors import WrongCall
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -106,10 +106,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         drawn = draw_charts(discovery, charts)
     if suggest is not None:
         suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
-    if as_json:
-        document(discovery.as_dict())
-    else:
-        say(str(discovery))
+    tell(discovery, as_json=as_json)
     if suggest is not None:
         talk(
             f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"

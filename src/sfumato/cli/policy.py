@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import document, progress_bar, say, talk, tell
 
 policy = typer.Typer(
     help="Check a policy, confirm what it guessed, or print the schema of policy files.",
@@ -126,8 +126,5 @@ def patterns(
     with progress_bar() as progress:
         classified = patterns_(data, file, quality=quality, tolerance=tolerance, progress=progress)
         drawn = draw_charts(classified, charts)
-    if as_json:
-        document(classified.as_dict())
-    else:
-        say(str(classified))
+    tell(classified, as_json=as_json)
     tell_drawn(drawn)
