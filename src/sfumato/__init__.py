@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
     from sfumato.journey.release import release
+    from sfumato.journey.report import report
     from sfumato.journey.trace import trace
     from sfumato.policy.policy import Policy
     from sfumato.protection.patterns.patterns import Patterns
@@ -66,6 +67,7 @@ __all__ = [
     "patterns",
     "protect",
     "release",
+    "report",
     "trace",
 ]
 
@@ -91,6 +93,7 @@ _HOMES = {
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",
+    "report": "sfumato.journey.report",
     "trace": "sfumato.journey.trace",
 }
 

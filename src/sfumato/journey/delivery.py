@@ -43,6 +43,7 @@ from sfumato.policy.several_tables import is_for_colluders
 from sfumato.protection.memory_need import check_need
 from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
+from sfumato.releases.dictionary.files import dictionary_files
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
 from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
@@ -224,6 +225,7 @@ class Delivery:
             policy=self.policy.digest,
             write=lambda path: self._write(recoding, path),
             judge=judge,
+            describe=lambda path: dictionary_files(path, policy),
             verdicts=plan.verdicts,
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},

@@ -13,6 +13,8 @@ from sfumato.system.disk import digest_of, read_document
 
 MANIFEST = "manifest.json"
 VERSION = 1
+DOCUMENTS = (".json", ".html")
+"""Files that hold no rows: a dictionary, the list of a table's parts."""
 
 
 def describe(files: Sequence[Path], *, release: str) -> JsonObject:
@@ -33,7 +35,7 @@ def _describe(file: Path, *, below: Path) -> JsonObject:
         "bytes": file.stat().st_size,
         "sha256": digest_of(file),
     }
-    if file.suffix == ".json":
+    if file.suffix in DOCUMENTS:
         return described
     return {**described, "rows": rows(file), "columns": list(header(file))}
 
