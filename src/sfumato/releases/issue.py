@@ -39,7 +39,7 @@ class PreparedRelease:
 
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
     unsafe, with `private` a folder for what must not outlive it. `place` is the folder of one version among
-    several, below that of their event.
+    several, below that of their event. `form` is how a CSV file is written, where not in UTF-8 with commas.
     """
 
     policy: str
@@ -61,6 +61,7 @@ class PreparedRelease:
     memory: bytes = b""
     people: bytes = b""
     versions: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
 
 
 Prepare = Callable[[Sequence[Record]], Sequence[PreparedRelease]]
@@ -181,7 +182,7 @@ def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) 
     private.mkdir(mode=0o700)
     prepared.write(file)
     at("written")
-    listed = manifest.describe([file], release=record.release)
+    listed = manifest.describe([file], release=record.release, form=prepared.form)
     verdicts = prepared.judge(file, private)
     remove_folder(private)
     if wrong := manifest.faults(file.parent, listed):
