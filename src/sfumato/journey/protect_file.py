@@ -12,10 +12,11 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
+from sfumato.engine.arrow_rows import form_of
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
-from sfumato.journey.judgement import judged
+from sfumato.journey.judgement import WrittenForm, judged
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
@@ -78,12 +79,14 @@ def protect_file(
     imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
+    source = with_warnings(
+        with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
+    )
     earlier_plan = load_transformation(like, rules)
     plan = plan_table(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
     )
-    shared = target.parent if source.kind == SPARK else None
+    shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
     writer = version_writer(
         source,
         plan.recoding.table,
@@ -105,8 +108,10 @@ def protect_file(
 
         def judge(staged: Path) -> tuple[Verdict, ...]:
             witness = witness_path(rules, staged, private)
-            verdicts = judged(staged, plan, rules, witness=witness, memory=source.memory, progress=show)
-            return _beside_earlier(verdicts, staged, plan, imprints, rules) if imprints else verdicts
+            verdicts = judged(
+                staged, plan, rules, witness=witness, form=form, memory=source.memory, progress=show
+            )
+            return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
         return plan, publish(target, write, judge, describe=describe, overwrite=overwrite)
 
@@ -129,12 +134,17 @@ def _describer(
 
 
 def _beside_earlier(
-    verdicts: tuple[Verdict, ...], staged: Path, plan: Plan, earlier: Sequence[Imprint], policy: Policy
+    verdicts: tuple[Verdict, ...],
+    staged: Path,
+    plan: Plan,
+    earlier: Sequence[Imprint],
+    policy: Policy,
+    form: WrittenForm,
 ) -> tuple[Verdict, ...]:
     """The verdicts on a file, those about earlier releases decided beside these."""
     from sfumato.journey.chain_check import judge_beside_earlier
 
     documents = [imprint.as_dict() for imprint in (*earlier, plan.imprint)]
-    compared = judge_beside_earlier([staged], documents, policy)
+    compared = judge_beside_earlier([staged], documents, policy, form)
     decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
     return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)
