@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak mutants signatures compiled benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak reference docs mutants signatures compiled benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
+	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
 	@echo "make compiled     compile every loop before the first call needs it"
 	@echo "make signatures   record what the compiled loops are called with, from all tests"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
@@ -99,6 +100,14 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java compiled
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+# What the guide says of keys, commands, errors and names comes from the code.
+reference: $(VENV)/.ready
+	@$(BIN)/python -m guide
+
+docs: reference
+	@echo "== building the site in site/"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # What the compiled functions are called with, by all tests: machine code is made for that beforehand.
 signatures: $(VENV)/.ready $(PEERS)/.ready postgresql java

@@ -78,10 +78,6 @@ class RecordRisk:
         }
 
 
-class OutOfTime(Exception):
-    """The deadline was over before all columns were combined."""
-
-
 def record_risk(
     table: Coded,
     *,
@@ -124,8 +120,8 @@ def record_risk(
         codes, sizes = table.codes[order], np.array(table.sizes, np.int64)[order]
         counted = np.zeros_like(per_column)
         for top in range(columns):
-            if limits is not None and limits.late:
-                raise OutOfTime
+            if limits is not None:
+                limits.check()
             count_minimal_uniques(
                 codes,
                 sizes,

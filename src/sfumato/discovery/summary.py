@@ -34,7 +34,11 @@ def _answers(scan: DiscoveryEvidence) -> Lines:
         return [*lines, ("smallest set", "none")]
     size = several(len(scan.minimum), "column")
     proof = "proved" if scan.proved else f"best found; at least {several(scan.lower_bound, 'column')} needed"
-    return [*lines, ("smallest set", _named(scan.minimum), size, proof)]
+    lines.append(("smallest set", _named(scan.minimum), size, proof))
+    shown = scan.minima[1:MOST_SHOWN]
+    lines += [("  just as small", _named(columns)) for columns in shown]
+    more = len(scan.minima) - 1 - len(shown)
+    return [*lines, (f"  and {figure(more)} more",)] if more else lines
 
 
 def _sets(scan: DiscoveryEvidence) -> Lines:
@@ -66,6 +70,10 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
     count = several(len(scan.found.sets), "minimal set")
     upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
     notes = [f"{count}, {upto if scan.complete else _stopped(scan)}"]
+    if scan.assurance:
+        notes.append(scan.assurance)
+    if scan.proved and len(scan.minima) > 1 and not scan.all_minima:
+        notes.append("there may be more sets as small as the smallest")
     if len(scan.found.sets) > MOST_SHOWN:
         notes[0] += f"; {MOST_SHOWN} are shown"
     if scan.reason:
@@ -91,18 +99,15 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
 
 STOPPED = {
     "results": "as many as were asked for",
-    "deadline": "stopped at the deadline",
-    "steps": "stopped after as many steps as a search takes without a deadline",
-    "memory": "stopped where the memory ended",
+    "deadline": "stopped at the deadline before all were found",
+    "steps": "stopped after its budget of steps before all were found",
+    "memory": "stopped where the memory ended before all were found",
 }
 """Why there may be more sets, in words."""
 
 
 def _stopped(scan: DiscoveryEvidence) -> str:
-    """Says why the search ended early, and what it had proved by then."""
-    known = scan.found.complete_to
-    proved = f"; none of at most {several(known, 'column')} is missing" if known else ""
-    return f"{STOPPED.get(scan.found.stopped, 'stopped')} before all were found{proved}"
+    return STOPPED.get(scan.found.stopped, "stopped before all were found")
 
 
 def _mostly_distinct(scan: DiscoveryEvidence, name: str, size: int) -> bool:
@@ -142,8 +147,12 @@ def document(scan: DiscoveryEvidence) -> JsonObject:
         "minimal": [list(columns) for columns in scan.found.sets[:MOST_LISTED]],
         "minimal_sets": len(scan.found.sets),
         "complete": scan.complete,
-        "complete_to": scan.found.complete_to,
         "stopped": scan.found.stopped or None,
+        "complete_to": scan.complete_to,
+        "method": scan.method,
+        "assurance": scan.assurance,
+        "minima": [list(columns) for columns in scan.minima],
+        "all_minima": scan.all_minima,
         "minimum": None if scan.minimum is None else list(scan.minimum),
         "proved": scan.proved,
         "lower_bound": scan.lower_bound,

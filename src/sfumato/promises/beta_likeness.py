@@ -32,7 +32,12 @@ class _BetaLikeness(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("beta", strict=True))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "beta", strict=True, meaning="By how much a value may be likelier in a class than in the table."
+        ),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"beta": Order.SMALLER}
 
     @property
@@ -112,6 +117,11 @@ class EnhancedBetaLikeness(_BetaLikeness):
     [False, False]
     """
 
+    plain: ClassVar[str] = (
+        "No value of {of} becomes likelier for somebody by more than {beta} times its share of the "
+        "table, a frequent one by less."
+    )
+    silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     kind: ClassVar[str | None] = "enhanced"
     sentence: ClassVar[str] = "enhanced beta-likeness of {of}, beta = {beta}"
 
@@ -139,5 +149,11 @@ class BasicBetaLikeness(_BetaLikeness):
     Fraction(1, 1)
     """
 
+    plain: ClassVar[str] = (
+        "No value of {of} becomes likelier for somebody by more than {beta} times its share of the table."
+    )
+    silent_on: ClassVar[str] = (
+        "It asks for no least number of people who look alike; a frequent value may become certain."
+    )
     kind: ClassVar[str | None] = "basic"
     sentence: ClassVar[str] = "basic beta-likeness of {of}, beta = {beta}"

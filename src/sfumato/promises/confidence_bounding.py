@@ -46,13 +46,25 @@ class ConfidenceBounding(Declared, ClassPromise):
     of: str
     confidence: Fraction
 
+    plain: ClassVar[str] = (
+        "Nobody's value of {of} can be guessed with a confidence of more than {confidence}."
+    )
+    silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     name: ClassVar[str] = "confidence-bounding"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "confidence",
+            high=Fraction(1),
+            strict=True,
+            meaning="No value may be had by a larger share of any class.",
+        ),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
     sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
@@ -94,6 +106,10 @@ class AlphaKAnonymity(Declared, ClassPromise):
     alpha: Fraction
     k: int
 
+    plain: ClassVar[str] = (
+        "At least {k} people look alike, and at most a share of {alpha} of them has the same value of {of}."
+    )
+    silent_on: ClassVar[str] = "People who look alike may differ much from the table as a whole."
     name: ClassVar[str] = "alpha-k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
@@ -101,9 +117,14 @@ class AlphaKAnonymity(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of"),
-        Exact("alpha", high=Fraction(1), strict=True),
-        Whole("k"),
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "alpha",
+            high=Fraction(1),
+            strict=True,
+            meaning="No value may be had by a larger share of any class.",
+        ),
+        Whole("k", meaning="At least so many people in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
     sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"

@@ -45,6 +45,11 @@ class DistinctLDiversity(Declared, ClassPromise):
     of: str
     l: int  # noqa: E741  # the name in the paper and in every policy
 
+    plain: ClassVar[str] = "People who look alike have at least {l} different values of {of} among them."
+    silent_on: ClassVar[str] = (
+        "One of these values may be far more frequent than the others, and different values may mean "
+        "much the same."
+    )
     name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "distinct"
     monotone: ClassVar[bool] = True
@@ -52,7 +57,10 @@ class DistinctLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Whole("l", meaning="At least so many different values in every class."),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
     sentence: ClassVar[str] = "distinct l-diversity of {of}, l = {l}"
 

@@ -59,13 +59,23 @@ class EntropyLDiversity(Declared, ClassPromise):
     of: str
     l: Fraction  # noqa: E741  # the name in the paper and in every policy
 
+    plain: ClassVar[str] = (
+        "Among people who look alike the values of {of} are as mixed as {l} equally frequent ones."
+    )
+    silent_on: ClassVar[str] = (
+        "The most frequent value may be likelier than that number suggests, and different values may mean "
+        "much the same."
+    )
     name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "entropy"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact("l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
     sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
 

@@ -36,13 +36,18 @@ class KAnonymity(Declared, ClassPromise):
 
     k: int
 
+    plain: ClassVar[str] = "Whoever knows somebody's key columns finds at least {k} people who look alike."
+    silent_on: ClassVar[str] = (
+        "All people who look alike may share one secret, and knowledge beyond the key columns may "
+        "tell them apart."
+    )
     name: ClassVar[str] = "k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True
     cone: ClassVar[bool] = True
     by_size: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k", meaning="At least so many people in every class."),)
     orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER}
     sentence: ClassVar[str] = "k-anonymity, k = {k}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import overload
 
@@ -72,6 +72,13 @@ class ColumnSets(Sequence[Names]):
         shown = ", ".join(map(repr, self[:20]))
         return f"[{shown}, … {self._length:,} in all]" if self._length > 20 else f"[{shown}]"
 
+    def joined(self, sets: Sequence[Names], *, most: int | None) -> ColumnSets:
+        """Returns these sets and those, with all that look alike, each once."""
+        place = {self._names[column]: j for j, members in enumerate(self._members) for column in members}
+        more = _words_of_names(sets, place, len(self._members))
+        together = np.unique(np.concatenate((self._words, more)), axis=0)
+        return ColumnSets(together, self._members, self._names, most=most)
+
     def within(self) -> dict[str, int]:
         """In how many sets each column is, of all that there are; columns in none are left out."""
         counts = [0] * len(self._members)
@@ -118,17 +125,24 @@ class ColumnSets(Sequence[Names]):
             yield tuple(sorted(columns))
 
 
-def no_sets(*sets: Names) -> ColumnSets:
-    """Returns a sequence without a set, or with the empty one."""
-    return ColumnSets(np.zeros((len(sets), 1), np.uint64), (), ())
+def listed(sets: Sequence[Names], names: Names) -> ColumnSets:
+    """Returns sets of columns, given by name, as such a sequence; none of the columns look alike."""
+    return ColumnSets(
+        _words_of_names(sets, {name: j for j, name in enumerate(names)}, len(names)), _alone(names), names
+    )
 
 
-def words_of(bits: Bits) -> Words:
-    """Returns sets of columns, a byte per column, as words."""
-    width = 64 * max(1, -(-bits.shape[1] // 64))
-    padded = np.zeros((len(bits), width), bool)
-    padded[:, : bits.shape[1]] = bits
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+def _alone(names: Names) -> tuple[tuple[int, ...], ...]:
+    return tuple((j,) for j in range(len(names)))
+
+
+def _words_of_names(sets: Sequence[Names], place: Mapping[str, int], columns: int) -> Words:
+    """Returns sets given by name as words; `place` says which column a name stands for."""
+    words = np.zeros((len(sets), max(1, -(-columns // 64))), np.uint64)
+    for row, names in zip(words, sets, strict=True):
+        for name in names:
+            row[place[name] // 64] |= np.uint64(1 << (place[name] % 64))
+    return words
 
 
 def _bits(words: Words, columns: int) -> Bits:

@@ -9,7 +9,7 @@ from typing import Literal
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
-from sfumato.discovery.quasi_identifiers.column_sets import ColumnSets, no_sets
+from sfumato.discovery.quasi_identifiers.column_sets import ColumnSets, listed
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits, Stop
@@ -24,8 +24,9 @@ Engine = Literal["auto", "tree", "levels"]
 class MinimalSets:
     """Minimal quasi-identifiers, smallest first.
 
-    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing,
-    `complete_to` that none of so few columns is. `stopped` names the limit that ended the search.
+    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing;
+    of a search that was stopped, `complete_to` says that none of at most so many columns is, and `stopped`
+    which limit it met.
     `reason` tells why there is none, or why the empty set is the only one; `duplicates` counts the rows
     that repeat another one, where that is the reason.
     """
@@ -47,6 +48,7 @@ def minimal(
     max_size: int | None = None,
     max_results: int | None = None,
     deadline: float | None = None,
+    budget: int | None = None,
     engine: Engine = "auto",
     progress: Progress = silent,
     clock: Clock = time.monotonic,
@@ -54,8 +56,10 @@ def minimal(
 ) -> MinimalSets:
     """Find all minimal quasi-identifiers, or those found within the bounds.
 
-    `limits` bounds the search instead of `max_results`, `deadline` and `clock`, where more is to be said.
-    Which sets are found within bounds may depend on the order of the rows; a complete answer never does.
+    `limits`, if given, is all that bounds the search except `max_size`.
+
+    Which ones are found within a number of results, a deadline or a budget of steps may depend on the
+    order of the rows; a complete answer never does.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> minimal(table, Reading.of(k=2, mode="all")).sets
@@ -63,16 +67,15 @@ def minimal(
     """
     if max_size is not None and max_size < 0:
         raise WrongCall("max_size must be at least 0")
-    limits = limits or Limits(max_results, deadline, clock)
+    limits = limits or Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
     if question.settled:
-        sets = no_sets(*([()] if question.empty_set else []))
-        return MinimalSets(
-            terms, sets, True, max_size, question.reason, question.duplicates, len(table.names)
-        )
+        sets = listed([()] if question.empty_set else [], table.names)
+        return MinimalSets(terms, sets, True, max_size, question.reason, question.duplicates)
     if max_size == 0:
-        return MinimalSets(terms, no_sets(), True, max_size, duplicates=question.duplicates)
+        nothing = listed([], table.names)
+        return MinimalSets(terms, nothing, True, max_size, duplicates=question.duplicates)
     reduced = ReducedTable.of(question.table, terms.k)
     bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
     search = choose_search(reduced, terms, bound, engine)
@@ -84,17 +87,17 @@ def minimal(
 
     ended = search.run(keep_going, fits=limits.fits)
     keep_going(search.found)
+    stopped = "" if ended else limits.stopped
     sets = question.named(search.words(), reduced, most=limits.max_results)
-    complete = ended and not sets.cut
     known = search.sizes_done if isinstance(search, LevelSearch) and not sets.cut else 0
     return MinimalSets(
         terms,
         sets,
-        complete,
+        ended and not sets.cut,
         max_size,
         duplicates=question.duplicates,
-        complete_to=bound if complete else known,
-        stopped="" if complete else limits.stopped or "results",
+        complete_to=known,
+        stopped="results" if sets.cut else stopped,
     )
 
 

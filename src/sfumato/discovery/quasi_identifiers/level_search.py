@@ -30,7 +30,6 @@ class LevelSearch:
         self.max_size = min(max_size, LARGEST_SET)
         self.sizes_done = 0
         self.steps = 0
-        """Cells split so far: as many steps."""
         self.found = 0
         self._found: list[NDArray[np.int32]] = []
         self._alone = np.zeros(table.columns, bool)
@@ -116,7 +115,6 @@ class LevelSearch:
     def _exposing(self, groups: Partition, columns: NDArray[np.int32]) -> Pairs:
         """Which of these columns, added to what made the groups, expose t rows."""
         left = self.t - groups.exposed
-        self.steps += len(groups.rows) * len(columns)
         exposing: Pairs = split_by_each(
             groups.rows,
             groups.bounds,
@@ -129,4 +127,5 @@ class LevelSearch:
             self._out,
             self._bounds,
         )
+        self.steps += 512 * len(columns) + 8 * len(groups.rows) * int(np.count_nonzero(~exposing))
         return exposing

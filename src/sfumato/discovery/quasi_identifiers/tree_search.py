@@ -18,7 +18,7 @@ KeepGoing = Callable[[int], bool]
 Fits = Callable[[int, int], bool]
 """Told how many bytes more are wanted and how many hold what was found; says whether they may be taken."""
 
-STEPS_PER_RUN = 1 << 22
+STEPS_PER_RUN = 1 << 24
 """Steps of the compiled search between two looks at the limits."""
 
 _T = TypeVar("_T", bound=np.generic)
@@ -47,7 +47,6 @@ class TreeSearch:
         )
         self.tree = _new_tree(columns, depths)
         self.steps = 0
-        """Steps taken so far, counted as the loops count them."""
         self._looked_at = 0
         self._smallest: int | None = None
 
@@ -57,10 +56,10 @@ class TreeSearch:
         """Search on until the end (true) or until told to stop, or memory would not suffice (false)."""
         while True:
             why = hitting_sets.walk(self.goal, self.stack, self.tree, budget)
-            self.steps += budget
             if why == hitting_sets.DONE:
                 return True
             if why == hitting_sets.PAUSED:
+                self.steps += budget
                 if not keep_going(self.found):
                     return False
             elif not fits(self._needed(why), self.tree.results.nbytes):
