@@ -80,13 +80,14 @@ class Kept:
 def calls(count: int, *, seed: int, longest: float = LONGEST) -> Iterator[Call]:
     draw = random.Random(seed)
     for _ in range(count):
+        reading = draw.choice(READINGS)
         yield Call(
             draw.randrange(1 << 30),
             draw.random() < 0.4,
             draw.uniform(1, longest),
             draw.choice((450, 600, 1000, 2000)),
-            draw.choice((2, 2, 3, 5)),
-            draw.choice(READINGS),
+            2 if reading == {"mode": "distinct"} else draw.choice((2, 2, 3, 5)),
+            reading,
             draw.choice((None, None, 2, 3, 4)),
             draw.choice((None, None, None, 1, 100)),
         )

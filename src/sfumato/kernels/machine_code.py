@@ -1,7 +1,7 @@
 """Machine code on disk: what came with the package, and what was compiled on this machine.
 
 Numba keeps compiled functions by the text of their own file. Here the files that it imports count as well,
-so a change of a helper is never passed over.
+so a change of what it calls is never passed over.
 """
 
 from __future__ import annotations
