@@ -26,6 +26,7 @@ from sfumato.cli.override import override
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
+from sfumato.cli.report import report
 from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
@@ -49,7 +50,20 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
+for verb in (
+    discover,
+    declare,
+    protect,
+    audit,
+    attack,
+    release,
+    report,
+    override,
+    history,
+    trace,
+    demo,
+    doctor,
+):
     app.command()(carry_interruptions(verb))
 app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")

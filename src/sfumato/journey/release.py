@@ -81,7 +81,7 @@ def release(
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
     _check_place(place, ledger, dry_run=dry_run)
-    rules, source = _publishable(load_policy(policy), dry_run=dry_run), open_table(data, memory)
+    rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
@@ -117,11 +117,13 @@ def _rehearsed(
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
 
-def _publishable(policy: Policy, *, dry_run: bool) -> Policy:
-    """The policy; raises where a column waits for confirmation, unless nothing is to be written."""
+def _opened_table(
+    data: AnyTable, policy: Policy, memory: AnyMemory, *, dry_run: bool
+) -> tuple[Policy, Source]:
+    """The policy and its table; raises where a column waits for confirmation, unless nothing is written."""
     if not dry_run:
         check_confirmed(policy)
-    return policy
+    return policy, open_table(data, memory, policy)
 
 
 def _file_name(format: str | None, source: Source) -> str:

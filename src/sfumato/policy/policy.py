@@ -98,6 +98,7 @@ class Policy(PolicyContent):
             parts.knows,
             parts.version,
             parts.confirm,
+            parts.source,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sfumato.core.errors import WrongCall
 from sfumato.releases.steps import uninterrupted
-from sfumato.system.disk import read_start, to_disk
+from sfumato.system.disk import read_start, to_disk, write_to_disk
 from sfumato.system.private_folder import private_folder
 from sfumato.system.stop_request import stop_request
 
@@ -70,13 +70,15 @@ def publish(
     write: Callable[[Path], object],
     judge: Callable[[Path], Judgement],
     *,
+    describe: Callable[[Path], Mapping[Path, bytes]] | None = None,
     overwrite: bool = False,
 ) -> Judgement:
     """Lets `write` fill a file, or a folder of parts, beside `path`, and `judge` read it; then renames it.
 
     Returns what `judge` returned. Whatever goes wrong, `path` is what it was before and the file beside it is
     gone; after a kill it is gone when something is next published there. Readers see the old file or the new
-    one, never half of either.
+    one, never half of either. `describe` returns further files, in the same folder, of what was written: they
+    get their names just before, so that a file that was described is never there alone.
     """
     check_target(path, overwrite=overwrite)
     stop_request.published = False
@@ -85,15 +87,39 @@ def publish(
         write(staged)
         judgement = judge(staged)
         to_disk(staged)
+        described = _staged_beside(folder, {} if describe is None else describe(staged))
+        for file in described:
+            check_target(file, overwrite=overwrite)
         stop_request.heed()
         with uninterrupted():
-            if overwrite:
-                staged.replace(path)
-            else:
-                _rename_unless_there(staged, path)
+            named = list[Path]()
+            try:
+                for file, source in (*described.items(), (path, staged)):
+                    _rename(source, file, overwrite=overwrite)
+                    named.append(file)
+            except BaseException:
+                for file in () if overwrite else named:
+                    file.unlink(missing_ok=True)
+                raise
             stop_request.published = True
             to_disk(path.parent)
         return judgement
+
+
+def _staged_beside(folder: Path, contents: Mapping[Path, bytes]) -> dict[Path, Path]:
+    """Writes files that describe another into the staging folder; returns where each is to go."""
+    staged = {}
+    for number, (file, content) in enumerate(contents.items()):
+        staged[file] = folder / f"described-{number}"
+        write_to_disk(staged[file], content)
+    return staged
+
+
+def _rename(staged: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        staged.replace(path)
+    else:
+        _rename_unless_there(staged, path)
 
 
 def _rename_unless_there(staged: Path, path: Path) -> None:
