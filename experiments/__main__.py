@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NEEDS = {
+    "quasi_identifiers": "",
     "freeform": "adult",
     "fingerprint": "adult",
     "quasi_sensitive": "symptoms",
     "continuous": "adult_uci",
     "minimality": "adult",
 }
-"""Experiment -> the folder of the data it reads."""
+"""Experiment -> the folder of the data it reads; nothing where it makes its own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
