@@ -154,7 +154,8 @@ class RecipientVersions:
             smallest = max((promise.least_people for promise in policy.promises), default=0)
             if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
-            now = self._imprint(policy, held.cuts)
+            every_row = Promises(()) if record.imported else None
+            now = self._imprint(policy, held.cuts, every_row)
             if not same_release(now, imprint):
                 raise RefusedByHistory(
                     f"the table is not the one that release {record.sequence} of chain {record.chain} was"
@@ -162,8 +163,10 @@ class RecipientVersions:
                     remedy=AS_NEW_RELEASE,
                 )
 
-    def _imprint(self, policy: Policy, cuts: Cuts) -> Imprint:
-        return Plan(policy, recoded(self.table, cuts, policy.promises), (), 0.0).imprint
+    def _imprint(self, policy: Policy, cuts: Cuts, promises: Promises | None = None) -> Imprint:
+        """The imprint of a version without the rows that break promises: these, or else the policy's."""
+        kept = policy.promises if promises is None else promises
+        return Plan(policy, recoded(self.table, cuts, kept), (), 0.0).imprint
 
     def _first_versions(self, names: Sequence[str]) -> None:
         """Without a promise about earlier releases, everybody gets one version of a table."""

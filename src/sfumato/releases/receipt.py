@@ -65,12 +65,13 @@ class Receipt(Printable):
         notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
-        return Card(title, lines, [*remarks_on(record.weaker, record.despite), *notes])
+        return Card(title, lines, [*remarks_on(record.weaker, record.despite, record.imported), *notes])
 
 
-def remarks_on(weaker: JsonMapping | None, despite: Sequence[str]) -> list[str]:
-    """Returns what has to be said of a release that promises less, or was not held against another chain."""
-    remarks = []
+def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False) -> list[str]:
+    """Returns what has to be said of a release that promises less, was not held against another chain, or
+    was imported."""
+    remarks = ["imported, NOT judged: nothing is promised of it"] if imported else []
     if weaker:
         parts = "; ".join(str(part) for part in weaker.get("parts", ()))
         remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
@@ -123,6 +124,6 @@ def history_card(records: Sequence[Record]) -> Card:
     notes = [
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
-        for remark in remarks_on(record.weaker, record.despite)
+        for remark in remarks_on(record.weaker, record.despite, record.imported)
     ]
     return Card(title, [head, *lines] if lines else [], notes)
