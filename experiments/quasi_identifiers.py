@@ -1,4 +1,4 @@
-"""Finding quasi-identifiers: the paper's two examples, and its announced next step on covers that are planted.
+"""Finding quasi-identifiers: the paper's two examples, and its announced next step on planted covers.
 
 The examples are followed as printed. Then 8 columns that cover everything are hidden among 120: the sets that
 random orders of the columns lead to, by the number of orders, against greedy cover and what is planted.
@@ -48,7 +48,9 @@ def main(data: Path, out: Path) -> list[Row]:  # noqa: ARG001  # every experimen
 def examples() -> Iterator[Row]:
     """Sections 4.2 and 5.2: all minimal sets, the minima, and where the paper's descent ends."""
     elements = sorted(set().union(*COVER.values()))
-    cover = {name: [e if e in held else NOTHING for e in elements] + [NOTHING] for name, held in COVER.items()}
+    cover = {
+        name: [*(e if e in held else NOTHING for e in elements), NOTHING] for name, held in COVER.items()
+    }
     descent = {name: list(cells) for name, cells in DESCENT.items()}
     for name, columns in (("4.2", cover), ("5.2", descent)):
         table = Coded.of_columns(columns)
@@ -63,7 +65,7 @@ def examples() -> Iterator[Row]:
 
 
 def planted(columns: int, size: int, elements: int, seed: int) -> Coded:
-    """Disjoint blocks that cover all elements, among smaller random sets; a column is a set, as in section 4.1."""
+    """Disjoint blocks that cover all elements, among smaller random sets; columns are sets, as in 4.1."""
     draw = random.Random(seed)
     order = list(range(elements))
     draw.shuffle(order)
@@ -74,7 +76,7 @@ def planted(columns: int, size: int, elements: int, seed: int) -> Coded:
     return Coded.of_columns(cells)
 
 
-def planted_covers(*, columns: int = 120, size: int = 8, elements: int = 200, seeds: int = 5) -> Iterator[Row]:
+def planted_covers(columns: int = 120, size: int = 8, elements: int = 200, seeds: int = 5) -> Iterator[Row]:
     """What each method finds where a cover of `size` columns is hidden."""
     for seed in range(seeds):
         table = planted(columns, size, elements, seed)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
@@ -149,6 +150,14 @@ class Delivery:
             policy = self._assigned[record.recipient].policy
             return recipient_check(policy, self._judge_together)(history, record)
         return chain_check(self.policy, self._judge_together)(history, record)
+
+    @property
+    def identifying_rows(self) -> Mapping[str, JsonObject]:
+        """How many leaked rows of each version identify its holder; nothing where no versions were chosen."""
+        if self.versions is None:
+            return {}
+        found = self.versions.identifying_rows(list(self._assigned.values()))
+        return {name: rows.as_dict() for name, rows in found.items()}
 
     def _judge_together(
         self, policy: Policy, history: Sequence[Record], record: Record

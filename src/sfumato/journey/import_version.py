@@ -117,8 +117,8 @@ def _cuts_of(version: Source, table: Microdata, policy: Policy, progress: Progre
     }
     if not same_release(_imprint(policy, recoded(table, cuts, Promises(()))), shown):
         raise BadData(
-            f"the version is not the original at one cut per column: {counted.rows} rows against {table.rows}",
-            remedy="Give the table that it was made from; a version without some of its rows cannot be imported.",
+            f"the version ({counted.rows} rows) is not the original ({table.rows}) at one cut per column",
+            remedy="Give the table that it was made from. A version that lacks rows cannot be imported.",
         )
     return cuts
 

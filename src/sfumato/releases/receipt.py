@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -20,13 +20,15 @@ FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position"
 class Receipt(Printable):
     """A release, its place in the ledger, and where its files are; a rehearsal has neither.
 
-    `named` is the folder as the caller named it.
+    `named` is the folder as the caller named it. `identifying_rows` says, of a rehearsal, how many leaked
+    rows will identify the recipient.
     """
 
     record: Record
     folder: Path | Address | None = None
     files: tuple[str, ...] = ()
     named: Path | Address | None = None
+    identifying_rows: JsonMapping | None = None
 
     @property
     def published(self) -> bool:
@@ -51,6 +53,7 @@ class Receipt(Printable):
             "folder": None if self.folder is None else str(self.folder),
             "files": list(self.files),
             "figures": json_ready(record.figures),
+            **({} if self.identifying_rows is None else {"identifying_rows": dict(self.identifying_rows)}),
             "verdicts": json_ready(record.verdicts),
             **{name: value for name in REMARKS if (value := vars(record)[name])},
         }
@@ -63,9 +66,17 @@ class Receipt(Printable):
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
         notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
+        if self.identifying_rows is not None:
+            notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
         return Card(title, lines, [*remarks_on(record.weaker, record.despite, record.imported), *notes])
+
+
+def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
+    """Returns the receipt with how many leaked rows identify its recipient, if that is known."""
+    rows = found.get(receipt.record.recipient or "")
+    return receipt if rows is None else replace(receipt, identifying_rows=rows)
 
 
 def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False) -> list[str]:
