@@ -10,8 +10,18 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, Data, HeaderLine, MemoryLimit, Overwrite, SpillFolder
+from sfumato.cli.options import (
+    AsJson,
+    Charts,
+    Data,
+    HeaderLine,
+    MemoryLimit,
+    Overwrite,
+    SpillFolder,
+    reads_data,
+)
 from sfumato.cli.terminal import progress_bar, talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -78,6 +88,7 @@ PresetName = Annotated[
 ]
 
 
+@reads_data
 def discover(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     k: K,
@@ -105,6 +116,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     spill: SpillFolder = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Find the columns that single people out.
 
@@ -118,7 +130,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     _check_suggestion(suggest, preset, data, overwrite=overwrite)
     with progress_bar() as progress:
         discovery = discover_(
-            table_read_by(engine, data),
+            table_read_by(engine, data, form),
             k=k,
             mode=mode,
             fraction=fraction,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import Identifier
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
@@ -38,6 +39,8 @@ class DiscoveryEvidence:
     sample_of: int | None = field(default=None, repr=False, kw_only=True)
     """How many rows the table has, if only a sample was looked at. All figures are then the sample's: a
     record that k share there is shared by k in the table, but one that stands out there need not."""
+    source: SourceForm = field(default=NO_FORM, repr=False, kw_only=True)
+    """How the table was read, for the policy that is suggested."""
 
     @property
     def rows(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.core.errors import WrongCall
@@ -13,6 +14,7 @@ from sfumato.discovery.quasi_identifiers.methods import SearchMethod
 from sfumato.discovery.scan import scan
 from sfumato.engine import AnyTable
 from sfumato.engine.source import CanSample, Source
+from sfumato.journey.declared_form import declared_form
 from sfumato.journey.header_row import check_header
 from sfumato.journey.table_argument import AnyMemory, open_table
 
@@ -56,7 +58,8 @@ def discover(
     """
     source = open_table(data, memory)
     check_header(source, header=header)
-    return scan(
+    form = declared_form(data, source)
+    found = scan(
         source if sample is None else _sampled(source, sample),
         Reading.of(k=k, mode=mode, fraction=fraction, count=count),
         method=SearchMethod(
@@ -74,6 +77,7 @@ def discover(
         without=without,
         progress=progress or silent,
     )
+    return replace(found, source=form)
 
 
 def _sampled(source: Source, rows: int) -> Source:
