@@ -25,7 +25,7 @@ help:
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
-	@echo "make experiments  figures on real data (DATA=folder)"
+	@echo "make experiments  every figure of the papers again, on real data (DATA=folder)"
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
@@ -131,7 +131,7 @@ usefulness: $(VENV)/.ready .venv-tables/.ready
 	@$(BIN)/python -m benchmarks.usefulness
 
 experiments: $(VENV)/.ready
-	@$(BIN)/python -m experiments --data $(DATA)
+	@$(BIN)/python -m experiments --data $(DATA) --figures docs/explanation/figures
 
 clean:
 	rm -rf $(VENV) $(PEERS) .venv-tables demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

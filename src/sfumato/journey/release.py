@@ -28,7 +28,7 @@ from sfumato.releases.ledger.record import HistoryCheck
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.output_file import check_not_needed
 from sfumato.releases.private_file import kept_on_success
-from sfumato.releases.receipt import Receipt
+from sfumato.releases.receipt import Receipt, with_identifying_rows
 from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.releases.targets.target import check_first
 from sfumato.releases.weaker_override import AnyOverride
@@ -111,8 +111,10 @@ def release(
 def _rehearsed(
     ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
 ) -> Receipt | Event:
-    """What would be published; of several versions also how many recipients can be served."""
+    """What would be published; of several versions also how many recipients can be served, and how many
+    leaked rows identify each."""
     receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
