@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attacks.audit import Audit
+    from sfumato.core.data_file import DataFile
     from sfumato.discovery.discovery import Discovery
     from sfumato.journey.as_numbers import as_numbers
     from sfumato.journey.attack import attack
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
     from sfumato.journey.release import release
+    from sfumato.journey.report import report
     from sfumato.journey.trace import trace
     from sfumato.policy.policy import Policy
     from sfumato.protection.patterns.patterns import Patterns
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Audit",
+    "DataFile",
     "Discovery",
     "Event",
     "Ledger",
@@ -66,11 +69,13 @@ __all__ = [
     "patterns",
     "protect",
     "release",
+    "report",
     "trace",
 ]
 
 _HOMES = {
     "Audit": "sfumato.attacks.audit",
+    "DataFile": "sfumato.core.data_file",
     "Discovery": "sfumato.discovery.discovery",
     "Event": "sfumato.releases.event",
     "Ledger": "sfumato.releases.ledger.ledger",
@@ -91,6 +96,7 @@ _HOMES = {
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",
+    "report": "sfumato.journey.report",
     "trace": "sfumato.journey.trace",
 }
 

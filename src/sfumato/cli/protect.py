@@ -15,20 +15,24 @@ from sfumato.cli.options import (
     Chain,
     Compare,
     Data,
+    Dictionary,
     Like,
     MemoryLimit,
     Overwrite,
     PolicyFile,
     ShowValues,
     SpillFolder,
+    reads_data,
 )
 from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 if TYPE_CHECKING:
     from sfumato.protection.plan import Plan
 
 
+@reads_data
 def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
@@ -42,11 +46,13 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
     compare: Compare = False,
     like: Like = None,
+    dictionary: Dictionary = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Make a table safe: generalize and suppress just enough.
 
@@ -58,9 +64,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
 
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
-    allowed = Memory.of(memory, spill=spill)
-    table, target = table_read_by(engine, data), None if dry_run else out
-    told_before = foretell if compare or is_terminal() else None
+    allowed, target = Memory.of(memory, spill=spill), None if dry_run else out
+    table, told_before = table_read_by(engine, data, form), foretell if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
             from sfumato.journey.protect import protect as protect_
@@ -86,6 +91,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 against=against,
                 chain=chain,
                 like=like,
+                dictionary=dictionary,
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,
@@ -95,10 +101,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         document(_content(plan, target, explain=explain))
         return
-    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
-    if explain:
-        _say_why(plan, show_values=show_values)
-    _say_where(plan, target, against)
+    _say_plan(plan, compare=compare, explain=explain, show_values=show_values)
+    _say_where(plan, target, against, dictionary=dictionary)
 
 
 def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, object]:
@@ -107,16 +111,22 @@ def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, obj
     return {**content, "explanation": plan.explain().as_dict()} if explain else content
 
 
-def _say_why(plan: Plan, *, show_values: bool) -> None:
-    """Print what kept each column from being finer, and the values that it is about if asked for."""
-    say(str(plan.explain()))
-    if show_values:
+def _say_plan(plan: Plan, *, compare: bool, explain: bool, show_values: bool) -> None:
+    """Print the plan, and if asked for what searches gave, and why and by which values no column is finer."""
+    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
+    if explain:
+        say(str(plan.explain()))
+    if explain and show_values:
         talk("\n".join(plan.explain().values()))
 
 
-def _say_where(plan: Plan, target: Path | None, against: str | None) -> None:
+def _say_where(plan: Plan, target: Path | None, against: str | None, *, dictionary: bool) -> None:
     """Print on stderr what was written, and what it is good for."""
     talk("nothing was written" if target is None else f"published {target}")
+    if target is not None and dictionary:
+        from sfumato.releases.dictionary.files import beside
+
+        talk(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
     if target is not None and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
     if target is not None and plan.reference is not None:

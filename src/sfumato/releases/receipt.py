@@ -15,6 +15,19 @@ from sfumato.system.address import Address
 FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
 """The figures that are shown first, in this order."""
 
+FIGURE_WORDS = {
+    "FA": "records left to whoever looks forward through all releases (FA)",
+    "BA": "records left to whoever looks back through all releases (BA)",
+    "k": "people or rows in the smallest class (k)",
+    "position": "people in the smallest position",
+}
+"""What figures of a few letters mean."""
+
+
+def figure_words(name: str) -> str:
+    """Returns what a figure is called for people."""
+    return FIGURE_WORDS.get(name, name)
+
 
 @dataclass(frozen=True)
 class Receipt(Printable):

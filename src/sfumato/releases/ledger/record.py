@@ -22,8 +22,8 @@ class Record:
     `cuts` maps columns to the node numbers of their cuts, in the taxonomies that `taxonomies` gives the
     digests of; `trees` lets published texts be read as such nodes. `memory` is whatever later
     checks need, as bytes. `figures` are for the history; they are not in the certificate. `files` are the
-    written files while the release is being made, and only then. A record that is not in the ledger yet has
-    number 0.
+    written tables and `described` what stands beside them, while the release is being made, and only then. A
+    record that is not in the ledger yet has number 0.
 
     Versions for several recipients are records of one `event`, entered one after the other; `place` is the
     folder of each below that of the event (none where there is one version). `override` says who allowed a
@@ -57,6 +57,7 @@ class Record:
     memory: bytes = field(default=b"", repr=False)
     people: bytes = field(default=b"", repr=False, compare=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
+    described: tuple[Path, ...] = field(default=(), compare=False)
     number: int = 0
     sequence: int = 0
     hash: str = ""
