@@ -90,14 +90,23 @@ def certified_beside(file: Path, policy: Policy, key: str | None) -> Certified |
 
 
 def published_evidence(
-    file: Path, policy: Policy, *, key: str | None, memory: AnyMemory, progress: Progress
+    file: Path,
+    policy: Policy,
+    *,
+    attacked: Audit | None = None,
+    key: str | None = None,
+    memory: AnyMemory = None,
+    progress: Progress,
 ) -> PublishedEvidence:
-    """Returns what anybody can say who holds a published file, its policy and its certificate."""
+    """Returns what anybody can say who holds a published file, its policy and its certificate.
+
+    `attacked` is the audit of the file, where that was made before.
+    """
     certified = certified_beside(file, policy, key)
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    attacked = audit(file, policy, memory=memory, progress=progress)
+    audited = attacked or audit(file, policy, memory=memory, progress=progress)
     shown = file_texts(file, keys, most=MOST_TEXTS)
-    return PublishedEvidence(file.name, _digest(file), policy, shown, attacked, certified)
+    return PublishedEvidence(file.name, _digest(file), policy, shown, audited, certified)
 
 
 def _digest(file: Path) -> str:
@@ -125,12 +134,20 @@ def of_published(
 
 
 def with_original(
-    evidence: InternalEvidence, original: AnyTable, safe: AnyTable, progress: Progress
+    evidence: InternalEvidence,
+    original: AnyTable,
+    safe: AnyTable,
+    progress: Progress,
+    *,
+    attacked: Audit | None = None,
 ) -> InternalEvidence:
-    """Returns the evidence with what attackers get from the original, and with what was lost."""
+    """Returns the evidence with what attackers get from the original, and with what was lost.
+
+    `attacked` is the audit of the original, where that was made before.
+    """
     if evidence.policy is None:
         raise WrongCall("the original is read by a policy", remedy="Name the policy with -p.")
-    before: Audit = audit(original, evidence.policy, progress=progress)
+    before = attacked or audit(original, evidence.policy, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     told = {
         "source_rows": f"{use.table.rows:,}",
