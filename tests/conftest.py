@@ -41,6 +41,7 @@ SLOW = (
     "extend/test_plugins.py",
     "faults/test_crashes.py",
     "faults/test_damaged_inputs.py",
+    "faults/test_limits.py",
     "faults/test_no_room.py",
     "faults/test_one_place.py",
     "faults/test_program.py",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato import demo
     from sfumato.attacks.audit import Audit
+    from sfumato.core.data_file import DataFile
     from sfumato.discovery.discovery import Discovery
     from sfumato.journey.as_numbers import as_numbers
     from sfumato.journey.attack import attack
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Audit",
+    "DataFile",
     "Discovery",
     "Event",
     "Ledger",
@@ -73,6 +75,7 @@ __all__ = [
 
 _HOMES = {
     "Audit": "sfumato.attacks.audit",
+    "DataFile": "sfumato.core.data_file",
     "Discovery": "sfumato.discovery.discovery",
     "Event": "sfumato.releases.event",
     "Ledger": "sfumato.releases.ledger.ledger",

@@ -83,7 +83,8 @@ REFUSED = {
     "text after a quote": (f'a,b\n1,"{SECRET}"y\n', "line 2"),
     "unclosed, then quoted": (f'a,b\n1,"2\n3,4\n5,"{SECRET}"\n', "line 4"),
     "nul byte": (f"a,b\n1,{SECRET}\0\n", "NUL"),
-    "latin-1": (f"a,b\n{SECRET},".encode() + b"\xe9\n", "byte 15"),
+    "latin-1 among utf-8": (f"a,b\n{SECRET},é".encode() + b"\xe9\n", "byte 17"),
+    "neither utf-8 nor windows-1252": (f"a,b\n{SECRET},".encode() + b"\x81\n", "byte 15"),
     "half a character at the end": ("a,b\n1,é".encode()[:-1], "byte 6"),
     "half a mark": (b"\xff\xfea\0,\0b", "UTF-16"),
     "empty file": (b"", "empty"),
@@ -204,7 +205,10 @@ def test_damaged_files_never_shift_columns(damage, place):
         table = source.count(codings([], source.columns))
     except BadData:
         return
-    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252")
     delimiter = max(",;\t|", key=lambda d: next(iter(text.splitlines()), "").count(d))
     if delimiter != "," or "\x0b" in text or "\x0c" in text or "\x1c" in text or "\x85" in text:
         return

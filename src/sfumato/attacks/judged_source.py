@@ -11,13 +11,14 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
-from sfumato.engine.arrow_rows import HandingReader, arrow_rows, file_of
+from sfumato.engine.arrow_rows import HandingReader, arrow_rows, file_of, form_of
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import PARQUET, Source
 from sfumato.judge.chain.shown_counts import ShownRows, file_shows
 from sfumato.judge.file_bytes.csv_forms import csv_surplus
 from sfumato.judge.file_bytes.parquet_surplus import Surplus, parquet_surplus
 from sfumato.judge.published_table import JudgedRows, judge_file
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 from sfumato.policy.set_columns import forms_of
@@ -52,7 +53,7 @@ def _from_bytes(path: Path | None, source: Source, told: JsonMapping) -> tuple[V
     if path is None:
         return None
     try:
-        return judge_file(path, source.columns, told, memory=source.memory)
+        return judge_file(path, source.columns, told, form=form_of(source), memory=source.memory)
     except BadData:  # the engine has read it, so its rows can be judged
         return None
 
@@ -76,7 +77,7 @@ def surplus_of(source: Source) -> tuple[Surplus, ...]:
     try:
         if source.kind == PARQUET:
             return parquet_surplus(path)
-        return csv_surplus(path, source.columns, memory=source.memory)
+        return csv_surplus(path, source.columns, memory=source.memory, form=FileForm.of(form_of(source)))
     except BadData:
         return (Surplus("the bytes of the file could not be followed", certain=False),)
 
@@ -110,7 +111,7 @@ def _bytes_show(path: Path | None, source: Source, release: Imprint, progress: P
     """Returns whether a file shows a release; one in another form than releases have is read as rows."""
     try:
         if path is not None:
-            return file_shows(path, release.as_dict(), notes=True, memory=source.memory)
+            return file_shows(path, release.as_dict(), notes=True, form=form_of(source), memory=source.memory)
     except BadData:  # the engine has read it, so its rows can be compared
         pass
     return _rows_show(source, release, progress)

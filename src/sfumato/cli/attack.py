@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues
+from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues, reads_data
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 Register = Annotated[
@@ -28,7 +29,8 @@ Steps = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Fixes what is drawn at random.")]
 
 
-def attack(
+@reads_data
+def attack(  # noqa: PLR0917  # Typer reads the options from here
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
     ],
@@ -49,6 +51,7 @@ def attack(
     seed: Seed = 0,
     as_json: AsJson = False,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Try to break a published file as one adversary would.
 
@@ -64,7 +67,7 @@ def attack(
     from sfumato.journey.attack import attack as attack_
 
     with progress_bar() as progress:
-        tables = [table_read_by(engine, one) for one in data]
+        tables = [table_read_by(engine, one, form) for one in data]
         if len(tables) > 1 and (name == "downcoding" or register is not None):
             raise WrongCall(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":

@@ -19,15 +19,18 @@ from sfumato.cli.options import (
     ReferenceFile,
     ShowValues,
     SpillFolder,
+    reads_data,
 )
 from sfumato.cli.terminal import FAILED, progress_bar, talk, tell, warn
+from sfumato.core.data_file import NO_FORM, SourceForm
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 also when a promise cannot be decided from the file.")
 ]
 
 
-def audit(
+@reads_data
+def audit(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
     against: Against = None,
@@ -40,6 +43,7 @@ def audit(
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Judge a published file from its bytes, and attack it.
 
@@ -53,7 +57,7 @@ def audit(
 
     with progress_bar() as progress:
         result = audit_(
-            table_read_by(engine, data),
+            table_read_by(engine, data, form),
             policy,
             reference=reference,
             against=against,

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
-from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder
+from sfumato.cli.engine_option import table_read_by
+from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder, reads_data
 from sfumato.cli.terminal import progress_bar, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
 
 Raw = Annotated[str, typer.Argument(metavar="RAW", help="The original: a CSV or Parquet file.")]
 Safe = Annotated[str, typer.Argument(metavar="SAFE", help="What was published of it.")]
@@ -30,6 +32,7 @@ Prices = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Which range queries are asked.")]
 
 
+@reads_data
 def compare(
     raw: Raw,
     safe: Safe,
@@ -41,6 +44,7 @@ def compare(
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     as_json: AsJson = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Measure what a safe table still tells of the original, for its owner alone.
 
@@ -51,8 +55,8 @@ def compare(
 
     with progress_bar() as progress:
         result = compare_(
-            raw,
-            safe,
+            table_read_by(None, raw, form),
+            table_read_by(None, safe),
             policy,
             target=target,
             prices=prices,

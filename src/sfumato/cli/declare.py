@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite
+from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.core.data_file import NO_FORM, SourceForm
 
 
+@reads_data
 def declare(
     data: Data,
     out: Annotated[
@@ -27,6 +29,7 @@ def declare(
     engine: Engine = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Write a working policy from the data alone.
 
@@ -43,7 +46,7 @@ def declare(
         check_target(out, source=Path(data), overwrite=overwrite)
     with progress_bar() as progress:
         policy = declare_(
-            table_read_by(engine, data), preset=preset, header=header, warn=warn, progress=progress
+            table_read_by(engine, data, form), preset=preset, header=header, warn=warn, progress=progress
         )
     text = policy.to_yaml()
     if out is not None:

@@ -10,8 +10,18 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, Data, HeaderLine, MemoryLimit, Overwrite, SpillFolder
+from sfumato.cli.options import (
+    AsJson,
+    Charts,
+    Data,
+    HeaderLine,
+    MemoryLimit,
+    Overwrite,
+    SpillFolder,
+    reads_data,
+)
 from sfumato.cli.terminal import progress_bar, talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 K = Annotated[int, typer.Option("--k", min=1, help="A record is exposed if fewer than k share its values.")]
@@ -31,6 +41,30 @@ MaxSize = Annotated[
 MaxResults = Annotated[int | None, typer.Option("--max-results", min=1, help="Stop after so many sets.")]
 Deadline = Annotated[
     float | None, typer.Option("--deadline", metavar="S", min=0, help="Stop after S seconds.")
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        help="exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
+        "sample: keys from a sample of rows, measured on all.",
+    ),
+]
+Budget = Annotated[
+    int | None, typer.Option("--budget", metavar="STEPS", min=1, help="For exact: stop after so many steps.")
+]
+Orders = Annotated[int, typer.Option("--orders", min=1, help="For --method descend: so many random orders.")]
+Seed = Annotated[
+    int, typer.Option("--seed", help="For --method descend and sample: what chance starts from.")
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", help="For --method sample: the share of pairs of rows that a set may leave alike."
+    ),
+]
+Delta = Annotated[
+    float, typer.Option("--delta", help="For --method sample: the chance that a set leaves more alike.")
 ]
 RecordRisk = Annotated[
     int | None,
@@ -54,6 +88,7 @@ PresetName = Annotated[
 ]
 
 
+@reads_data
 def discover(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     k: K,
@@ -63,6 +98,12 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     max_size: MaxSize = None,
     max_results: MaxResults = None,
     deadline: Deadline = None,
+    method: MethodOption = "exact",
+    budget: Budget = None,
+    orders: Orders = 50,
+    seed: Seed = 0,
+    epsilon: Epsilon = 1e-6,
+    delta: Delta = 0.01,
     record_risk: RecordRisk = None,
     without: Without = None,
     sample: Sample = None,
@@ -75,6 +116,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     spill: SpillFolder = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Find the columns that single people out.
 
@@ -88,7 +130,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     _check_suggestion(suggest, preset, data, overwrite=overwrite)
     with progress_bar() as progress:
         discovery = discover_(
-            table_read_by(engine, data),
+            table_read_by(engine, data, form),
             k=k,
             mode=mode,
             fraction=fraction,
@@ -96,6 +138,12 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             max_size=max_size,
             max_results=max_results,
             deadline=deadline,
+            method=method,
+            budget=budget,
+            orders=orders,
+            seed=seed,
+            epsilon=epsilon,
+            delta=delta,
             record_risk=record_risk,
             without=without or (),
             sample=sample,

@@ -27,9 +27,19 @@ from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.report import report
+from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
-from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, Unfinished, WrongCall
+from sfumato.core.errors import (
+    BadInput,
+    BadPolicy,
+    Interrupted,
+    NotEnoughMemory,
+    SfumatoError,
+    Unfinished,
+    WrongCall,
+)
+from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import stop_request
 
 app = typer.Typer(
@@ -77,12 +87,26 @@ def sfumato_(
 
     Try it:  sfumato demo demo-out
     """
+    del version  # its callback has printed it
+    check_address_space()
 
 
 def main() -> NoReturn:
     """The entry point."""
+    if not needs_supervision():
+        sys.exit(_run_watched())
+    try:
+        sys.exit(supervised(_run_watched))
+    except NotEnoughMemory as error:
+        sys.exit(_report(error, sys.argv[1:]))
+
+
+def _run_watched() -> int:
+    """Do what the program was asked for; signals are noted."""
     stop_request.watch()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    sys.stdout.flush()
+    return code
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -112,8 +136,12 @@ def as_ours(error: BaseException) -> SfumatoError:
         return Interrupted("interrupted; nothing was published")
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
-    if isinstance(error, MemoryError):
-        return SfumatoError("out of memory; nothing was published", remedy="Use a machine with more of it.")
+    if is_out_of_memory(error):
+        return NotEnoughMemory(
+            "the system has no more memory for this program; nothing was published",
+            remedy="Allow it more (`ulimit -v`, a container's limit), use a larger machine, or name a limit "
+            "with --memory, within which rows wait on disk.",
+        )
     return _from_system(error) if isinstance(error, OSError) else _bug(error)
 
 

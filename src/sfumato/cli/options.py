@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")]
+from sfumato.core.data_file import SourceForm
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of rows: CSV or Parquet.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Of a text file: utf-8, windows-1252, …"),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="MARK", help="What separates cells: , ; | or tab."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", metavar="MARK", help="The decimal mark of numbers in texts: , or a point."),
+]
+DateFormat = Annotated[
+    str | None,
+    typer.Option("--date-format", metavar="FORM", help="How texts write dates, such as dd.mm.yyyy."),
+]
 PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy file (YAML).")]
 PolicyArgument = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")]
 ReferenceFile = Annotated[
@@ -90,3 +111,44 @@ PublicKey = Annotated[
 ]
 
 Compare = Annotated[bool, typer.Option("--compare", help="Say what each search gave (search: best).")]
+
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="The sheet of a spreadsheet; by default its only one."),
+]
+Query = Annotated[
+    str | None,
+    typer.Option("--query", metavar="SQL", help="What is asked of a database, whose address DATA then is."),
+]
+SOURCE_OPTIONS = {
+    "encoding": Encoding,
+    "delimiter": Delimiter,
+    "decimal": Decimal,
+    "date_format": DateFormat,
+    "sheet": Sheet,
+    "query": Query,
+}
+"""How the data of a verb are read; what a policy says under `source` need not be said again."""
+
+
+def reads_data(verb: Callable[..., None]) -> Callable[..., None]:
+    """Returns a verb with the options of `SOURCE_OPTIONS`, which it receives as one `form`."""
+    plain = inspect.signature(verb, eval_str=True)
+    kept = [parameter for name, parameter in plain.parameters.items() if name != "form"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in SOURCE_OPTIONS.items()
+    ]
+
+    @wraps(verb)
+    def reading(**given: object) -> None:
+        said = {name: given.pop(name) for name in SOURCE_OPTIONS}
+        words = {name: str(word) for name, word in said.items() if word is not None}
+        if words.get("delimiter", "").lower() in ("tab", "\\t"):
+            words["delimiter"] = "\t"
+        return verb(**given, form=SourceForm(**words))
+
+    signature = plain.replace(parameters=[*kept, *added])
+    reading.__signature__ = signature  # type: ignore[attr-defined]  # where Typer, by `inspect`, looks
+    reading.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
+    return reading

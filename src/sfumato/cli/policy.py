@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues
+from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
 
 policy = typer.Typer(
     help="Check a policy, confirm what it guessed, or print the schema of policy files.",
@@ -32,6 +34,7 @@ def schema() -> None:
 
 @policy.command()
 @carry_interruptions
+@reads_data
 def check(
     file: PolicyArgument,
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
@@ -41,6 +44,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Check a policy and its taxonomies, alone or beside data.
 
@@ -52,8 +56,9 @@ def check(
     from sfumato.show.card import several
     from sfumato.show.document import json_ready
 
+    table = None if data is None else table_read_by(None, data, form)
     with progress_bar() as progress:
-        diagnoses = check_policy(file, data, preset=preset, progress=progress)
+        diagnoses = check_policy(file, table, preset=preset, progress=progress)
     errors = sum(diagnosis.gravity == "error" for diagnosis in diagnoses)
     if as_json:
         document({"sound": not errors, "ailments": [json_ready(diagnosis) for diagnosis in diagnoses]})
@@ -100,6 +105,7 @@ def confirm(
 
 @policy.command()
 @carry_interruptions
+@reads_data
 def patterns(
     file: PolicyArgument,
     data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
@@ -113,6 +119,7 @@ def patterns(
     ] = None,
     charts: Charts = None,
     as_json: AsJson = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Count the versions of a table that keep the promises equally well.
 
@@ -124,7 +131,9 @@ def patterns(
     from sfumato.journey.patterns import patterns as patterns_
 
     with progress_bar() as progress:
-        classified = patterns_(data, file, quality=quality, tolerance=tolerance, progress=progress)
+        classified = patterns_(
+            table_read_by(None, data, form), file, quality=quality, tolerance=tolerance, progress=progress
+        )
         drawn = draw_charts(classified, charts)
     tell(classified, as_json=as_json)
     tell_drawn(drawn)

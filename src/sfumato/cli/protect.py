@@ -22,14 +22,17 @@ from sfumato.cli.options import (
     PolicyFile,
     ShowValues,
     SpillFolder,
+    reads_data,
 )
 from sfumato.cli.terminal import document, foretell, is_terminal, progress_bar, say, talk, warn
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 if TYPE_CHECKING:
     from sfumato.protection.plan import Plan
 
 
+@reads_data
 def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
@@ -49,6 +52,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     memory: MemoryLimit = None,
     spill: SpillFolder = None,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Make a table safe: generalize and suppress just enough.
 
@@ -60,9 +64,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
 
     if out is None and not dry_run:
         raise WrongCall("no output named", remedy="Say where with -o safe.csv, or only plan with --dry-run.")
-    allowed = Memory.of(memory, spill=spill)
-    table, target = table_read_by(engine, data), None if dry_run else out
-    told_before = foretell if compare or is_terminal() else None
+    allowed, target = Memory.of(memory, spill=spill), None if dry_run else out
+    table, told_before = table_read_by(engine, data, form), foretell if compare or is_terminal() else None
     with progress_bar() as progress:
         if target is None:
             from sfumato.journey.protect import protect as protect_

@@ -20,8 +20,10 @@ from sfumato.cli.options import (
     PolicyFile,
     ShowValues,
     SpillFolder,
+    reads_data,
 )
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
+from sfumato.core.data_file import NO_FORM, SourceForm
 
 Overrides = Annotated[
     list[Path] | None,
@@ -43,6 +45,7 @@ Despite = Annotated[
 ]
 
 
+@reads_data
 def release(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
@@ -72,6 +75,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     spill: SpillFolder = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,  # noqa: ARG001  # the error handler looks for it
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Publish a safe table and enter it in the ledger: both, or neither.
 
@@ -89,7 +93,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
         talk("the ledger is on a network drive, whose locks cannot be relied on: PostgreSQL is made for that")
     with progress_bar() as progress:
         receipt = release_(
-            table_read_by(engine, data),
+            table_read_by(engine, data, form),
             policy,
             ledger=ledger,
             key=key,

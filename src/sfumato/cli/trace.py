@@ -10,8 +10,9 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues
+from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues, reads_data
 from sfumato.cli.terminal import progress_bar, talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 LeakFile = Annotated[
@@ -35,6 +36,7 @@ Columns = Annotated[
 ]
 
 
+@reads_data
 def trace(
     leak: LeakFile,
     ledger: LedgerUrl = "sqlite:///ledger.db",
@@ -47,6 +49,7 @@ def trace(
     charts: Charts = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
     """Find out which recipients can have made a leak, alone or together.
 
@@ -61,7 +64,7 @@ def trace(
         raise WrongCall("a column is renamed by THEIRS=OURS", remedy="For example --column years=age.")
     with progress_bar() as progress:
         result = trace_(
-            table_read_by(engine, leak),
+            table_read_by(engine, leak, form),
             ledger=ledger,
             original=None if original is None else table_read_by(engine, original),
             policy=policy,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import Identifier
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
@@ -32,9 +33,14 @@ class DiscoveryEvidence:
     risk: RecordRisk | None = None
     table: Coded = field(repr=False, kw_only=True)
     survey: TableEvidence = field(repr=False, kw_only=True)
+    method: str = field(default="exact", kw_only=True)
+    assurance: str = field(default="", repr=False, kw_only=True)
+    """What the method vouches for, where not all minimal sets are listed."""
     sample_of: int | None = field(default=None, repr=False, kw_only=True)
     """How many rows the table has, if only a sample was looked at. All figures are then the sample's: a
     record that k share there is shared by k in the table, but one that stands out there need not."""
+    source: SourceForm = field(default=NO_FORM, repr=False, kw_only=True)
+    """How the table was read, for the policy that is suggested."""
 
     @property
     def rows(self) -> int:
@@ -90,6 +96,22 @@ class DiscoveryEvidence:
     def minimum(self) -> tuple[str, ...] | None:
         """The smallest quasi-identifier, or the smallest known if not `proved`; `None` if there is none."""
         return self.smallest.columns
+
+    @property
+    def minima(self) -> list[tuple[str, ...]]:
+        """The smallest quasi-identifiers known: all there are, if `proved` and `all_minima`."""
+        return list(self.smallest.sets)
+
+    @property
+    def all_minima(self) -> bool:
+        return self.smallest.complete
+
+    @property
+    def complete_to(self) -> int | None:
+        """No minimal set of at most so many columns is missing; `None` if none of any size is."""
+        if self.complete:
+            return self.max_size
+        return self.found.complete_to
 
     @property
     def proved(self) -> bool:

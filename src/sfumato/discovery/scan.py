@@ -11,7 +11,7 @@ from sfumato.discovery.identifiers.detection import identifiers
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.measures import k_test
-from sfumato.discovery.quasi_identifiers.smallest import search
+from sfumato.discovery.quasi_identifiers.methods import SearchMethod, search_by
 from sfumato.discovery.record_risk import record_risk
 from sfumato.engine.source import CanSample, Source, SurveysFirstRows
 from sfumato.engine.survey import Survey
@@ -22,9 +22,7 @@ def scan(
     source: Source,
     reading: Reading,
     *,
-    max_size: int | None = None,
-    max_results: int | None = None,
-    deadline: float | None = None,
+    method: SearchMethod | None = None,
     risk_size: int | None = None,
     without: Sequence[str] = (),
     progress: Progress = silent,
@@ -42,19 +40,20 @@ def scan(
     exact = {name: size - (survey.columns[name].missing > 0) for name, size in sizes.items()}
     first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
     progress("grouping", 0)
-    found, smallest = search(
-        table, reading, max_size=max_size, max_results=max_results, deadline=deadline, progress=progress
-    )
+    chosen = method or SearchMethod()
+    answer = search_by(chosen, table, reading, progress=progress)
     return Discovery(
         k_test(table, k=reading.k),
-        found,
-        smallest,
+        answer.found,
+        answer.smallest,
         identifiers(survey, distinct=exact, first_rows=first_rows),
         None
         if risk_size is None
         else record_risk(table, max_size=risk_size, memory=source.memory, progress=progress),
         table=table,
         survey=survey,
+        method=chosen.name,
+        assurance=answer.assurance,
         sample_of=source.sample_of if isinstance(source, CanSample) else None,
     )
 

@@ -21,6 +21,7 @@ def suggest(scan: DiscoveryEvidence, *, preset: str | None = None) -> Policy:
         findings={name: finding_of(scan, name) for name in scan.survey.columns},
         least=scan.k,
         note=_note(scan),
+        source=scan.source,
     )
 
 

@@ -32,7 +32,11 @@ def _answers(scan: DiscoveryEvidence) -> Lines:
         return [*lines, ("smallest set", "none")]
     size = several(len(scan.minimum), "column")
     proof = "proved" if scan.proved else f"best found; at least {several(scan.lower_bound, 'column')} needed"
-    return [*lines, ("smallest set", _named(scan.minimum), size, proof)]
+    lines.append(("smallest set", _named(scan.minimum), size, proof))
+    shown = scan.minima[1:MOST_SHOWN]
+    lines += [("  just as small", _named(columns)) for columns in shown]
+    more = len(scan.minima) - 1 - len(shown)
+    return [*lines, (f"  and {figure(more)} more",)] if more else lines
 
 
 def _sets(scan: DiscoveryEvidence) -> Lines:
@@ -64,6 +68,10 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
     count = several(len(scan.found.sets), "minimal set")
     upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
     notes = [f"{count}, {upto if scan.complete else 'stopped before all were found'}"]
+    if scan.assurance:
+        notes.append(scan.assurance)
+    if scan.proved and len(scan.minima) > 1 and not scan.all_minima:
+        notes.append("there may be more sets as small as the smallest")
     if len(scan.found.sets) > MOST_SHOWN:
         notes[0] += f"; {MOST_SHOWN} are shown"
     if scan.reason:
@@ -121,6 +129,11 @@ def document(scan: DiscoveryEvidence) -> JsonObject:
         "max_size": scan.max_size,
         "minimal": [list(columns) for columns in scan.found.sets],
         "complete": scan.complete,
+        "complete_to": scan.complete_to,
+        "method": scan.method,
+        "assurance": scan.assurance,
+        "minima": [list(columns) for columns in scan.minima],
+        "all_minima": scan.all_minima,
         "minimum": None if scan.minimum is None else list(scan.minimum),
         "proved": scan.proved,
         "lower_bound": scan.lower_bound,

@@ -11,9 +11,12 @@ from sfumato.core.microdata import Coding, Microdata, Missing, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm, terms_of
-from sfumato.engine.csv.reader import CsvOptions, CsvReader
+from sfumato.engine.csv.reader import CsvReader
+from sfumato.engine.csv.text_form import PLAIN_FORM
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import PartsReader
+from sfumato.engine.files.writer import form_for
+from sfumato.engine.form_of_source import text_form
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
@@ -28,7 +31,16 @@ def file_of(source: Source) -> Path | None:
     reader = source.reader if isinstance(source, RowSource) else None
     if isinstance(reader, ParquetReader | PartsReader):
         return reader.path
-    return reader.path if isinstance(reader, CsvReader) and reader.options == CsvOptions() else None
+    return reader.path if isinstance(reader, CsvReader) else None
+
+
+def form_of(source: Source, target: Path | None = None) -> dict[str, str]:
+    """Returns the encoding and the delimiter of a CSV file, where they are not UTF-8 and commas.
+
+    It is the file that the source reads or, with a `target`, the one that it would write there.
+    """
+    form = text_form(source.reader) if isinstance(source, RowSource) else PLAIN_FORM
+    return (form if target is None else form_for(target, form)).words
 
 
 class HandingReader(PassingReader):

@@ -22,6 +22,7 @@ from sfumato.engine.count import equal_by_leaf, microdata
 from sfumato.engine.dictionary import BYTES_TO_CODE, BYTES_TO_NUMBER
 from sfumato.engine.expected_rows import expected_rows
 from sfumato.engine.files.writer import writer
+from sfumato.engine.form_of_source import text_form
 from sfumato.engine.reader import Reader
 from sfumato.engine.row_pass import WronglyMerged, gather
 from sfumato.engine.rows_to_publish import RowsToPublish, WriteVersion
@@ -132,7 +133,13 @@ class RowSource:
         The columns `numbered` come last, and a number stands for each of their values: it tells which rows
         are alike in that column, and nothing else. Only its owner may read such a file.
         """
-        write = writer(Path(path), overwrite=overwrite, formula_safe=formula_safe, private=len(numbered) > 0)
+        write = writer(
+            Path(path),
+            overwrite=overwrite,
+            formula_safe=formula_safe,
+            form=text_form(self.reader),
+            private=len(numbered) > 0,
+        )
         with self._to_publish(recoding.table, drop, numbered, progress) as rows, Spill(self.memory) as spill:
             return write(rows.native(rows.published(recoding, spill, last=True), spill), progress)
 
@@ -148,12 +155,14 @@ class RowSource:
     ) -> Iterator[WriteVersion]:
         """Yields what writes up to `count` versions of the counted table; rows are read at the first one."""
         kept = [name for name in drop if name not in numbered]
-        left = count
+        left, form = count, text_form(self.reader)
 
         def write(recoding: Recoding, path: Path, witness: Path | None) -> None:
             nonlocal left
             left -= 1
-            to_path, to_witness = writer(path), None if witness is None else writer(witness, private=True)
+            to_path, to_witness = writer(path, form=form), None
+            if witness is not None:
+                to_witness = writer(witness, form=form, private=True)
             with Spill(self.memory) as spill:
                 published = rows.published(recoding, spill, last=left <= 0)
                 to_path(rows.native(rows.without_numbers(published), spill), progress)

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, silent
@@ -125,15 +126,23 @@ class SurveysFirstRows(Protocol):
         ...
 
 
-def open_source(data: AnyTable, *, csv: CsvOptions | None = None, memory: Memory | None = None) -> Source:
+def open_source(
+    data: AnyTable,
+    *,
+    csv: CsvOptions | None = None,
+    memory: Memory | None = None,
+    expected: SourceForm = NO_FORM,
+) -> Source:
     """A source for a dataframe (pandas, Polars, PyArrow, DuckDB, PySpark) or a path; a source is one already.
 
-    A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest.
+    A path is a CSV file, a Parquet file, or a folder of Parquet files with a manifest; a `DataFile` also says
+    how it is to be read.
 
-    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding). `memory`
-    bounds what is held while rows are counted and written; sources of another make look after themselves.
+    `csv` says how a CSV file is to be read where its own bytes do not tell (delimiter, encoding); `expected`
+    is what a policy says of its data, for what a `DataFile` leaves open. `memory` bounds what is held while
+    rows are counted and written; sources of another make look after themselves.
     """
-    source = _opened(data, csv)
+    source = _opened(data, csv, expected)
     if memory is None:
         return source
     from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
@@ -141,7 +150,7 @@ def open_source(data: AnyTable, *, csv: CsvOptions | None = None, memory: Memory
     return replace(source, memory=memory) if isinstance(source, RowSource) else source
 
 
-def _opened(data: object, csv: CsvOptions | None) -> Source:
+def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:
     if isinstance(data, str | Address) and is_address(data):
         Address.of(data)
         raise WrongCall(
@@ -151,7 +160,7 @@ def _opened(data: object, csv: CsvOptions | None) -> Source:
     if isinstance(data, str | PathLike):
         from sfumato.engine.files.readers import open_file  # noqa: PLC0415  # loads Arrow
 
-        return open_file(Path(data), csv=csv)
+        return open_file(data, csv=csv, expected=expected)
     if csv is not None:
         raise WrongCall("csv options are for paths")
     # A source of another package is told by its type: a dataframe may have columns of any name as attributes.

@@ -30,7 +30,8 @@ class ColumnSurvey:
     `kind` is text, integer, decimal, date, boolean or list. `values` are canonical texts in ascending order,
     `None` at the end where cells are missing, and `counts` stand beside them. Where there are more distinct
     values than the limit, `complete` is False, `values` is empty and `distinct` a lower bound. `repeats` says
-    that a value was seen twice, as far as values were told apart.
+    that a value was seen twice, as far as values were told apart. `is_text` says that the cells are texts,
+    whatever these look like.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ColumnSurvey:
     counts: NDArray[np.int64]
     complete: bool = True
     repeats: bool = False
+    is_text: bool = True
 
     def __repr__(self) -> str:
         return f"ColumnSurvey({self.name!r}, {self.kind}, {self.distinct} distinct, {self.missing} missing)"
@@ -165,6 +167,7 @@ class _ColumnTally:
                 np.zeros(0, np.int64),
                 False,
                 repeats,
+                not self.guess.fixed,
             )
         texts = self.seen.texts(values)
         sums = np.zeros(len(texts) + 1, np.int64)
@@ -183,6 +186,7 @@ class _ColumnTally:
             tuple(labels),
             sums[order],
             repeats=repeats,
+            is_text=not self.guess.fixed,
         )
 
 

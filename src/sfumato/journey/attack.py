@@ -178,9 +178,10 @@ class AttackVerb:
         """
         from sfumato.attacks.table.freeform import LIMIT, freeform
 
+        rules = load_policy(policy)
         return freeform(
-            open_table(data),
-            load_policy(policy),
+            open_table(data, policy=rules),
+            rules,
             every=every,
             extended=extended,
             limit=LIMIT if limit is None else limit,
@@ -193,7 +194,8 @@ class AttackVerb:
         """Yield all freeform breaches one by one, the most general first."""
         from sfumato.attacks.table.freeform import streamed
 
-        return streamed(open_table(data), load_policy(policy), extended=extended, progress=progress)
+        rules = load_policy(policy)
+        return streamed(open_table(data, policy=rules), rules, extended=extended, progress=progress)
 
     def quasi_sensitive(self, data: AnyTable, policy: AnyPolicy) -> list[Finding]:
         """Return what terms give away together, worst first, in a raw or a published table."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: s
     from sfumato.releases.certificate import CERTIFICATE, examine
     from sfumato.releases.ledger.keys import public_key
 
-    if not isinstance(data, str | Path) or is_address(data):
+    if not isinstance(data, str | PathLike) or is_address(data):
         raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
     beside = Path(data).with_name(CERTIFICATE)
     if not beside.is_file():
@@ -137,7 +138,7 @@ def _audit(
     progress: Progress,
 ) -> Audit:
     with _at_hand(data, Memory.of(memory).spill) as table:
-        source = open_table(table, memory)
+        source = open_table(table, memory, policy)
         attacks = None if attack is None else (attack,)
         result = audit_source(source, policy, attacks=attacks, progress=progress)
         if against is None:
@@ -168,7 +169,7 @@ def _audit_together(
         )
     newest = tables[-1]
     rules = with_reference(policy, newest, reference)
-    result = audit_source(open_table(newest), rules, attacks=(attack,), progress=progress)
+    result = audit_source(open_table(newest, policy=rules), rules, attacks=(attack,), progress=progress)
     with one_step(progress, "beside earlier releases"):
         return audit_together(result, tables, rules, only=attack)
 

@@ -14,5 +14,5 @@ from sfumato.protection.recipients.capacity import Capacity
 def capacity(data: AnyTable, policy: AnyPolicy, *, progress: Progress | None = None) -> Capacity:
     """How many recipients a policy serves with a version each, at its quality and at a little less."""
     show, rules = progress or silent, with_recipients(load_policy(policy))
-    table = count_table(open_table(data), rules, progress=show)
+    table = count_table(open_table(data, policy=rules), rules, progress=show)
     return RecipientVersions(table, rules, (), chain="", progress=show).capacity()

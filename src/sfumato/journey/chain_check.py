@@ -12,7 +12,7 @@ from sfumato.core.errors import RefusedByHistory
 from sfumato.core.imprint import Imprint
 from sfumato.core.verdict import Verdict
 from sfumato.journey.history import imprint_document, imprint_documents
-from sfumato.journey.judgement import check_counts, judged_in_chain
+from sfumato.journey.judgement import PLAIN, WrittenForm, check_counts, judged_in_chain
 from sfumato.policy.compatibility.search_fit import searches_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.searches import ability_of
@@ -67,7 +67,7 @@ TogetherJudge = Callable[[Policy, Sequence[Record], Record], "TogetherRuling | N
 """Has the second judge look at a release and earlier ones, put together by somebody with a register."""
 
 
-def recipient_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
+def recipient_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLAIN) -> HistoryCheck:
     """Returns the check of a recipient's version: beside what they and others got, and of its bytes."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
@@ -75,9 +75,9 @@ def recipient_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
         matched = is_for_colluders(policy)
         if policy.promises.looks_back:
             held = history if matched and against_register(policy) else own
-            return chain_check(policy, together)(held, record)
+            return chain_check(policy, together, form)(held, record)
         for file in record.files if matched and not forms_of(policy) else ():
-            check_counts(file, imprint_document(record))
+            check_counts(file, imprint_document(record), form)
         if matched and against_register(policy) and record.files:
             return kept_together(policy, together(policy, history, record))
         return None
@@ -101,7 +101,7 @@ def kept_together(policy: Policy, ruling: TogetherRuling | None) -> HistoryCompa
     return HistoryComparison({"position": ruling.smallest}, verdicts)
 
 
-def chain_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
+def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLAIN) -> HistoryCheck:
     """Returns the check of a release beside all earlier ones of its chain."""
 
     def check(history: Sequence[Record], record: Record) -> Mapping[str, object] | HistoryComparison | None:
@@ -116,15 +116,18 @@ def chain_check(policy: Policy, together: TogetherJudge) -> HistoryCheck:
         documents = [*imprint_documents(history), imprint_document(record)]
         if against_register(policy):
             for file in record.files:
-                check_counts(file, documents[-1])
+                check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
-        return judge_beside_earlier(record.files, documents, policy)
+        return judge_beside_earlier(record.files, documents, policy, form)
 
     return check
 
 
 def judge_beside_earlier(
-    files: Sequence[Path], documents: Sequence[Mapping[str, object]], policy: Policy
+    files: Sequence[Path],
+    documents: Sequence[Mapping[str, object]],
+    policy: Policy,
+    form: WrittenForm = PLAIN,
 ) -> HistoryComparison | None:
     """Returns the fewest candidates of anybody beside the earlier releases; raises where these are too few.
 
@@ -133,7 +136,7 @@ def judge_beside_earlier(
     Of what the published tables leave open, k candidates were proved on the data, by who knows a world.
     """
     for file in files:
-        check_counts(file, documents[-1])
+        check_counts(file, documents[-1], form)
     if len(documents) < 2:
         return None
     from sfumato.attacks.chain.correspondence import correspondence

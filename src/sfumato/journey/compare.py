@@ -46,10 +46,10 @@ def compare(
     rules = None if policy is None else load_policy(policy)
     if prices and rules is None:
         raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too.")
-    original = open_table(raw, memory)
+    original = open_table(raw, memory, rules)
     if rules is not None:
         check_some_declared(original.columns, rules)
-    tables = read_tables(original, open_table(safe, memory), rules, progress=show)
+    tables = read_tables(original, open_table(safe, memory, rules), rules, progress=show)
     show("comparing", 0)
     model, notes = _model(tables, target)
     asked = () if rules is None or not prices else tuple(prices_of(original, rules, progress=show))

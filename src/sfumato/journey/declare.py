@@ -6,6 +6,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
 from sfumato.engine.source import SurveysFirstRows
+from sfumato.journey.declared_form import declared_form
 from sfumato.journey.draft_trial import tried
 from sfumato.journey.header_row import check_header
 from sfumato.journey.table_argument import open_table
@@ -39,7 +40,9 @@ def declare(
     survey = source.survey(progress=show)
     long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
     first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
-    policy = draft(survey, preset=preset, findings=findings(survey, first_rows=first_rows))
+    form = declared_form(data, source)
+    found = findings(survey, first_rows=first_rows)
+    policy = draft(survey, preset=preset, findings=found, source=form)
     policy, warnings = tried(policy, source, survey, progress=show)
     if warn is not None:
         for diagnosis in (*several_rows(policy, survey), *warnings):

@@ -16,6 +16,7 @@ from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
+from sfumato.engine.arrow_rows import form_of
 from sfumato.engine.fingerprint import with_fingerprint
 from sfumato.engine.rows_to_publish import WriteVersion
 from sfumato.engine.source import Source
@@ -79,7 +80,7 @@ class Delivery:
     ) -> None:
         self.policy, self.overrides = policy, overrides
         self.source, self._fingerprint = with_fingerprint(source, person_columns(policy))
-        self.names, self._places = tuple(places), places
+        self.names, self._places, self._form = tuple(places), places, form_of(source)
         self.chain, self._progress = floor.chain, progress
         self._floor, self._despite, self._like = floor, tuple(despite), like
         self.keep: StageText = discard
@@ -148,8 +149,8 @@ class Delivery:
         """Hold what was written against the earlier releases that it has to be held against."""
         if record.recipient in self._assigned:
             policy = self._assigned[record.recipient].policy
-            return recipient_check(policy, self._judge_together)(history, record)
-        return chain_check(self.policy, self._judge_together)(history, record)
+            return recipient_check(policy, self._judge_together, self._form)(history, record)
+        return chain_check(self.policy, self._judge_together, self._form)(history, record)
 
     def _judge_together(
         self, policy: Policy, history: Sequence[Record], record: Record
@@ -219,7 +220,15 @@ class Delivery:
 
         def judge(path: Path, private: Path) -> tuple[Verdict, ...]:
             witness, memory = witness_path(policy, path, private), self.source.memory
-            return judged(path, plan, policy, witness=witness, memory=memory, progress=self._progress)
+            return judged(
+                path,
+                plan,
+                policy,
+                witness=witness,
+                form=self._form,
+                memory=memory,
+                progress=self._progress,
+            )
 
         return PreparedRelease(
             policy=self.policy.digest,
@@ -241,6 +250,7 @@ class Delivery:
             },
             memory=memory_bytes(imprint_to_keep(plan)),
             versions={"sfumato": version("sfumato")},
+            form=self._form,
         )
 
     def _write(self, recoding: Recoding, path: Path) -> None:

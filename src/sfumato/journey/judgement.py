@@ -17,13 +17,24 @@ from sfumato.protection.plan import Plan
 from sfumato.show.card import several
 from sfumato.system.memory import Memory
 
+WrittenForm = Mapping[str, str]
+"""The `encoding` and the `delimiter` of a written CSV file, where these are not UTF-8 and commas."""
+PLAIN: WrittenForm = {}
+
 
 def judged(
-    staged: Path, plan: Plan, policy: Policy, *, witness: Path | None, memory: Memory, progress: Progress
+    staged: Path,
+    plan: Plan,
+    policy: Policy,
+    *,
+    witness: Path | None,
+    form: WrittenForm = PLAIN,
+    memory: Memory,
+    progress: Progress,
 ) -> tuple[Verdict, ...]:
     """What a second implementation says of the written bytes, with the witness where there is one."""
     rules = judge_data(policy if plan.reference is None else plan.reference.bind(policy))
-    return agreed(recheck(staged, rules, witness=witness, memory=memory, progress=progress))
+    return agreed(recheck(staged, rules, witness=witness, form=form, memory=memory, progress=progress))
 
 
 def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
@@ -37,11 +48,11 @@ def agreed(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     return verdicts
 
 
-def check_counts(file: Path, document: Mapping[str, object]) -> None:
+def check_counts(file: Path, document: Mapping[str, object], form: WrittenForm = PLAIN) -> None:
     """Raises `BadData` unless the written file, read again by the judge, leaves this imprint for later."""
     from sfumato.judge.chain.shown_counts import file_shows
 
-    if not file_shows(file, document):
+    if not file_shows(file, document, form=form):
         raise BadData(
             "the written file does not hold the counts that later releases would be checked against",
             where=file.name,

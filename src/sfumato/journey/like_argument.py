@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
+from sfumato.system.disk import read_document
 
 AnyTransformation = Plan | Transformation | str | Path
 """A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
@@ -31,7 +31,7 @@ def load_transformation(given: AnyTransformation | None, policy: Policy) -> Tran
         return given
     path = Path(given)
     try:
-        document = json.loads(path.read_bytes())
+        document = read_json(read_document(path))
     except OSError as wrong:
         reason = (wrong.strerror or "unknown reason").lower()
         raise BadData(f"the earlier plan cannot be read: {reason}", where=path.name) from None
@@ -64,7 +64,7 @@ def _of_release(certificate: Path, policy: Policy) -> Transformation:
             remedy=f"Name the certificate in the folder of the release, with {' or '.join(PUBLISHED)}.",
         )
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    source = open_source(there[0])
+    source = open_source(there[0], expected=policy.source)
     held = source.survey([name for name in keys if name in source.columns])
     return Transformation(
         {name: column.values for name, column in held.columns.items() if column.complete},

@@ -33,5 +33,5 @@ def patterns(
     """
     show, rules = progress or silent, bind_earlier(load_policy(policy), load_imprints(earlier))
     share = None if tolerance is None else fraction(tolerance, key="the tolerance")
-    table = count_table(open_table(data), rules, progress=show)
+    table = count_table(open_table(data, policy=rules), rules, progress=show)
     return patterns_of(table, rules, quality=quality, tolerance=share, progress=show)

@@ -32,14 +32,16 @@ def check_policy(
     Of a policy file that cannot be loaded, the problems of its hierarchy files are told, too.
     """
     known_rule = preset_of(preset) if preset else None
-    source = None if data is None else open_table(data)
     try:
         rules = load_policy(policy)
     except BadPolicy:
         if not isinstance(policy, str | Path):
             raise
         return examine_path(policy)
-    diagnoses = examine(rules) if source is None else _examine_beside(source, rules, progress or silent)
+    if data is None:
+        diagnoses = examine(rules)
+    else:
+        diagnoses = _examine_beside(open_table(data, policy=rules), rules, progress or silent)
     return diagnoses + (safe_harbor(rules) if known_rule and known_rule.checks_columns else [])
 
 

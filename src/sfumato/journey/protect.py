@@ -72,7 +72,7 @@ def protect(
     names = RoleNames(identifier, quasi, sensitive, insensitive)
     numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
     policy = None if policy is None else load_policy(policy)  # what is wrong with it is told first
-    before, opened = EarlierReleases.of(earlier, against, chain), open_table(data, memory)
+    before, opened = EarlierReleases.of(earlier, against, chain), open_table(data, memory, policy)
     rules = _rules(opened, policy, names, numbers, show)
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)

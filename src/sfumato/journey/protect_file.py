@@ -12,12 +12,14 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.engine import AnyTable
+from sfumato.engine.arrow_rows import form_of
 from sfumato.engine.source import SPARK
 from sfumato.engine.versions import version_writer
 from sfumato.journey.history import EarlierReleases
-from sfumato.journey.judgement import judged
+from sfumato.journey.judgement import WrittenForm, judged
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
+from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
@@ -29,7 +31,7 @@ from sfumato.policy.reference import reference_path
 from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
 from sfumato.releases.dictionary.files import beside, dictionary_files
-from sfumato.releases.output_file import check_target, publish
+from sfumato.releases.output_file import check_not_needed, check_target, publish
 from sfumato.releases.private_file import kept_on_success
 from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
@@ -69,18 +71,22 @@ def protect_file(
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
-    check_target(target, source=file_of(data), overwrite=overwrite)
-    describe = _describer(rules, target, dictionary=dictionary, overwrite=overwrite)
+    needed = needed_files(policy, rules, against, [data, like, *earlier])
+    check_target(target, source=file_of(data), needed=needed, overwrite=overwrite)
+    check_not_needed(reference_path(target), needed)
+    describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
     imprints = before.imprints
     noted = None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
-    source = with_warnings(with_name_check(open_table(data, memory), rules), rules, noted, progress=show)
+    source = with_warnings(
+        with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
+    )
     earlier_plan = load_transformation(like, rules)
     plan = plan_table(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
     )
-    shared = target.parent if source.kind == SPARK else None
+    shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
     writer = version_writer(
         source,
         plan.recoding.table,
@@ -102,21 +108,23 @@ def protect_file(
 
         def judge(staged: Path) -> tuple[Verdict, ...]:
             witness = witness_path(rules, staged, private)
-            verdicts = judged(staged, plan, rules, witness=witness, memory=source.memory, progress=show)
-            return _beside_earlier(verdicts, staged, plan, imprints, rules) if imprints else verdicts
+            verdicts = judged(
+                staged, plan, rules, witness=witness, form=form, memory=source.memory, progress=show
+            )
+            return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
         return plan, publish(target, write, judge, describe=describe, overwrite=overwrite)
 
 
 def _describer(
-    rules: Policy, target: Path, *, dictionary: bool, overwrite: bool
+    rules: Policy, target: Path, needed: Mapping[Path, str], *, dictionary: bool, overwrite: bool
 ) -> Callable[[Path], Mapping[Path, bytes]] | None:
     """What writes the dictionary, where it is asked for, or where an older one would be left beside it."""
     places = beside(target)
     if not dictionary and not any(file.exists() for file in places.values()):
         return None
     for file in places.values():
-        check_target(file, overwrite=overwrite)
+        check_target(file, needed=needed, overwrite=overwrite)
 
     def describe(staged: Path) -> Mapping[Path, bytes]:
         contents = dictionary_files(staged, rules)
@@ -126,12 +134,17 @@ def _describer(
 
 
 def _beside_earlier(
-    verdicts: tuple[Verdict, ...], staged: Path, plan: Plan, earlier: Sequence[Imprint], policy: Policy
+    verdicts: tuple[Verdict, ...],
+    staged: Path,
+    plan: Plan,
+    earlier: Sequence[Imprint],
+    policy: Policy,
+    form: WrittenForm,
 ) -> tuple[Verdict, ...]:
     """The verdicts on a file, those about earlier releases decided beside these."""
     from sfumato.journey.chain_check import judge_beside_earlier
 
     documents = [imprint.as_dict() for imprint in (*earlier, plan.imprint)]
-    compared = judge_beside_earlier([staged], documents, policy)
+    compared = judge_beside_earlier([staged], documents, policy, form)
     decided = {} if compared is None else {verdict.promise: verdict for verdict in compared.verdicts}
     return tuple(decided.get(verdict.promise, verdict) for verdict in verdicts)

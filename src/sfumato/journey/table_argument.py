@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sfumato.core.data_file import NO_FORM
 from sfumato.engine import AnyTable, Source, open_source
 from sfumato.system.memory import Memory
+
+if TYPE_CHECKING:
+    from sfumato.policy.content import PolicyContent
 
 AnyMemory = Memory | str | int | None
 """How much memory may be used: "4GB", a number of bytes, `Memory.of("4GB", spill=...)`, or no limit."""
 
 
-def open_table(data: AnyTable, memory: AnyMemory = None) -> Source:
-    """Returns the table as a source, held to a limit of memory if one is given."""
-    return open_source(data, memory=None if memory is None else Memory.of(memory))
+def open_table(data: AnyTable, memory: AnyMemory = None, policy: PolicyContent | None = None) -> Source:
+    """Returns the table as a source, held to a limit of memory if one is given.
+
+    What the policy says under `source` holds for what the caller does not say.
+    """
+    expected = NO_FORM if policy is None else policy.source
+    return open_source(data, memory=None if memory is None else Memory.of(memory), expected=expected)
 
 
 def file_of(data: AnyTable) -> Path | None:

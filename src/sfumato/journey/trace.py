@@ -76,13 +76,14 @@ def _count_original(original: AnyTable, policy: AnyPolicy, progress: Progress) -
     """The table that releases were made from, as its policy counts it."""
     from sfumato.journey.policy_argument import load_policy
 
-    rules, source = load_policy(policy), open_source(original)
+    rules = load_policy(policy)
+    source = open_source(original, expected=rules.source)
     rules.check_columns(source.columns)
     return source.count(rules.codings, missing=rules.missing, person=rules.person, progress=progress)
 
 
 def _open_leak(leak: AnyLeak) -> Source:
-    """A leak as a source; of a text file that is not in UTF-8 the usual Western encoding is tried."""
+    """A leak as a source."""
     records = [leak] if isinstance(leak, Mapping) else leak
     if isinstance(records, Sequence) and not isinstance(records, str):
         from sfumato.engine.frames.records import open_records
@@ -95,14 +96,6 @@ def _open_leak(leak: AnyLeak) -> Source:
 
 
 def _open_leaked_file(path: Path) -> Source:
-    from sfumato.engine.csv.reader import CsvOptions
-    from sfumato.engine.csv.utf8 import is_unicode
-    from sfumato.engine.files.readers import CSV_ENDINGS
     from sfumato.engine.frames.records import JSON_ENDINGS, open_json
 
-    name = path.name.lower()
-    if name.endswith(JSON_ENDINGS):
-        return open_json(path)
-    if name.endswith(CSV_ENDINGS) and path.is_file() and not is_unicode(path):
-        return open_source(path, csv=CsvOptions(encoding="cp1252"))
-    return open_source(path)
+    return open_json(path) if path.name.lower().endswith(JSON_ENDINGS) else open_source(path)

@@ -49,7 +49,7 @@ def attack_values(
     """
     rules, show = load_policy(policy), progress or silent
     known = known_search(rules, steps=STEPS if steps is None else steps, seed=seed)
-    source = open_table(register)
+    source = open_table(register, policy=rules)
     codings = [coding for coding in rules.codings if coding.role.is_key]
     if absent := [coding.name for coding in codings if coding.name not in source.columns]:
         raise WrongCall(
@@ -62,7 +62,7 @@ def attack_values(
 
 
 def _audit(attack: Attack, known: KnownSearch, data: AnyTable, policy: Policy, progress: Progress) -> Audit:
-    audit = audit_source(open_table(data), policy, attacks=(attack,), progress=progress)
+    audit = audit_source(open_table(data, policy=policy), policy, attacks=(attack,), progress=progress)
     if audit.failed:
         raise WrongCall(audit.failed[0], where="attack", remedy="See `sfumato attack --help`.")
     if not audit.findings:

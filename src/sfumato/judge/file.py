@@ -19,6 +19,7 @@ from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
 from sfumato.judge.rulings import covers_several, on_rows
 from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.parquet import is_parquet, parts_of
 from sfumato.judge.tables.relation import Relation, header, number
 from sfumato.judge.tables.tally import Tally, TallyRequest, count
@@ -36,34 +37,36 @@ def recheck(
     policy: Mapping[str, Any],
     *,
     witness: str | Path | None = None,
+    form: Mapping[str, str] | None = None,
     memory: Memory | None = None,
     progress: Progress = silent,
 ) -> tuple[Verdict, ...]:
     """Returns a verdict on every promise of the policy, judged on the bytes of a published file.
 
-    `policy` is plain data, as `policy.judge_data` writes them. Raises `BadData` where the file cannot be read
-    strictly, changes meanwhile, or has other columns than the policy publishes, `BrokenPromise` where a
-    promise has no second judge. Where promises count people, a file without the person column tells only
-    rows, and a verdict may stay undecided; a `witness` decides it: a file with the same rows and the person
-    column beside them, which is not published. `memory` bounds what is held in memory meanwhile; the rest
-    waits on disk.
+    `policy` is plain data, as `policy.judge_data` writes them. `form` says how a CSV file and its witness are
+    to be written (`encoding`, `delimiter`), where that is not UTF-8 with commas. Raises `BadData` where the
+    file cannot be read strictly, changes meanwhile, or has other columns than the policy publishes,
+    `BrokenPromise` where a promise has no second judge. Where promises count people, a file without the
+    person column tells only rows, and a verdict may stay undecided; a `witness` decides it: a file with the
+    same rows and the person column beside them, which is not published. `memory` bounds what is held in
+    memory meanwhile; the rest waits on disk.
     """
     place, allowed, meant = Path(path), memory or Memory(), JudgedPolicy.of(policy)
-    judges = [judge_of(promise) for promise in meant.promises]
+    judges, told = [judge_of(promise) for promise in meant.promises], FileForm.of(form)
     steps = 4 + len(judges)
     before = _state(place)
     progress(PHASE, 0, steps)
-    names = header(place)
+    names = header(place, form=told)
     check_columns(names, meant, where=place.name)
     counted_from, read = place, names
     if meant.person is not None and witness is not None:
         counted_from = Path(witness)
-        read = check_witness(place, counted_from, names, meant.person, memory=allowed)
+        read = check_witness(place, counted_from, names, meant.person, memory=allowed, form=told)
     progress(PHASE, 1, steps)
     asked = TallyRequest.of(meant, read)
     _check_bytes(place)
     progress(PHASE, 2, steps)
-    tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked), allowed)
+    tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked, told), allowed)
     _check_values(tally, meant, where=place.name)
     found: list[Verdict] = []
     for judge, promise in zip(judges, meant.promises, strict=True):
@@ -98,16 +101,22 @@ def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> 
 
 
 def check_witness(
-    path: Path, witness: Path, names: Sequence[str], person: str, *, memory: Memory
+    path: Path,
+    witness: Path,
+    names: Sequence[str],
+    person: str,
+    *,
+    memory: Memory,
+    form: FileForm = RELEASED,
 ) -> tuple[str, ...]:
     """Returns the witness's columns; raises unless it holds the file's rows, and the person beside them."""
-    beside = header(witness)
+    beside = header(witness, form=form)
     if sorted(beside) != sorted([*names, person]):
         raise BadData("the witness must have the columns of the file and the person", where=witness.name)
 
     def ask(db: duckdb.DuckDBPyConnection) -> int:
-        ours = Relation.of_file(db, path, names).as_text(names)
-        theirs = Relation.of_file(db, witness, beside).as_text(names)
+        ours = Relation.of_file(db, path, names, form).as_text(names)
+        theirs = Relation.of_file(db, witness, beside, form).as_text(names)
         either = f"({ours} EXCEPT ALL {theirs}) UNION ALL ({theirs} EXCEPT ALL {ours})"
         return number(db, f"SELECT count(*) FROM ({either})")  # noqa: S608
 
@@ -117,8 +126,10 @@ def check_witness(
     return beside
 
 
-def _count(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: TallyRequest) -> Tally:
-    return count(db, Relation.of_file(db, path, names), asked, where=path.name)
+def _count(
+    db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], asked: TallyRequest, form: FileForm
+) -> Tally:
+    return count(db, Relation.of_file(db, path, names, form), asked, where=path.name)
 
 
 def _check_bytes(path: Path) -> None:

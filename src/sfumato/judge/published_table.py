@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.core.errors import BadData
 from sfumato.core.verdict import Verdict
-from sfumato.judge.file_bytes.csv_forms import LARGEST, is_shortest, marks_of, separator_of, written_rows
+from sfumato.judge.file_bytes.csv_forms import LARGEST, form_of_file, is_shortest, marks_of, written_rows
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.rulings import rule_all
 from sfumato.judge.tables.arrow_text import float_marks
 from sfumato.judge.tables.database import NO_LIMIT, strictly
+from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.handed_rows import WHERE, HandedRows
 from sfumato.judge.tables.parquet import is_parquet
 from sfumato.judge.tables.relation import APART, Relation, header
@@ -32,43 +33,51 @@ ROWS_AT_A_TIME = 100_000
 
 
 def judge_file(
-    path: Path, columns: Sequence[str], policy: Mapping[str, Any], *, memory: Memory = NO_LIMIT
+    path: Path,
+    columns: Sequence[str],
+    policy: Mapping[str, Any],
+    *,
+    form: Mapping[str, str] | None = None,
+    memory: Memory = NO_LIMIT,
 ) -> tuple[Verdict, ...] | None:
     """Returns a verdict for every promise, from the bytes of a file in the form that releases have.
 
-    A CSV file in another form is judged as it is written: rows are told apart by their quotes and line ends,
-    whatever separates the cells. `None` where it is in no form that is known here, or does not begin with
-    these `columns`, as somebody else has read them. Raises `BadData` where it cannot be read.
+    `form` tells the `encoding` and the `delimiter` of a CSV file as somebody else has found them. A file in
+    another form is judged as it is written: rows are told apart by their quotes and line ends, whatever
+    separates the cells. `None` where it is in no form that is known here, or does not begin with these
+    `columns`, as somebody else has read them. Raises `BadData` where it cannot be read.
     """
     meant = JudgedPolicy.of(policy)
     asked = TallyRequest.of(meant, columns)
     by_rows = meant.person is not None and asked.person is None
+    told: FileForm | None = FileForm.of(form)
     if not is_parquet(path):
-        separator = separator_of(path, columns)
-        if separator is None:
+        told = form_of_file(path, columns, FileForm.of(form))
+        if told is None:
             return None
-        if path.stat().st_size <= LARGEST and not _is_released_form(path, separator, memory):
-            return rule_all(_count_as_written(path, separator, columns, asked, memory), by_rows=by_rows)
-    names = header(path, notes=True)
+        if path.stat().st_size <= LARGEST and not _is_released_form(path, told, memory):
+            return rule_all(_count_as_written(path, told, columns, asked, memory), by_rows=by_rows)
+    written = told or RELEASED
+    names = header(path, notes=True, form=written)
     if names != tuple(columns):
         return None
 
     def ask(db: duckdb.DuckDBPyConnection) -> Tally:
-        return count(db, Relation.of_file(db, path, names), asked, where=path.name)
+        return count(db, Relation.of_file(db, path, names, written), asked, where=path.name)
 
     return rule_all(strictly(path.name, ask, memory), by_rows=by_rows)
 
 
-def _is_released_form(path: Path, separator: str, memory: Memory) -> bool:
+def _is_released_form(path: Path, form: FileForm, memory: Memory) -> bool:
     """Tells whether a CSV file is as releases are written: then its rows tell all that its bytes do."""
     try:
-        return separator == "," and is_shortest(path, memory=memory)
+        return is_shortest(path, memory=memory, form=form)
     except BadData:
         return False
 
 
 def _count_as_written(
-    path: Path, separator: str, names: Sequence[str], asked: TallyRequest, memory: Memory
+    path: Path, form: FileForm, names: Sequence[str], asked: TallyRequest, memory: Memory
 ) -> Tally:
     """Returns the counts of a CSV file whose rows can be told apart by their quotes and line ends."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
@@ -77,7 +86,7 @@ def _count_as_written(
     keys = [names.index(name) for name in asked.keys]
     every = [*asked.columns, APART]
     with HandedRows(every, memory=memory) as rows:
-        read = iter(written_rows(path, names, separator))
+        read = iter(written_rows(path, names, form))
         while some := list(islice(read, ROWS_AT_A_TIME)):
             columns = [[row.cells[i] for row in some] for i in wanted]
             columns.append([marks_of(row, keys) for row in some])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.microdata import Role
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding
 from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
@@ -28,9 +29,16 @@ _ATC = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?", re.ASCI
 _ATC_IN_FULL = re.compile(r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}[0-9]{2}", re.ASCII)
 
 
-def guess(name: str, column: ColumnEvidence, rows: int, *, finding: ColumnFinding = NO_FINDING) -> ColumnRule:
+def guess(
+    name: str,
+    column: ColumnEvidence,
+    rows: int,
+    *,
+    finding: ColumnFinding = NO_FINDING,
+    written: SourceForm = NO_FORM,
+) -> ColumnRule:
     """Returns the first guess that applies; the last one always does."""
-    profile = ColumnProfile.of(name, column, rows, finding)
+    profile = ColumnProfile.of(name, column, rows, finding, written)
     rule = next(rule for attempt in GUESSES if (rule := attempt(profile)) is not None)
     if finding.remark and rule.role is not Role.IDENTIFIER:
         return replace(rule, reason=f"{rule.reason}; {finding.remark}")

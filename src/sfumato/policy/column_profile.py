@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.microdata import Role
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, nearly_unique
 from sfumato.policy.lexicon.header_lexicon import HeaderReading, lexicon
@@ -54,12 +55,22 @@ class ColumnProfile:
     counts: tuple[int, ...]
     rows: int
     finding: ColumnFinding = NO_FINDING
+    written: SourceForm = NO_FORM
+    """How the texts of the source write numbers and dates, where somebody said so."""
 
     @classmethod
-    def of(cls, header: str, column: ColumnEvidence, rows: int, finding: ColumnFinding) -> ColumnProfile:
+    def of(
+        cls,
+        header: str,
+        column: ColumnEvidence,
+        rows: int,
+        finding: ColumnFinding,
+        written: SourceForm = NO_FORM,
+    ) -> ColumnProfile:
         pairs = zip(column.values, column.counts.tolist(), strict=True)
         told = [(value, count) for value, count in pairs if value is not None]
-        return cls(header, column, tuple(v for v, _ in told), tuple(c for _, c in told), rows, finding)
+        values, counts = tuple(v for v, _ in told), tuple(c for _, c in told)
+        return cls(header, column, values, counts, rows, finding, written)
 
     @property
     def distinct(self) -> int:
@@ -94,15 +105,18 @@ class ColumnProfile:
 
     @cached_property
     def dates(self) -> list[DateForm]:
-        """The forms in which all values are dates."""
-        return forms_of(self.values) if forms_of(self.values[:SCREENED]) else []
+        """The forms in which all values are dates; the one that was said, if it is among them."""
+        forms = forms_of(self.values) if forms_of(self.values[:SCREENED]) else []
+        return [form for form in forms if form.written == self.written.date_format] or forms
 
     @cached_property
     def number_form(self) -> NumberForm | None:
         """The form in which all values are numbers; none for dates without marks (20240229)."""
         if any(form.written == "yyyymmdd" for form in self.dates) or not self.values:
             return None
-        return form_of(self.values) if _may_be_numbers(self.values[:SCREENED]) else None
+        if not _may_be_numbers(self.values[:SCREENED]):
+            return None
+        return form_of(self.values, decimal=self.written.decimal)
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...] | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.core.coarsest_level import never_above
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadPolicy, BadTaxonomy
 from sfumato.core.exact_numbers import written
 from sfumato.core.microdata import Coding, Missing, Role
@@ -31,6 +32,9 @@ from sfumato.policy.searches import ability_of
 from sfumato.policy.set_columns import TermRule, forms_of
 from sfumato.policy.taxonomies.flat import Flat
 from sfumato.policy.taxonomies.range_ends import check_range_ceiling, check_range_ends
+
+NO_PROMISE = ("confirm", "source")
+"""Keys of a policy that its digest passes over."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ class PolicyContent:
     confirm: Mapping[str, str] = field(default_factory=dict)
     """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
     no part of the digest."""
+    source: SourceForm = NO_FORM
+    """How the data are read. No promise either: the same rows in another form have the same digest."""
 
     @property
     def by_profile(self) -> bool:
@@ -192,6 +198,8 @@ class PolicyContent:
             words["person"] = asked or self.person
         if self.confirm:
             words["confirm"] = dict(self.confirm)
+        if self.source:
+            words["source"] = self.source.words
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property
@@ -199,7 +207,7 @@ class PolicyContent:
         """A fingerprint of the policy and of every file it refers to; comments do not count."""
         files = {n: r.taxonomy.digest for n, r in self.columns.items() if r.taxonomy and r.taxonomy.digest}
         whole = {
-            "policy": {key: word for key, word in self.to_dict().items() if key != "confirm"},
+            "policy": {key: word for key, word in self.to_dict().items() if key not in NO_PROMISE},
             "order": list(self.columns),
             "files": files,
             "promises": [[list(pair) for pair in p.files] for p in self.promises if not p.derived],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
@@ -29,19 +30,27 @@ def draft(
     findings: Mapping[str, ColumnFinding] | None = None,
     least: int = 1,
     note: str = "",
+    source: SourceForm = NO_FORM,
 ) -> Policy:
     """Returns a policy that works, with a role and a taxonomy for every column, each with its reason.
 
     Roles are guesses: whoever knows the data should read the comments before anything is published. Where
     nothing speaks for another role a column is a quasi-identifier, which is the cautious choice.
     Without a preset k is 5, or `least` if that is more, less only where the table is about fewer people.
-    `findings` are what a closer look at the data found out; `note` is what the file says first.
+    `findings` are what a closer look at the data found out; `note` is what the file says first. `source` is
+    how the data are read: it goes into the policy, and says what numbers and dates in texts look like.
     """
     if not survey.columns:
         raise BadData("the table has no columns")
     known = findings or {}
     columns = {
-        name: guess(name, column, survey.rows, finding=known.get(name, NO_FINDING))
+        name: guess(
+            name,
+            column,
+            survey.rows,
+            finding=known.get(name, NO_FINDING),
+            written=source if column.is_text else NO_FORM,
+        )
         for name, column in survey.columns.items()
     }
     columns.update(companions(columns, survey))
@@ -61,6 +70,7 @@ def draft(
         person=person,
         confirm={name: rule.reason for name, rule in columns.items() if rule.role is Role.INSENSITIVE},
         version=versions.LATEST,
+        source=source,
         note="\n".join(line for line in (note, _origin(chosen) if preset else "") if line),
     )
 

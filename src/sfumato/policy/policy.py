@@ -25,6 +25,7 @@ from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 from sfumato.policy.notation import in_notation
 from sfumato.policy.policy_card import policy_card
 from sfumato.show.card import Card
+from sfumato.system.disk import read_start
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
 
@@ -66,8 +67,7 @@ class Policy(PolicyContent):
         """Reads a policy file; every message names the key and the line."""
         source = Path(path)
         try:
-            with source.open("rb") as file:
-                content = file.read(yaml.MOST_FILE_BYTES + 1)
+            content = read_start(source, yaml.MOST_FILE_BYTES + 1)
         except OSError as wrong:
             reason = (wrong.strerror or "unknown reason").lower()
             raise BadPolicy(f"the policy cannot be read: {reason}", where=source.name) from None
@@ -100,6 +100,7 @@ class Policy(PolicyContent):
             parts.knows,
             parts.version,
             parts.confirm,
+            parts.source,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

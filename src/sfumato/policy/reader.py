@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from sfumato import promises as known_promises
+from sfumato.core.data_file import SourceForm
 from sfumato.core.errors import BadInput, WrongCall
 from sfumato.core.exact_numbers import fraction
 from sfumato.core.microdata import Missing, Role
@@ -23,6 +24,7 @@ from sfumato.policy import (
     schema,
     schema_check,
     searches,
+    source_words,
     versions,
 )
 from sfumato.policy.column_controls import ColumnControls
@@ -48,6 +50,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
     every_row = given_to is not None or bool(promises.of_table)
     protect = reader.protect(every_row=every_row)
     person, knows = reader.person()
+    source = reader.source()
     if reader.problems:
         refuse([*reader.problems, *of_search(protect, Missing.SUPPRESS)], origin)
     return PolicyContent(
@@ -62,6 +65,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         knows=knows,
         version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
+        source=source,
     )
 
 
@@ -133,6 +137,19 @@ class _Reader:
             return None
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
+
+    def source(self) -> SourceForm:
+        """Returns how the data are read."""
+        given = self.words.get(source_words.KEY)
+        if isinstance(given, SourceForm):
+            return given
+        if not isinstance(given, Mapping) or any(p.place[:1] == (source_words.KEY,) for p in self.problems):
+            return SourceForm()
+        try:
+            return SourceForm.of_words(given)
+        except WrongCall as wrong:
+            self.problems.append(Problem((source_words.KEY,), wrong.message, wrong.remedy))
+            return SourceForm()
 
     def person(self) -> tuple[str | None, Knows | None]:
         """Returns the column that tells people apart, and what others know of a person, where it is said."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 from sfumato.core.errors import BadData
@@ -87,7 +88,7 @@ def possible_paths(data: object) -> Sequence[Path]:
     path: Path | Address
     if is_address(data):
         path = Address.of(data)
-    elif isinstance(data, str | Path):
+    elif isinstance(data, str | PathLike):
         path = Path(data).absolute()
     else:
         return ()

@@ -6,7 +6,7 @@ from sfumato import promises
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.spelling import Spelling
-from sfumato.policy import column_controls, searches, versions
+from sfumato.policy import column_controls, searches, source_words, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
 from sfumato.policy.content import Knows, ProtectRule
@@ -48,7 +48,7 @@ def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
     >>> sorted(schema()["properties"])
-    ['columns', 'confirm', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato']
+    ['columns', 'confirm', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato', 'source']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -89,6 +89,7 @@ def top() -> JsonObject:
             "person": _person(),
             "recipients": recipients(),
             "confirm": confirm(),
+            source_words.KEY: source_words.schema(),
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,

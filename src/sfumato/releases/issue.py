@@ -40,7 +40,7 @@ class PreparedRelease:
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
     unsafe, with `private` a folder for what must not outlive it. `describe(path)` returns further files to
     publish beside it, by their names. `place` is the folder of one version among several, below that of
-    their event.
+    their event. `form` is how a CSV file is written, where not in UTF-8 with commas.
     """
 
     policy: str
@@ -63,6 +63,7 @@ class PreparedRelease:
     memory: bytes = b""
     people: bytes = b""
     versions: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
 
 
 Prepare = Callable[[Sequence[Record]], Sequence[PreparedRelease]]
@@ -188,7 +189,7 @@ def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) 
     private.mkdir(mode=0o700)
     prepared.write(file)
     at("written")
-    listed = manifest.describe([file], release=record.release)
+    listed = manifest.describe([file], release=record.release, form=prepared.form)
     verdicts = prepared.judge(file, private)
     remove_folder(private)
     described = _write_beside(file, prepared.describe(file))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonObject, read_json
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.relation import header, rows
 from sfumato.system.disk import digest_of, read_document
 
@@ -17,9 +18,12 @@ DOCUMENTS = (".json", ".html")
 """Files that hold no rows: a dictionary, the list of a table's parts."""
 
 
-def describe(files: Sequence[Path], *, release: str) -> JsonObject:
-    """Returns the manifest of some files, from their bytes."""
-    listed = [_describe(part, below=file) for file in files for part in files_of(file)]
+def describe(files: Sequence[Path], *, release: str, form: Mapping[str, str] | None = None) -> JsonObject:
+    """Returns the manifest of some files, from their bytes.
+
+    `form` names the encoding and the delimiter of CSV files, where these are not UTF-8 and commas.
+    """
+    listed = [_describe(part, below=file, form=form or {}) for file in files for part in files_of(file)]
     return {"sfumato": VERSION, "release": release, "files": listed}
 
 
@@ -28,7 +32,7 @@ def files_of(path: Path) -> list[Path]:
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
-def _describe(file: Path, *, below: Path) -> JsonObject:
+def _describe(file: Path, *, below: Path, form: Mapping[str, str]) -> JsonObject:
     described = {
         "name": file.name if file == below else f"{below.name}/{file.name}",
         "format": file.suffix.lstrip("."),
@@ -37,7 +41,9 @@ def _describe(file: Path, *, below: Path) -> JsonObject:
     }
     if file.suffix in DOCUMENTS:
         return described
-    return {**described, "rows": rows(file), "columns": list(header(file))}
+    told = FileForm.of(form)
+    counted = {"rows": rows(file, form=told), "columns": list(header(file, form=told))}
+    return {**described, **(form if file.suffix == ".csv" else {}), **counted}
 
 
 def as_bytes(manifest: JsonObject) -> bytes:

@@ -5,21 +5,37 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from sfumato.core.errors import WrongCall
 from sfumato.releases.steps import uninterrupted
-from sfumato.system.disk import to_disk, write_to_disk
+from sfumato.system.disk import read_start, to_disk, write_to_disk
 from sfumato.system.private_folder import private_folder
 from sfumato.system.stop_request import stop_request
 
 Judgement = TypeVar("Judgement")
 
 
-def check_target(path: Path, *, source: Path | None = None, overwrite: bool = False) -> None:
-    """Raises for a path that could not be written to later."""
-    if source is not None and path.exists() and source.exists() and path.samefile(source):
+NEVER_REPLACED = {b"SQLite format 3\0": "a ledger, or another database", b"-----BEGIN ": "a key"}
+"""How files begin that no output replaces, whoever allows it, and what they are."""
+
+
+def check_target(
+    path: Path,
+    *,
+    source: Path | None = None,
+    needed: Mapping[Path, str] = MappingProxyType({}),
+    overwrite: bool = False,
+) -> None:
+    """Raises for a path that could not be written to later, or where something is that is needed.
+
+    The data, which is the `source`, and the files `needed`, with what they are, are recognised by whatever
+    name, link or hard link; ledgers and keys by how they begin.
+    """
+    if source is not None and _is_same(path, source):
         raise WrongCall("the output would replace the data it is made from", remedy="Name another file.")
+    check_not_needed(path, needed)
     if path.is_dir():
         raise WrongCall("the output is a folder", remedy="Name a file, such as safe.csv or safe.parquet.")
     if not path.parent.is_dir():
@@ -28,6 +44,25 @@ def check_target(path: Path, *, source: Path | None = None, overwrite: bool = Fa
         raise WrongCall(
             "the output exists already", remedy="Name another file, or allow it with --overwrite."
         )
+
+
+def check_not_needed(path: Path, needed: Mapping[Path, str]) -> None:
+    """Raises where writing to a path would replace one of these files, a ledger or a key."""
+    for file, what in needed.items():
+        if _is_same(path, file):
+            raise WrongCall(f"the output would replace {what}", remedy="Name another file.")
+    if path.is_file():
+        start = read_start(path, 16)
+        for begin, what in NEVER_REPLACED.items():
+            if start.startswith(begin):
+                raise WrongCall(f"the output would replace {what}", remedy="Name another file.")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there
+        return path.absolute() == other.absolute()
 
 
 def publish(

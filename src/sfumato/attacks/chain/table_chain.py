@@ -61,7 +61,7 @@ def read_chain(tables: Sequence[AnyTable], policy: Policy) -> list[Imprint]:
 
 
 def _counted(table: AnyTable, policy: Policy) -> Microdata:
-    source = open_source(table)
+    source = open_source(table, expected=policy.source)
     lacking = [name for name in policy.published if name not in source.columns]
     if lacking:
         raise BadData(f"{len(lacking)} columns that the policy publishes are not in the table")

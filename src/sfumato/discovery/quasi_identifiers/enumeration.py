@@ -23,7 +23,8 @@ Engine = Literal["auto", "tree", "levels"]
 class MinimalSets:
     """Minimal quasi-identifiers, smallest first.
 
-    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing.
+    `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing;
+    of a search that was stopped, `complete_to` says that none of at most so many columns is.
     `reason` tells why there is none, or why the empty set is the only one; `duplicates` counts the rows
     that repeat another one, where that is the reason.
     """
@@ -34,6 +35,7 @@ class MinimalSets:
     max_size: int | None = None
     reason: str = ""
     duplicates: int = 0
+    complete_to: int = 0
 
 
 def minimal(
@@ -43,14 +45,15 @@ def minimal(
     max_size: int | None = None,
     max_results: int | None = None,
     deadline: float | None = None,
+    budget: int | None = None,
     engine: Engine = "auto",
     progress: Progress = silent,
     clock: Clock = time.monotonic,
 ) -> MinimalSets:
     """Find all minimal quasi-identifiers, or those found within the bounds.
 
-    Which ones are found within a number of results or a deadline may depend on the order of the rows; a
-    complete answer never does.
+    Which ones are found within a number of results, a deadline or a budget of steps may depend on the
+    order of the rows; a complete answer never does.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> minimal(table, Reading.of(k=2, mode="all")).sets
@@ -58,7 +61,7 @@ def minimal(
     """
     if max_size is not None and max_size < 0:
         raise WrongCall("max_size must be at least 0")
-    limits = Limits(max_results, deadline, clock)
+    limits = Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
     if question.settled:
@@ -73,7 +76,7 @@ def minimal(
     def keep_going(found: int) -> bool:
         best = search.smallest
         progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
-        return limits.allow(found)
+        return limits.allow(found, search.steps)
 
     complete = search.run(keep_going)
     keep_going(search.found)

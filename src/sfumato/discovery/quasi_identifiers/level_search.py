@@ -29,6 +29,7 @@ class LevelSearch:
         self.table, self.k, self.t = table, k, t
         self.max_size = min(max_size, LARGEST_SET)
         self.sizes_done = 0
+        self.steps = 0
         self._sets: list[tuple[int, ...]] = []
         self._alone = np.zeros(table.columns, bool)
         self._together: Pairs = np.zeros((table.columns, table.columns), bool)
@@ -116,4 +117,5 @@ class LevelSearch:
             self._out,
             self._bounds,
         )
+        self.steps += 512 * len(columns) + 8 * len(groups.rows) * int(np.count_nonzero(~exposing))
         return exposing

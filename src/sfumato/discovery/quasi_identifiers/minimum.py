@@ -11,6 +11,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.discovery.quasi_identifiers.greedy import greedy_cover
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
 from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
@@ -51,6 +52,7 @@ def minimum(
     *,
     max_results: int | None = None,
     deadline: float | None = None,
+    budget: int | None = None,
     progress: Progress = silent,
     clock: Clock = time.monotonic,
 ) -> Minimum:
@@ -61,7 +63,7 @@ def minimum(
     >>> found.columns, found.proved
     (('c',), True)
     """
-    limits = Limits(max_results, deadline, clock)
+    limits = Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
     sets: tuple[tuple[str, ...], ...]
     if question.settled:
@@ -71,15 +73,16 @@ def minimum(
     search = _SizeSearch(reduced, question.terms, limits, progress)
     finished = search.run()
     if len(search.found):
-        expanded = reduced.expand(search.found, width=len(table.names))
+        most = None if max_results is None else max_results + 1
+        expanded = reduced.expand(search.found, width=len(table.names), most=most)
         cut = max_results is not None and len(expanded) > max_results
         sets = question.named(expanded[:max_results])
         return Minimum(
             question.terms, sets, search.bound, True, finished and not cut, "", question.duplicates
         )
-    best = _incumbent(table, reading)
-    proved = len(best) == search.bound
-    return Minimum(question.terms, (best,), search.bound, proved, False, "", question.duplicates)
+    best, bound = _incumbent(table, reading)
+    bound = max(bound, search.bound)
+    return Minimum(question.terms, (best,), bound, len(best) == bound, False, "", question.duplicates)
 
 
 class _SizeSearch:
@@ -88,6 +91,8 @@ class _SizeSearch:
     def __init__(self, reduced: ReducedTable, terms: Terms, limits: Limits, progress: Progress) -> None:
         self.reduced, self.terms, self.limits, self.progress = reduced, terms, limits, progress
         self.bound = 1
+        self.steps = 0
+        self.searching: LevelSearch | TreeSearch
         self.found: Bits = np.zeros((0, reduced.columns), bool)
 
     def run(self) -> bool:
@@ -101,11 +106,12 @@ class _SizeSearch:
     def _keep_going(self, found: int) -> bool:
         known = f"{self.bound} proved" if found else f"none below {self.bound} columns"
         self.progress(f"smallest set: {known}", found)
-        return self.limits.allow(found)
+        return self.limits.allow(found, self.steps + self.searching.steps)
 
     def _by_levels(self) -> bool:
         """Sizes up to three, all at once: the search goes by size anyway."""
         search = LevelSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=1)
+        self.searching = search
         for size in range(1, min(LARGEST_SET, self.reduced.columns) + 1):
             self.bound = search.max_size = size
             finished = search.run(self._keep_going)
@@ -113,11 +119,13 @@ class _SizeSearch:
             if len(self.found) or not finished:
                 return finished
         self.bound = LARGEST_SET + 1
+        self.steps = search.steps
         return True
 
     def _by_tree(self) -> bool:
         """Bounded tree searches that share what they learn about the rows."""
         search = TreeSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=self.bound)
+        self.searching = search
         while True:
             finished = search.run(self._keep_going)
             self.found = search.sets()
@@ -127,12 +135,16 @@ class _SizeSearch:
             search.restart(self.bound)
 
 
-def _incumbent(table: Coded, reading: Reading) -> tuple[str, ...]:
-    """A minimal set at hand: as the columns come, or dropping those with few values first."""
+def _incumbent(table: Coded, reading: Reading) -> tuple[tuple[str, ...], int]:
+    """A minimal set at hand, and how many columns every set needs at least.
+
+    By greedy cover; as the columns come; dropping those with few values first.
+    """
+    cover = greedy_cover(table, reading)
     strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
     descents = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
-    best = min(descents, key=len)
-    return tuple(sorted(best, key=table.names.index))
+    best = min([cover.columns or (), *descents], key=len)
+    return tuple(sorted(best, key=table.names.index)), cover.lower_bound
 
 
 def disjoint_edges(edges: Sets) -> int:

@@ -16,7 +16,7 @@ Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
 """Told how many sets have been found; says whether to go on."""
 
-STEPS_PER_RUN = 1 << 22
+STEPS_PER_RUN = 1 << 24
 """Steps of the compiled search between two looks at the limits."""
 
 _T = TypeVar("_T", bound=np.generic)
@@ -44,6 +44,7 @@ class TreeSearch:
             stack_rows, bounds, at, b_at, clusters, kept, count, np.empty(max(rows, 32), np.int32)
         )
         self.tree = _new_tree(columns, depths)
+        self.steps = 0
         self._looked_at = 0
         self._smallest: int | None = None
 
@@ -54,6 +55,7 @@ class TreeSearch:
             if why == hitting_sets.DONE:
                 return True
             if why == hitting_sets.PAUSED:
+                self.steps += budget
                 if not keep_going(self.found):
                     return False
             elif why == hitting_sets.SHORT_OF_EDGES:

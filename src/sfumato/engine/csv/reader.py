@@ -3,7 +3,7 @@
 An empty cell is missing; a quoted empty cell is empty text. A row with another number of cells than the
 header, a quote that is never closed, text after a closing quote, a NUL byte, or bytes that are not in the
 file's encoding are refused with the line (or byte) where they are. Empty lines hold no row, unless the table
-has a single column.
+has a single column. What is published from such a file is written as it is: same encoding, same delimiter.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from sfumato.core.data_file import NO_FORM, Note, SourceForm
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.column_names import check_names
-from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, first_ragged_line
+from sfumato.engine.csv.charset import ASCII, LATIN_1, UTF_8, UTF_8_MARKED, UTF_16, WINDOWS_1252, spoken
+from sfumato.engine.csv.text_form import DELIMITERS, TextForm
+from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_ragged_line
 
-DELIMITERS = (",", ";", "\t", "|")
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 20
 
@@ -34,7 +36,8 @@ class CsvOptions:
     """How to read a CSV file where its bytes do not tell.
 
     By default the delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one
-    in a tie), and the encoding is UTF-8, or what a byte-order mark says. A cell of more than `longest_cell`
+    in a tie). The encoding is what a byte-order mark says, UTF-8, or Windows-1252 where the bytes are that
+    and no UTF-8. A cell of more than `longest_cell`
     bytes is refused.
     """
 
@@ -43,32 +46,55 @@ class CsvOptions:
     longest_cell: int = LONGEST_CELL
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
-            raise WrongCall("a delimiter is one character, no quote and no line end")
-        if self.delimiter is not None and not self.delimiter.isascii():
-            raise WrongCall("a delimiter is an ASCII character")
+        SourceForm(encoding=self.encoding, delimiter=self.delimiter)
         if self.longest_cell < 1:
             raise WrongCall("the longest cell has at least one byte")
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise WrongCall("the encoding has an unknown name", remedy="Try utf-8 or latin-1.") from None
 
 
 @dataclass(frozen=True, eq=False)
 class CsvReader:
-    """A CSV file."""
+    """A CSV file; `expected` is the form that a policy says its data have, for what `options` leave open."""
 
     path: Path
     options: CsvOptions = field(default_factory=CsvOptions)
     kind: str = "csv"
     total: int | None = None
+    expected: SourceForm = NO_FORM
+    note: Note | None = None
+
+    @cached_property
+    def form(self) -> TextForm:
+        """How the file is written, and what is published from it.
+
+        Latin-1 goes out as Windows-1252, which has all its letters and the dash of published ranges, too.
+        """
+        latin = codecs.lookup(self._encoding).name == LATIN_1
+        return TextForm(WINDOWS_1252 if latin else self._encoding, self._header[0])
+
+    @cached_property
+    def _encoding(self) -> str:
+        if self.options.encoding is not None:
+            return self.options.encoding
+        found, said = encoding_of(self.path), self.expected.encoding
+        if said is None or found in (UTF_8_MARKED, UTF_16):
+            if found == WINDOWS_1252 and self.note is not None:
+                self.note(
+                    f"{self.path.name} is not in UTF-8: read as Windows-1252 (Latin-1). "
+                    "If letters look wrong, name its encoding with --encoding."
+                )
+            return found if found not in (None, ASCII) else UTF_8  # which finds a byte that is wrong
+        if found == UTF_8 and codecs.lookup(said).name != UTF_8:
+            raise BadData(
+                f"the policy says that the data are in {spoken(said)}, but this file looks like UTF-8",
+                where=self.path.name,
+                remedy="Name its encoding with --encoding, or correct `source` in the policy.",
+            )
+        return said
 
     @cached_property
     def _header(self) -> tuple[str, tuple[str, ...]]:
         """The delimiter and the names of the columns."""
-        with Utf8(self.path, self.options.encoding) as stream:
+        with Utf8(self.path, self._encoding) as stream:
             head = stream.read(HEAD_BYTES).decode("utf-8", "ignore")
         record = _first_record(head)
         if not record.strip("\r\n"):
@@ -81,7 +107,7 @@ class CsvReader:
                 where=self.path.name,
                 remedy="Check its quotes and line ends.",
             )
-        delimiter = self.options.delimiter or _sniff(record)
+        delimiter = self.options.delimiter or _sniff(record, self.expected.delimiter)
         try:
             names = tuple(next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter)))
         except csv.Error:
@@ -142,11 +168,11 @@ class CsvReader:
     def _opened(self, delimiter: str, columns: int) -> Utf8:
         options = self.options
         return Utf8(
-            self.path, options.encoding, delimiter=delimiter, columns=columns, longest=options.longest_cell
+            self.path, self._encoding, delimiter=delimiter, columns=columns, longest=options.longest_cell
         )
 
     def _ragged(self, delimiter: str, expected: int, cells: int) -> BadData:
-        line = first_ragged_line(self.path, self.options.encoding, delimiter, expected)
+        line = first_ragged_line(self.path, self._encoding, delimiter, expected)
         return BadData(
             f"line {line} begins a row of {cells} cells; the header has {expected}",
             where=self.path.name,
@@ -156,7 +182,7 @@ class CsvReader:
     def first_rows(self, most: int) -> list[list[str]]:
         """The cells of the first rows below the header, so many at most; without those in quotes too long."""
         delimiter, _ = self._header
-        with Utf8(self.path, self.options.encoding) as stream:
+        with Utf8(self.path, self._encoding) as stream:
             head = stream.read(HEAD_BYTES).decode("utf-8", "ignore")
         rows = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
         try:
@@ -179,12 +205,13 @@ def _first_record(text: str) -> str:
     return text
 
 
-def _sniff(record: str) -> str:
+def _sniff(record: str, expected: str | None) -> str:
+    """Returns the delimiter of a line: the expected one if it occurs, else that which occurs most often."""
     quoted = False
-    counts = dict.fromkeys(DELIMITERS, 0)
+    counts = dict.fromkeys((*DELIMITERS, *([] if expected is None else [expected])), 0)
     for character in record:
         if character == '"':
             quoted = not quoted
         elif character in counts and not quoted:
             counts[character] += 1
-    return max(DELIMITERS, key=counts.__getitem__)
+    return expected if expected is not None and counts[expected] else max(DELIMITERS, key=counts.__getitem__)

@@ -10,24 +10,32 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData
+from sfumato.engine.csv.charset import detected_encoding
 
 BLOCK_BYTES = 1 << 22
 LONGEST_CELL = 1 << 20
 """A cell of more bytes is refused unless the caller allows it: tables of people have none, torn files may."""
 
 
-def is_unicode(path: Path) -> bool:
-    """Whether a text file is in UTF-8, or says by a mark that it is in UTF-16."""
-    with Utf8(path, None) as stream:
-        try:
-            while stream.read(BLOCK_BYTES):
-                pass
-        except BadData:
-            return False
-    return True
+def open_bytes(path: Path) -> BinaryIO:
+    """Returns the bytes of a file, unpacked where its name ends in .gz or .zst."""
+    ending = path.suffix.lower()
+    if ending == ".zst":
+        return cast(BinaryIO, pa.CompressedInputStream(pa.OSFile(str(path)), "zstd"))
+    return cast(BinaryIO, gzip.open(path, "rb") if ending == ".gz" else path.open("rb"))
+
+
+def encoding_of(path: Path) -> str | None:
+    """Returns the encoding of a text file, from all of its bytes; `None` where they do not tell it."""
+    try:
+        with open_bytes(path) as file:
+            return detected_encoding(iter(lambda: file.read(BLOCK_BYTES), b""))
+    except (OSError, EOFError, zlib.error):  # whoever reads it says what is wrong
+        return None
 
 
 class Utf8:
@@ -52,8 +60,8 @@ class Utf8:
         self.longest = longest
         self.problem: BadData | None = None
         self.closed = False
-        opened = gzip.open if path.suffix.lower() == ".gz" else open
-        self._raw = cast(BinaryIO, opened(path, "rb"))
+        self._packed = path.suffix.lower() == ".zst"
+        self._raw = open_bytes(path)
         start = self._read(3)
         marked = start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         named = encoding or ("utf-16" if marked else "utf-8")
@@ -110,6 +118,10 @@ class Utf8:
             raise self._refuse("the compressed file is damaged", "Compress it again.") from None
         except EOFError:
             raise self._refuse("the compressed file is cut off", "Copy or compress it again.") from None
+        except OSError:
+            if not self._packed:
+                raise
+            raise self._refuse("the compressed file is damaged or cut off", "Compress it again.") from None
 
     def _next(self) -> bytes:
         block = self._ahead or self._read(BLOCK_BYTES)
@@ -138,7 +150,7 @@ class Utf8:
             place = self._offset - len(waiting) + error.start
             raise self._refuse(
                 f"byte {place} is not {error.encoding.upper()}",
-                "Name the encoding, as in CsvOptions(encoding='latin-1').",
+                "Name the encoding, as in --encoding windows-1252 (sf.DataFile(path, encoding=…)).",
             ) from None
         self._offset += len(block)
         return text.encode("utf-8")

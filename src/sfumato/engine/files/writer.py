@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.progress import Progress
 from sfumato.engine.arrow_arrays import text_array, to_arrow
-from sfumato.engine.csv.reader import DELIMITERS
+from sfumato.engine.csv.text_form import DELIMITERS, PLAIN_FORM, TextForm
 from sfumato.engine.files.column_types import as_written
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.text import canonical
@@ -39,12 +39,12 @@ def writer(
     *,
     overwrite: bool = False,
     formula_safe: bool = False,
-    delimiter: str = ",",
+    form: TextForm = PLAIN_FORM,
     private: bool = False,
 ) -> Callable[[PublishedRows, Progress], Path]:
     """A function that writes a published table to this path; refuses at once what cannot work.
 
-    A `private` file can be read by its owner alone.
+    `form` is that of a CSV file. A `private` file can be read by its owner alone.
     """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
@@ -54,13 +54,17 @@ def writer(
     def write(published: PublishedRows, progress: Progress) -> Path:
         with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
-                mark = "\t" if suffix == ".tsv" else delimiter
-                _write_csv(published, file, mark, formula_safe, progress)
+                _write_csv(published, file, form_for(path, form), formula_safe, progress)
             else:
                 _write_parquet(published, file, progress)
         return path
 
     return write
+
+
+def form_for(path: Path, form: TextForm) -> TextForm:
+    """Returns the form in which a CSV file of this name is written: in one that ends in .tsv, tabs."""
+    return TextForm(form.encoding, "\t") if path.suffix.lower() == ".tsv" else form
 
 
 def check_target(path: Path, overwrite: bool = False) -> None:
@@ -150,11 +154,12 @@ def _column(values: pa.Array, codes: NDArray[np.int32], *, coded: bool) -> pa.Ar
 
 
 def _write_csv(
-    published: PublishedRows, file: BinaryIO, delimiter: str, formula_safe: bool, progress: Progress
+    published: PublishedRows, file: BinaryIO, form: TextForm, formula_safe: bool, progress: Progress
 ) -> None:
     """Every value is quoted once, then rows are joined; a missing cell is empty, empty text is quoted."""
-    head = [_quoted(_writable(name), DELIMITERS, formula_safe) for name in published.names]
-    file.write((delimiter.join(head) + "\n").encode())
+    delimiter, encoded = form.delimiter, form.encoder()
+    head = [_quoted(_writable(name), (*DELIMITERS, delimiter), formula_safe) for name in published.names]
+    file.write(encoded((delimiter.join(head) + "\n").encode()))
     cells = [_cells(values, delimiter, formula_safe) for values in published.values]
     separator = _text(delimiter)
     done = 0
@@ -164,7 +169,8 @@ def _write_csv(
         ended = pc.binary_join_element_wise(lines, _text(""), _text("\n"))
         _, offsets, data = ended.buffers()
         bounds = np.frombuffer(offsets, np.int64)
-        file.write(memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])])
+        lines_of_block = memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])]
+        file.write(encoded(lines_of_block))
         done += len(codes[0])
         progress("writing", done, published.rows)
 

@@ -80,4 +80,6 @@ def _listed(name: str, occurring: SparkValueCounts) -> ColumnSurvey:
     distinct = len(labels) - (missing > 0)
     seen = counts[order].astype(np.int64)
     repeats = int(seen[:distinct].max(initial=0)) > 1
-    return ColumnSurvey(name, guess.kind, distinct, missing, tuple(labels), seen, repeats=repeats)
+    return ColumnSurvey(
+        name, guess.kind, distinct, missing, tuple(labels), seen, repeats=repeats, is_text=not guess.fixed
+    )

@@ -14,6 +14,7 @@ from sfumato.core.errors import BadData
 from sfumato.judge.chain.marks import child_marks, text_marks, tuple_marks
 from sfumato.judge.chain.remembered_release import MarkedTree, Numbers, RememberedRelease
 from sfumato.judge.tables.database import NO_LIMIT, strictly
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.handed_rows import HandedRows
 from sfumato.judge.tables.relation import Relation, header
 from sfumato.judge.tables.text_table import TextTable
@@ -29,17 +30,24 @@ AT_ONCE = 1_000_000
 
 
 def file_shows(
-    path: Path, document: Mapping[str, Any], *, notes: bool = False, memory: Memory = NO_LIMIT
+    path: Path,
+    document: Mapping[str, Any],
+    *,
+    notes: bool = False,
+    form: Mapping[str, str] | None = None,
+    memory: Memory = NO_LIMIT,
 ) -> bool:
     """Returns whether a published file shows exactly the classes and counts of a release, by its document.
 
-    Raises `BadData` where the file cannot be read, or lacks a column that the release has.
+    `form` tells the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas. Raises
+    `BadData` where the file cannot be read, or lacks a column that the release has.
     """
-    release, names = RememberedRelease.of(document), header(path, notes=notes)
+    told = FileForm.of(form)
+    release, names = RememberedRelease.of(document), header(path, notes=notes, form=told)
     wanted = _wanted(release, names)
 
     def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
-        return TextTable.of(db, Relation.of_file(db, path, names), wanted)
+        return TextTable.of(db, Relation.of_file(db, path, names, told), wanted)
 
     return _same(strictly(path.name, ask, memory), release)
 

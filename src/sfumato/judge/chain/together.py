@@ -19,6 +19,7 @@ from sfumato.judge.chain.source_positions import PositionRequest, SourcePosition
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import judge_of
 from sfumato.judge.tables.database import NO_LIMIT, strictly
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.handed_rows import HandedRows
 from sfumato.judge.tables.relation import Relation, header
 from sfumato.judge.tables.tally import set_cell
@@ -61,6 +62,7 @@ def judge_source_file(
     request: PositionRequest,
     asked: TablesTogether,
     *,
+    form: Mapping[str, str] | None = None,
     memory: Memory = NO_LIMIT,
 ) -> TogetherRuling | None:
     """Returns the ruling on tables and the file that they were made from, read from its bytes.
@@ -68,12 +70,13 @@ def judge_source_file(
     `None` where the file is in another form than the judge reads: where it does not begin with `columns`, as
     somebody else has read them. Raises where it is not the file that the tables were made from.
     """
-    names = header(path, notes=True)
+    told = FileForm.of(form)
+    names = header(path, notes=True, form=told)
     if names != tuple(columns):
         return None
 
     def ask(db: duckdb.DuckDBPyConnection) -> TextTable:
-        return _read(db, Relation.of_file(db, path, names), request)
+        return _read(db, Relation.of_file(db, path, names, told), request)
 
     return _rule(SourcePositions.of(strictly(path.name, ask, memory), request), asked)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import BadData
 from sfumato.judge.tables.cell_text import label, moment
 from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.parquet import check_notes, columns, is_parquet, literal, parts_of, relation
 from sfumato.judge.taxonomies.value_tree import Text
 
@@ -37,9 +38,11 @@ class Relation:
     weight: str = "count(*)"
 
     @classmethod
-    def of_file(cls, db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str]) -> Relation:
-        """Returns the rows of a published file with these columns."""
-        query = _in_sql(path, names)
+    def of_file(
+        cls, db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm = RELEASED
+    ) -> Relation:
+        """Returns the rows of a published file with these columns; `form` is that of a CSV file."""
+        query = relation(path, names) if is_parquet(path) else _csv_in_sql(db, path, names, form)
         described = db.execute(f"DESCRIBE SELECT * FROM {query}").fetchall()  # noqa: S608
         return cls(query, tuple(names), tuple(str(row[1]) for row in described))
 
@@ -88,8 +91,8 @@ def text_of(cell: object, kind: str) -> Text:
     return label(cell)
 
 
-def header(path: Path, *, notes: bool = False) -> tuple[str, ...]:
-    """Returns the columns of a published file, as they stand in it.
+def header(path: Path, *, notes: bool = False, form: FileForm = RELEASED) -> tuple[str, ...]:
+    """Returns the columns of a published file, as they stand in it; `form` is that of a CSV file.
 
     Unless `notes` are allowed, a Parquet file that carries more than its columns is refused.
     """
@@ -97,14 +100,17 @@ def header(path: Path, *, notes: bool = False) -> tuple[str, ...]:
         return _parquet_header(path, notes=notes)
     if not path.is_file():
         raise BadData("there is no such file", where=path.name)
-    return _csv_header(path)
+    return _csv_header(path, form)
 
 
-def rows(path: Path) -> int:
+def rows(path: Path, *, form: FileForm = RELEASED) -> int:
     """Returns how many rows a published file holds."""
-    names = header(path)
-    asked = f"SELECT count(*) FROM {_in_sql(path, names)}"  # noqa: S608
-    return strictly(path.name, lambda db: number(db, asked))
+    names = header(path, form=form)
+
+    def ask(db: duckdb.DuckDBPyConnection) -> int:
+        return number(db, f"SELECT count(*) FROM {Relation.of_file(db, path, names, form).query}")  # noqa: S608
+
+    return strictly(path.name, ask)
 
 
 def number(db: duckdb.DuckDBPyConnection, query: str) -> int:
@@ -113,24 +119,45 @@ def number(db: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _in_sql(path: Path, names: Sequence[str]) -> str:
-    """Returns the file as a relation.
+def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:
+    """Returns a CSV file as a relation.
 
-    A CSV file must be UTF-8 with comma, double quotes and a header; an unquoted empty cell is missing, a
-    quoted one is empty text; nothing is repaired or skipped.
+    It must have the encoding and the separator that it is said to have, double quotes and a header; an
+    unquoted empty cell is missing, a quoted one is empty text; nothing is repaired or skipped. A file in
+    another encoding is first copied to UTF-8, where the database keeps what has no room in memory.
     """
-    if is_parquet(path):
-        return relation(path, names)
-    place = "'" + literal(path).replace("'", "''") + "'"
+    if not form.is_utf8:
+        folder = db.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
+        path = form.utf8_copy(path, Path(folder))
+    place, mark = _quoted(literal(path)), _quoted(form.separator)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     return (
-        f"read_csv({place}, auto_detect=false, header=true, columns={{{types}}}, delim=',', quote='\"', "
+        f"read_csv({place}, auto_detect=false, header=true, columns={{{types}}}, delim={mark}, quote='\"', "
         "escape='\"', nullstr='', allow_quoted_nulls=false, strict_mode=true, null_padding=false, "
         "ignore_errors=false, encoding='utf-8')"
     )
 
 
-def _csv_header(path: Path) -> tuple[str, ...]:
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _csv_header(path: Path, form: FileForm) -> tuple[str, ...]:
+    if form.is_utf8:
+        _check_ends(path)
+    names: list[str] = []
+    try:
+        with path.open(encoding=form.encoding, newline="") as text:
+            names = next(csv.reader(text, strict=True, delimiter=form.separator))
+    except (csv.Error, UnicodeError, StopIteration):
+        names = []
+    if not names:
+        raise BadData("the header cannot be read", where=path.name)
+    return tuple(names)
+
+
+def _check_ends(path: Path) -> None:
+    """Raises where a file in UTF-8 begins with a mark, or ends within a line."""
     with path.open("rb") as file:
         start = file.read(3)
         ending = b""
@@ -141,15 +168,6 @@ def _csv_header(path: Path) -> tuple[str, ...]:
         raise BadData("the file begins with a byte-order mark", where=path.name)
     if ending != b"\n":
         raise BadData("the last line has no end", where=path.name, remedy="The file is empty or truncated.")
-    names: list[str] = []
-    try:
-        with path.open(encoding="utf-8", newline="") as text:
-            names = next(csv.reader(text, strict=True))
-    except (csv.Error, UnicodeDecodeError, StopIteration):
-        names = []
-    if not names:
-        raise BadData("the header cannot be read", where=path.name)
-    return tuple(names)
 
 
 def _parquet_header(path: Path, *, notes: bool) -> tuple[str, ...]:

@@ -60,11 +60,20 @@ NUMBER_FORMS = {
 """By their name: the marks of thousands, and the decimal mark."""
 
 
-def form_of(texts: Iterable[str]) -> NumberForm | None:
+def _is_whole(text: str) -> bool:
+    """Whether a text has neither a mark nor a sign: every form reads it alike."""
+    return text.isascii() and text.isdigit()
+
+
+def form_of(texts: Iterable[str], *, decimal: str | None = None) -> NumberForm | None:
     """Returns the only form in which all texts are numbers, the plain one first; `None` where it is not told.
 
     A column of texts such as `1,234`, each with one comma before three digits, may be of thousands or of
-    decimals: it has no form.
+    decimals: it has no form, unless somebody says what the `decimal` mark is. Texts that have a form with
+    another mark alone keep it.
+
+    >>> form_of(["1,234"]), form_of(["1,234"], decimal=","), form_of(["1.234"], decimal=",")
+    (None, NumberForm(written='1234,5'), NumberForm(written='1.234,5'))
     """
     listed = list(texts)
     if not listed:
@@ -72,6 +81,8 @@ def form_of(texts: Iterable[str]) -> NumberForm | None:
     fitting = [
         form for form in map(NumberForm, NUMBER_FORMS) if all(form.read(t) is not None for t in listed)
     ]
+    if decimal is not None and not all(map(_is_whole, listed)):
+        fitting = [form for form in fitting if NUMBER_FORMS[form.written][1] == decimal] or fitting
     if not fitting or fitting[0].written == PLAIN:
         return fitting[0] if fitting else None
     numbers = {tuple(form.read(text) for text in listed) for form in fitting}

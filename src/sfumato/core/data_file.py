@@ -1,0 +1,114 @@
+"""A file that a caller names, and how it is to be read where its own bytes do not tell."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from os import PathLike, fspath
+
+from sfumato.core.errors import WrongCall
+
+Note = Callable[[str], None]
+"""Receives what a reader found out about a file that its owner should know; no sentence holds a cell."""
+
+DECIMAL_MARKS = (".", ",")
+
+
+@dataclass(frozen=True)
+class SourceForm:
+    """How a table is read: what is not said, the bytes tell, or the usual holds.
+
+    `encoding` and `delimiter` are those of a text file. `decimal` and `date_format` say how its texts write
+    numbers and dates (`,` and `dd.mm.yyyy`), where several readings are possible; cells stay as they are.
+    `sheet` names a sheet of a spreadsheet, `query` what is asked of a database.
+
+    >>> SourceForm(delimiter=";").over(SourceForm(delimiter=",", decimal=",")).words
+    {'delimiter': ';', 'decimal': ','}
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    date_format: str | None = None
+    sheet: str | None = None
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None:
+            _check_delimiter(self.delimiter)
+        if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
+            raise WrongCall("a decimal mark is a point or a comma", remedy="Say --decimal , or --decimal .")
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+    @classmethod
+    def of_words(cls, words: Mapping[str, object]) -> SourceForm:
+        """Returns the form that a policy writes under `source`."""
+        return cls(**{key.replace("-", "_"): str(word) for key, word in words.items()})
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What is said, by the keys of a policy."""
+        said = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name.replace("_", "-"): value for name, value in said if value is not None}
+
+    def over(self, other: SourceForm) -> SourceForm:
+        """Returns this form; where it says nothing, the other one speaks."""
+        return replace(other, **{key.replace("-", "_"): word for key, word in self.words.items()})
+
+    def __bool__(self) -> bool:
+        return self != SourceForm()
+
+
+NO_FORM = SourceForm()
+
+
+def _check_delimiter(delimiter: str) -> None:
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise WrongCall("a delimiter is one character, no quote and no line end")
+    if not delimiter.isascii():
+        raise WrongCall("a delimiter is an ASCII character")
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "a;1".encode(codecs.lookup(encoding).name)
+    except (LookupError, UnicodeError):
+        raise WrongCall(
+            "the encoding has an unknown name", remedy="Try utf-8, windows-1252 or latin-1."
+        ) from None
+
+
+class DataFile(PathLike[str]):
+    """A path (or the address of a database) with a form, to be handed to a verb in place of a path.
+
+    What is said here goes before what a policy says under `source`. `note` receives what a reader finds out:
+    that a file is in Windows-1252, that codes of a statistics file stand for missing cells.
+
+    >>> DataFile("patients.csv", delimiter=";", encoding="windows-1252")
+    DataFile('patients.csv', encoding='windows-1252', delimiter=';')
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        decimal: str | None = None,
+        date_format: str | None = None,
+        sheet: str | None = None,
+        query: str | None = None,
+        note: Note | None = None,
+    ) -> None:
+        self.path = fspath(path)
+        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query)
+        self.note = note
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __repr__(self) -> str:
+        said = "".join(f", {key.replace('-', '_')}={word!r}" for key, word in self.form.words.items())
+        return f"DataFile({self.path!r}{said})"
