@@ -13,9 +13,10 @@ from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.progress import Progress
 from sfumato.engine import AnyTable
+from sfumato.engine.arrow_rows import form_of
 from sfumato.journey.audit import audit
 from sfumato.journey.compare import compare
-from sfumato.journey.table_argument import AnyMemory
+from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.judge.column_texts import file_texts
 from sfumato.policy.policy import Policy
 from sfumato.protection.column_shape import shape_of
@@ -105,7 +106,8 @@ def published_evidence(
     certified = certified_beside(file, policy, key)
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
     audited = attacked or audit(file, policy, memory=memory, progress=progress)
-    shown = file_texts(file, keys, most=MOST_TEXTS)
+    form = form_of(open_table(file, memory, policy))
+    shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
     return PublishedEvidence(file.name, _digest(file), policy, shown, audited, certified)
 
 
