@@ -77,8 +77,7 @@ def protect_file(
     check_not_needed(reference_path(target), needed)
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
-    imprints = before.imprints
-    noted = None if warn is None else NotedWarnings(warn)
+    imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(
         with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
