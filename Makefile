@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak mutants benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak reference docs mutants benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
+	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
@@ -93,6 +94,14 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+# What the guide says of keys, commands, errors and names comes from the code.
+reference: $(VENV)/.ready
+	@$(BIN)/python -m guide
+
+docs: reference
+	@echo "== building the site in site/"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 mutants: $(VENV)/.ready
 	@$(BIN)/python -m mutants --jobs $(JOBS)

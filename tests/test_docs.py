@@ -1,29 +1,49 @@
-"""Docs that cannot rot: every Python block runs, every console block prints what it says."""
+"""Docs that cannot rot: every block runs or is held to what it speaks of, and every link leads somewhere."""
 
 import doctest
-import os
 import re
-import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
+from guide import command_options
+from guide.sessions import blocks, run, session
+from ruamel.yaml import YAML
+
+from sfumato.policy import schema_check
+from sfumato.policy.schema import schema
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK_ROWS = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\[[^\]]*\]\(([^)#:\s]*)(#[^)\s]*)?\)")
+EXECUTED = {"python", "console"}
+"""Kinds of blocks that run below, page by page."""
+ELSEWHERE = {
+    ("reference/api.md", "pycon"): "src",  # docstrings, which pytest runs where they stand
+    ("how-to/ledger.md", "sql"): "tests/faults/test_postgresql.py",
+    ("how-to/spark.md", "pyspark"): "tests/engine/spark/test_page.py",
+}
+"""Kinds of blocks that run in another test, and where."""
 
 
-def blocks(page, language):
-    return [text for kind, text in BLOCK_ROWS.findall(page.read_text(encoding="utf-8")) if kind == language]
+def name_of(page):
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def having(kind):
+    return [page for page in PAGES if kind in dict(blocks(text_of(page)))]
+
+
+@pytest.mark.parametrize("page", having("python"), ids=name_of)
 def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
-    for text in blocks(page, "python"):
+    for text in (text for kind, text in blocks(text_of(page)) if kind == "python"):
         if ">>>" in text:
             example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -35,36 +55,141 @@ def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
             exec(compile(text, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", having("console"), ids=name_of)
 def test_console_blocks_print_what_they_say(page, tmp_path):
-    environment = {
-        **os.environ,
-        "NO_COLOR": "1",
-        "COLUMNS": "110",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
-    for text in blocks(page, "console"):
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-            done = subprocess.run(
-                command,
-                shell=True,
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            shown = done.stdout if done.returncode == 0 else done.stdout + done.stderr
-            pattern = ".*".join(re.escape(part) for part in expected.split("..."))
-            assert re.fullmatch(pattern, shown, re.DOTALL), f"$ {command}\n{shown}{done.stderr}"
+    for typed in session(text_of(page)):
+        shown = run(typed, tmp_path, programs=Path(sys.executable).parent)
+        assert typed.fits(shown), f"$ {typed.command}\n{shown}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_and_named_files_exist(page):
-    text = page.read_text(encoding="utf-8")
-    missing = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
-    named = re.findall(r"`((?:src/sfumato|tests|docs|benchmarks|experiments)/[\w/.-]+)`", text)
-    missing += [name for name in named if not (ROOT / name).exists()]
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_runs_or_is_held_to_something(page):
+    """A block of a kind that nobody runs is refused, and so is a program in a block of plain text."""
+    for kind, text in blocks(text_of(page)):
+        if kind in EXECUTED:
+            continue
+        if (name_of(page), kind) in ELSEWHERE:
+            assert (ROOT / ELSEWHERE[name_of(page), kind]).exists()
+            continue
+        assert kind in HELD, f"nothing runs a block of kind {kind or 'none'}"
+        assert HELD[kind](text) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_console_blocks_begin_with_a_command(page):
+    """What stands before the first command would be compared with nothing."""
+    bad = [text for kind, text in blocks(text_of(page)) if kind == "console" and not text.startswith("$ ")]
+    assert bad == []
+
+
+def unknown_in_commands(text):
+    """What the lines of a shell block name that there is not: a verb, an option, a target of make."""
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    bad = []
+    for line in re.sub(r"\\\n\s*", " ", text).splitlines():
+        words = line.partition("  #")[0].partition(" # ")[0].split()
+        if words[:1] == ["make"]:
+            bad += [word for word in words[1:2] if word not in targets]
+        if "sfumato" in words[:1]:
+            bad += _unknown_words(words[1:])
+    return bad
+
+
+def _unknown_words(words):
+    known = command_options.commands()
+    name = next((" ".join(words[:size]) for size in (2, 1) if " ".join(words[:size]) in known), None)
+    if name is None:
+        return words[:1]
+    options = command_options.options(name) | {"--help", "--show-values"}
+    return [word for word in words if word.startswith("--") and word.partition("=")[0] not in options]
+
+
+def misfits_of_policy(text):
+    """What the keys of a piece of a policy have that the schema does not allow."""
+    whole, words = schema(), YAML(typ="safe", pure=True).load(text)
+    piece = {**whole, "required": []}
+    return [str(problem) for problem in schema_check.problems(words, piece, defs=whole["$defs"])]
+
+
+def programs_in_text(text):
+    """Lines of a plain listing that somebody would type."""
+    return re.findall(r"^\s*(?:\$|>>>|sfumato|import|from|pip|python|make) .*", text, re.MULTILINE)
+
+
+def faults_of_workflow(text):
+    """What a workflow's commands name that there is not."""
+    steps = [step for job in YAML(typ="safe", pure=True).load(text)["jobs"].values() for step in job["steps"]]
+    return [bad for step in steps for bad in unknown_in_commands(step.get("run", ""))]
+
+
+HELD = {
+    "sh": unknown_in_commands,
+    "yaml": misfits_of_policy,
+    "text": programs_in_text,
+    "yaml title=workflow": faults_of_workflow,
+    "toml": programs_in_text,
+}
+"""Blocks that cannot run here: commands need other machines. Each is held to what the program knows."""
+
+
+class TestTheRules:
+    def test_a_shell_block_with_an_unknown_word_is_seen(self):
+        assert unknown_in_commands(
+            "sfumato protect x.csv --polcy p.yaml\nmake nothing\nsfumato protct x"
+        ) == [
+            "--polcy",
+            "nothing",
+            "protct",
+        ]
+
+    def test_a_policy_with_an_unknown_key_is_seen(self):
+        assert misfits_of_policy("columns: {zip: {role: quasi}}\n") == []
+        assert misfits_of_policy("colums: {zip: {role: quasi}}\n") != []
+
+    def test_a_program_in_a_listing_is_seen(self):
+        assert programs_in_text("safe.parquet/\n  part-0\n") == []
+        assert programs_in_text("import sfumato as sf\n") != []
+
+    def test_a_link_without_its_heading_is_seen(self, tmp_path):
+        page = tmp_path / "page.md"
+        page.write_text("# One thing\n[a](#one-thing) [b](#another) [c](gone.md)\n")
+        assert broken_links(page) == ["#another", "gone.md"]
+
+
+def anchors(text):
+    """The anchors of the headings of a page, as the site makes them."""
+    bare = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return {anchor(title) for title in re.findall(r"^#+ (.*)$", bare, re.MULTILINE)}
+
+
+def anchor(title):
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", lambda found: found[1] or "", title)
+    plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+
+
+def broken_links(page):
+    bad = []
+    for target, heading in LINK.findall(re.sub(r"`[^`\n]*`", "", text_of(page))):
+        path = page.parent / target if target else page
+        there = path.exists()
+        if there and heading and path.suffix == ".md":
+            there = heading[1:] in anchors(text_of(path))
+        if not there:
+            bad.append(target + heading)
+    return bad
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_named_files_exist(page):
+    text = text_of(page)
+    named = re.findall(r"`((?:src/sfumato|tests|docs|benchmarks|experiments|guide)/[\w/.-]+)`", text)
+    missing = [name for name in named if not (ROOT / name).exists()]
     inside = re.findall(
         r"`((?:attacks|chains|cli|core|demo|discovery|engine|journey|judge|kernels|policy|promises|protection|releases|reports|show|system|testing|tracing|usefulness)/[\w/.-]+\.py)`",
         text,

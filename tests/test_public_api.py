@@ -13,7 +13,7 @@ import sfumato.extend
 import sfumato.testing
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "public_api.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "public_api.md").read_text(encoding="utf-8")
 NAME = re.compile(r"`([A-Za-z_]+)`")
 
 

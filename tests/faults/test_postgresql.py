@@ -143,7 +143,7 @@ def test_an_auditor_reads_and_cannot_write(place, cluster):
     """With the rights that the page on the ledger gives them."""
     url, key, out, name = place
     release(Ledger(url, key=key), out / "one")
-    page = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "ledger.md").read_text(encoding="utf-8")
     grants = page.partition("```sql\n")[2].partition("```")[0]
     cluster.sql("DROP ROLE IF EXISTS auditor", *grants.strip().rstrip(";").split(";"), name=name)
     seen = cluster.url(name, user="auditor")

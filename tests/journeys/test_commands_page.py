@@ -1,4 +1,4 @@
-"""docs/commands.md names every command, every option and every key of every document."""
+"""docs/reference/commands.md names every command, every option and every key of every document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "commands.md").read_text(
+    encoding="utf-8"
+)
 SECTIONS = dict(zip(*[iter(re.split(r"^## (.*)\n", PAGE, flags=re.MULTILINE)[1:])] * 2, strict=True))
 EVERYWHERE = {"--help", "--json", "--show-values"}
 

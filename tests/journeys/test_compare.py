@@ -190,7 +190,6 @@ def test_a_target_needs_the_package(pair):
 
 
 def test_a_model_learns_from_the_safe_table_what_the_original_tells(pair):
-    pytest.importorskip("sklearn", reason="the extra `utility`")
     told = sf.compare(*pair, POLICY)
     assert told.model.target == "ill"
     assert told.model.raw > 0.8 > told.model.guess

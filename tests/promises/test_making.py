@@ -107,7 +107,7 @@ def test_schema_names_every_promise_and_every_key():
     entries = {next(iter(entry["properties"])): entry for entry in schema()["oneOf"]}
     assert tuple(entries) == known()
     kinds = entries["l-diversity"]["properties"]["l-diversity"]
-    assert kinds["properties"]["kind"] == {"enum": ["distinct", "entropy", "recursive"]}
+    assert kinds["properties"]["kind"]["enum"] == ["distinct", "entropy", "recursive"]
     assert set(kinds["properties"]) == {"of", "l", "c", "kind"} and kinds["required"] == ["of", "l"]
     rules = {rule["if"]["properties"]["kind"]["const"]: rule for rule in kinds["allOf"]}
     assert ["required" in rules[kind]["if"] for kind in rules] == [False, True, True]

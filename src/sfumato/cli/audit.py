@@ -21,7 +21,7 @@ from sfumato.cli.options import (
     SpillFolder,
     reads_data,
 )
-from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk, warn
+from sfumato.cli.terminal import FAILED, progress_bar, talk, tell, warn
 from sfumato.core.data_file import NO_FORM, SourceForm
 
 Strict = Annotated[
@@ -67,10 +67,7 @@ def audit(  # noqa: PLR0917  # Typer reads the options from here
             warn=warn,
             progress=progress,
         )
-    if as_json:
-        document(result.as_dict())
-    else:
-        say(str(result))
+    tell(result, as_json=as_json)
     if show_values:
         from sfumato.reports.before_and_after import values_of
 

@@ -11,7 +11,7 @@ import typer
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.options import AsJson, Charts, MemoryLimit, SpillFolder, reads_data
-from sfumato.cli.terminal import document, progress_bar, say
+from sfumato.cli.terminal import progress_bar, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
 Raw = Annotated[str, typer.Argument(metavar="RAW", help="The original: a CSV or Parquet file.")]
@@ -65,8 +65,5 @@ def compare(
             progress=progress,
         )
         drawn = draw_charts(result, charts)
-    if as_json:
-        document(result.as_dict())
-    else:
-        say(str(result))
+    tell(result, as_json=as_json)
     tell_drawn(drawn)

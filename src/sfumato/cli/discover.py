@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     SpillFolder,
     reads_data,
 )
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
@@ -118,10 +118,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         drawn = draw_charts(discovery, charts)
     if suggest is not None:
         suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
-    if as_json:
-        document(discovery.as_dict())
-    else:
-        say(str(discovery))
+    tell(discovery, as_json=as_json)
     if suggest is not None:
         talk(
             f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, SpillFolder
-from sfumato.cli.terminal import document, say
+from sfumato.cli.terminal import tell
 
 LedgerToReach = Annotated[
     str | None,
@@ -40,8 +40,5 @@ def doctor(
     from sfumato.journey.doctor import doctor as doctor_
 
     checkup = doctor_(ledger=ledger, store=store, spill=spill)
-    if as_json:
-        document(checkup.as_dict())
-    else:
-        say(str(checkup))
+    tell(checkup, as_json=as_json)
     raise typer.Exit(0 if checkup.sound else 3)

@@ -11,7 +11,7 @@ from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues, reads_data
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import document, progress_bar, say, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
 policy = typer.Typer(
@@ -135,8 +135,5 @@ def patterns(
             table_read_by(None, data, form), file, quality=quality, tolerance=tolerance, progress=progress
         )
         drawn = draw_charts(classified, charts)
-    if as_json:
-        document(classified.as_dict())
-    else:
-        say(str(classified))
+    tell(classified, as_json=as_json)
     tell_drawn(drawn)

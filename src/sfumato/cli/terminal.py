@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sfumato.core.progress import Progress, silent
 from sfumato.show.visible_text import escaped_json, visible
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 FAILED = 70
 """The exit code where code of ours, or of a package that adds to it, broke down."""
+
+
+class Told(Protocol):
+    """A result that is printed as a card or as a document."""
+
+    def as_dict(self) -> Mapping[str, object]: ...
 
 
 def say(text: str) -> None:
@@ -28,6 +34,14 @@ def document(content: Mapping[str, object]) -> None:
     """Print the one JSON document of a call on stdout."""
     sys.stdout.write(escaped_json(json.dumps(content, ensure_ascii=False, indent=2)) + "\n")
     sys.stdout.flush()
+
+
+def tell(result: Told, *, as_json: bool) -> None:
+    """Print a result on stdout: its card, or its JSON document."""
+    if as_json:
+        document(result.as_dict())
+    else:
+        say(str(result))
 
 
 def warn(diagnosis: object) -> None:

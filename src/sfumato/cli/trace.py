@@ -11,7 +11,7 @@ import typer
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues, reads_data
-from sfumato.cli.terminal import document, progress_bar, say, talk
+from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
@@ -74,10 +74,7 @@ def trace(
             progress=progress,
         )
         drawn = draw_charts(result, charts)
-    if as_json:
-        document(result.as_dict())
-    else:
-        say(str(result))
+    tell(result, as_json=as_json)
     if show_values:
         talk("\n".join(result.values()))
     tell_drawn(drawn)

@@ -16,7 +16,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.term_sets import UNIT, SetForm, terms_of
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.text import canonical, published_type
 
@@ -24,20 +24,11 @@ TEXT = pa.large_string()
 YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")
 
 
-@dataclass(frozen=True, eq=False)
-class SetReader:
+@dataclass(eq=False)
+class SetReader(PassingReader):
     """A reader that shows term sets as text; several 0/1 columns appear as one, where the first one is."""
 
-    reader: Reader
     forms: Mapping[str, SetForm]
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -14,6 +14,7 @@ LEVEL: JsonObject = {"type": "integer", "minimum": 0}
 SCHEMA: JsonObject = {
     "weight": {
         "$ref": "#/$defs/fraction",
+        "default": 1,
         "description": "How dear this key column is to a loss; 1 unless said otherwise, 0: may be lost.",
     },
     "at-most": {**LEVEL, "description": "The coarsest level that this key column may have; 0: as it is."},

@@ -69,6 +69,7 @@ class RecipientRule:
 
 def schema() -> JsonObject:
     """Returns the rule as a fragment of JSON Schema."""
+    plain = RecipientRule()
     return {
         "type": "object",
         "description": "How versions for several recipients are chosen.",
@@ -79,20 +80,24 @@ def schema() -> JsonObject:
             },
             "tolerance": {
                 "$ref": "#/$defs/fraction",
+                "default": written(plain.tolerance),
                 "description": "How much more than the best a version may lose, as a share of it.",
             },
             "frame-proof": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 8,
+                "default": plain.frame_proof,
                 "description": "So many recipients together cannot build the version of another.",
             },
             "coalition": {
                 "enum": [c.value for c in Coalition],
+                "default": plain.coalition.value,
                 "description": "Whose versions, put together, keep every promise.",
             },
             "adversary": {
                 "enum": [a.value for a in Adversary],
+                "default": plain.adversary.value,
                 "description": "Who puts versions together: register holds these tables and everybody's key"
                 " values (every promise can be kept); target holds these tables and the key values of one"
                 " person, nobody else's (k-anonymity and distinct l-diversity alone).",

@@ -9,8 +9,9 @@ from sfumato.core.spelling import Spelling
 from sfumato.policy import column_controls, searches, source_words, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
-from sfumato.policy.content import Knows
+from sfumato.policy.content import Knows, ProtectRule
 from sfumato.policy.recipients import schema as recipients
+from sfumato.policy.schema_text import each_told
 from sfumato.policy.set_columns import schema as term_rule
 from sfumato.policy.taxonomies import BUILDERS
 
@@ -67,14 +68,23 @@ def top() -> JsonObject:
         "properties": {
             "sfumato": {
                 "enum": list(versions.KNOWN),
+                "default": versions.FIRST,
                 "description": "The version of the policy's form; 1 unless it is said.",
             },
             "columns": {"type": "object", "minProperties": 1, "description": "Every column of the data."},
-            "promises": {"type": "array", "minItems": 1},
+            "promises": {
+                "type": "array",
+                "minItems": 1,
+                "description": "What is promised; every entry names one promise, and all of them are kept.",
+            },
             "protect": _protect(),
             "missing": {
                 "enum": [m.value for m in Missing],
-                "description": "What an empty cell of a key column means.",
+                "default": Missing.OWN_VALUE.value,
+                "description": (
+                    "What an empty cell of a key column means. own-value: a value like any other; suppress:"
+                    " the row is not published; refuse: the table is not accepted."
+                ),
             },
             "person": _person(),
             "recipients": recipients(),
@@ -103,10 +113,12 @@ def column() -> JsonObject:
             "start": {
                 "type": "integer",
                 "minimum": 0,
+                "default": 0,
                 "description": "The finest level that a quasi-identifier may have; rows are counted there.",
             },
             "spelling": {
                 "enum": [spelling.value for spelling in Spelling],
+                "default": Spelling.FOLDED.value,
                 "description": (
                     "folded: spellings of a sensitive value (case, accents, points) count as one; "
                     "exact: every text is a value of its own."
@@ -128,7 +140,11 @@ def column_keys(role: Role) -> JsonObject:
 
 def taxonomy() -> JsonObject:
     """Returns the schema of a taxonomy: the word `flat`, or the key of one builder."""
-    return {"oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())]}
+    return {
+        "oneOf": [{"const": "flat"}, *(dict(b.schema) for b in BUILDERS.values())],
+        "default": "flat",
+        "description": "What a value may become: the value tree of the column.",
+    }
 
 
 def _person() -> JsonObject:
@@ -139,11 +155,12 @@ def _person() -> JsonObject:
             {
                 "type": "object",
                 "properties": {
-                    "column": column,
+                    "column": {**column, "description": "The column that tells people apart."},
                     "knows": {
                         "enum": [k.value for k in Knows],
                         "description": (
                             "row: others know one row of a person (k-anonymity alone); profile: all of them."
+                            " Unless said, row where only k-anonymity is promised, else profile."
                         ),
                     },
                 },
@@ -155,26 +172,48 @@ def _person() -> JsonObject:
     }
 
 
+def _by_version(key: str) -> str:
+    """What a policy of each version gets unless it says something else."""
+    said = {version: getattr(defaults, key) for version, defaults in versions.DEFAULTS.items()}
+    told = [f"{'none' if value is None else value} in version {version}" for version, value in said.items()]
+    return f"Unless said, {', '.join(told)}."
+
+
 def _protect() -> JsonObject:
+    rule = ProtectRule()
     return {
         "type": "object",
+        "description": "How the recoding is searched for; nothing here is a promise.",
         "properties": {
-            "search": {"enum": list(searches.known())},
+            "search": {
+                "enum": list(searches.known()),
+                "description": f"How a recoding is searched for. {_by_version('search')}",
+            },
             "suppress": {
                 "$ref": "#/$defs/fraction",
-                "description": "The largest share of the rows that may stay unpublished.",
+                "description": "The largest share of the rows that may stay unpublished."
+                f" {_by_version('suppress')}",
             },
             "price": {
                 "$ref": "#/$defs/fraction",
-                "description": "As how many fully generalized rows a suppressed one counts.",
+                "description": "As how many fully generalized rows a suppressed one counts."
+                f" {_by_version('price')}",
             },
-            "loss": {"enum": list(searches.LOSSES)},
+            "loss": {
+                "enum": list(searches.LOSSES),
+                "default": rule.loss,
+                "description": f"What is kept small. {each_told(searches.LOSSES)}",
+            },
             "weights": {
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/fraction"},
                 "description": "How dear each key column is; 1 unless said otherwise.",
             },
-            "relaxed": {"type": "boolean", "description": "Mondrian may put equal values on both sides."},
+            "relaxed": {
+                "type": "boolean",
+                "default": rule.relaxed,
+                "description": "Mondrian may put equal values on both sides.",
+            },
             "terms": term_rule(),
             "together": {
                 "type": "array",

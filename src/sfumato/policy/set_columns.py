@@ -10,6 +10,7 @@ from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.policy_view import PolicyView
 from sfumato.core.term_sets import SetForm
+from sfumato.policy.schema_text import each_told
 from sfumato.promises.quasi_sensitive.set_options import options_of
 
 METHODS = {
@@ -49,15 +50,27 @@ class TermRule:
 
 def schema() -> JsonObject:
     """Returns the rule as a fragment of JSON Schema."""
+    plain = TermRule()
     return {
         "type": "object",
         "description": "How terms are removed where a quasi-sensitive promise asks for it.",
         "properties": {
-            "method": {"enum": list(METHODS)},
-            "seconds": {"type": "integer", "minimum": 1, "maximum": 86_400},
-            "cost": {"enum": list(COSTS)},
+            "method": {
+                "enum": list(METHODS),
+                "default": plain.method,
+                "description": each_told(METHODS),
+            },
+            "seconds": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 86_400,
+                "default": plain.seconds,
+                "description": "How long all classes together may take.",
+            },
+            "cost": {"enum": list(COSTS), "default": plain.cost, "description": each_told(COSTS)},
             "margin": {
                 "$ref": "#/$defs/fraction",
+                "default": written(plain.margin),
                 "description": "A share of the remaining terms to remove at random, beyond need.",
             },
         },

@@ -32,7 +32,12 @@ class _BetaLikeness(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     relative: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("gain",)
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("beta", strict=True))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "beta", strict=True, meaning="By how much a value may be likelier in a class than in the table."
+        ),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"beta": Order.SMALLER}
 
     @property

@@ -52,7 +52,15 @@ class ConfidenceBounding(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity",)
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("confidence", high=Fraction(1), strict=True))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "confidence",
+            high=Fraction(1),
+            strict=True,
+            meaning="No value may be had by a larger share of any class.",
+        ),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"confidence": Order.SMALLER}
     sentence: ClassVar[str] = "confidence bounding of {of}, at most {confidence}"
 
@@ -101,9 +109,14 @@ class AlphaKAnonymity(Declared, ClassPromise):
     several_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "linkage")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of"),
-        Exact("alpha", high=Fraction(1), strict=True),
-        Whole("k"),
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact(
+            "alpha",
+            high=Fraction(1),
+            strict=True,
+            meaning="No value may be had by a larger share of any class.",
+        ),
+        Whole("k", meaning="At least so many people in every class."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"alpha": Order.SMALLER, "k": Order.LARGER}
     sentence: ClassVar[str] = "(alpha, k)-anonymity of {of}, alpha = {alpha}, k = {k}"

@@ -52,7 +52,10 @@ class DistinctLDiversity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Whole("l", meaning="At least so many different values in every class."),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
     sentence: ClassVar[str] = "distinct l-diversity of {of}, l = {l}"
 

@@ -65,7 +65,10 @@ class EntropyLDiversity(Declared, ClassPromise):
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Exact("l", Fraction(1)))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact("l", Fraction(1), meaning="The values of a class are as mixed as l equally common ones."),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER}
     sentence: ClassVar[str] = "entropy l-diversity of {of}, l = {l}"
 

@@ -42,7 +42,7 @@ class KAnonymity(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     by_size: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("linkage", "correspondence", "minimality")
-    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k"),)
+    keys: ClassVar[tuple[Parameter, ...]] = (Whole("k", meaning="At least so many people in every class."),)
     orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER}
     sentence: ClassVar[str] = "k-anonymity, k = {k}"
 

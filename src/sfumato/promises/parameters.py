@@ -6,7 +6,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -26,9 +26,13 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Parameter(ABC):
-    """One key of a promise. `names_file` says that its text is a path, relative to the policy."""
+    """One key of a promise. `names_file` says that its text is a path, relative to the policy.
+
+    `meaning` says in one sentence what the key is for: in the JSON Schema, and on the page of all keys.
+    """
 
     name: str
+    meaning: str = field(default="", kw_only=True)
     required: ClassVar[bool] = True
     names_file: ClassVar[bool] = False
 
@@ -152,7 +156,7 @@ class Optional(Parameter):
     required: ClassVar[bool] = False
 
     def __init__(self, asked: Parameter) -> None:
-        super().__init__(asked.name)
+        super().__init__(asked.name, meaning=asked.meaning)
         object.__setattr__(self, "asked", asked)
 
     asked: Parameter
@@ -288,13 +292,28 @@ class Declared(Promise):
 
     @classmethod
     def schema(cls) -> Schema:
-        """The keys as a fragment of JSON Schema."""
+        """The keys as a fragment of JSON Schema, with what each means and what it is unless said."""
+        defaults = cls._defaults()
         return {
             "type": "object",
-            "properties": {key.name: key.schema for key in cls.keys},
+            "description": (cls.__doc__ or "").strip().partition("\n")[0],
+            "properties": {
+                key.name: {
+                    **key.schema,
+                    **({"description": key.meaning} if key.meaning else {}),
+                    **({} if key.required else _default(key, defaults[key.name])),
+                }
+                for key in cls.keys
+            },
             "required": [key.name for key in cls.keys if key.required],
             "additionalProperties": False,
         }
+
+
+def _default(key: Parameter, value: object) -> Schema:
+    """What a key is unless said, for the schema; nothing where that is to leave it out."""
+    written_out = None if value is None else key.write(value)
+    return {} if written_out is None else {"default": written_out}
 
 
 def refuse_unknown(name: str, given: Mapping[str, object], allowed: Sequence[str]) -> None:

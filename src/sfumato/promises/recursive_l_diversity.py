@@ -57,7 +57,15 @@ class RecursiveLDiversity(Declared, ClassPromise):
     hereditary: ClassVar[bool] = False
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("homogeneity", "composition", "differencing")
-    keys: ClassVar[tuple[Parameter, ...]] = (Name("of"), Whole("l"), Exact("c", strict=True))
+    keys: ClassVar[tuple[Parameter, ...]] = (
+        Name("of", meaning="The sensitive column that is protected."),
+        Whole("l", meaning="The commonest value is compared with the l-th commonest and all rarer ones."),
+        Exact(
+            "c",
+            strict=True,
+            meaning="Fewer than c times as many people have the commonest value as have those.",
+        ),
+    )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
     sentence: ClassVar[str] = "recursive (c, l)-diversity of {of}, c = {c}, l = {l}"
 

@@ -124,9 +124,13 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
     forms: dict[str, list[Schema]] = {}
     for body in kinds.values():
         for key, form in body["properties"].items():
-            if form not in forms.setdefault(key, []):
-                forms[key].append(form)
-    together = {key: some[0] if len(some) == 1 else {"anyOf": some} for key, some in forms.items()}
+            bare = {word: part for word, part in form.items() if word != "description"}
+            if bare not in forms.setdefault(key, []):
+                forms[key].append(bare)
+    told = _told_by_kind(kinds)
+    together = {
+        key: {**(some[0] if len(some) == 1 else {"anyOf": some}), **told[key]} for key, some in forms.items()
+    }
     always = [key for key in together if all(key in body["required"] for body in kinds.values())]
     rules = []
     for kind, body in kinds.items():
@@ -136,11 +140,34 @@ def _one_schema(kinds: dict[str | None, Schema]) -> Schema:
         rules.append({"if": asked, "then": {**body, "additionalProperties": True, **names}})
     return {
         "type": "object",
-        "properties": {**together, "kind": {"enum": list(kinds)}},
+        "description": kinds[default].get("description", ""),
+        "properties": {**together, "kind": _kind_schema(kinds)},
         "required": always,
         "additionalProperties": False,
         "allOf": rules,
     }
+
+
+def _kind_schema(kinds: dict[str | None, Schema]) -> Schema:
+    """The key `kind`: which definition is meant."""
+    told = " ".join(f"{kind}: {body.get('description', '')}" for kind, body in kinds.items())
+    return {"enum": list(kinds), "description": told, "default": next(iter(kinds))}
+
+
+def _told_by_kind(kinds: dict[str | None, Schema]) -> dict[str, Schema]:
+    """What each key means, once, or once for each kind where that differs."""
+    told: dict[str, dict[str, list[str]]] = {}
+    for kind, body in kinds.items():
+        for key, form in body["properties"].items():
+            told.setdefault(key, {}).setdefault(form.get("description", ""), []).append(str(kind))
+    return {
+        key: {"description": next(iter(some)) if len(some) == 1 else _joined(some)}
+        for key, some in told.items()
+    }
+
+
+def _joined(sentences: Mapping[str, list[str]]) -> str:
+    return " ".join(f"{' and '.join(kinds)}: {sentence}" for sentence, kinds in sentences.items())
 
 
 def _kinds(name: str) -> dict[str | None, type[Declared]]:

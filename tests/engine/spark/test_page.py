@@ -1,4 +1,4 @@
-"""The programs that docs/spark.md prints."""
+"""The programs that docs/how-to/spark.md prints."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from sfumato.engine import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "spark.md"
 
 
 def printed(word):
     """The one block of the page that has this word."""
     (found,) = (
-        text for text in re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.M | re.S) if word in text
+        text
+        for text in re.findall(r"^```(?:pyspark|sh)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+        if word in text
     )
     return found
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
-from sfumato.engine.reader import Reader
+from sfumato.engine.reader import PassingReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 
@@ -23,19 +23,9 @@ IN_MEMORY = ("pandas", "polars", "pyarrow")
 """Kinds of tables whose rows have an order that can be kept."""
 
 
-@dataclass(frozen=True, eq=False)
-class NumberedReader:
+@dataclass(eq=False)
+class NumberedReader(PassingReader):
     """A reader whose rows carry their number in one more column; published ones are put back in order."""
-
-    reader: Reader
-
-    @property
-    def kind(self) -> str:
-        return self.reader.kind
-
-    @property
-    def total(self) -> int | None:
-        return self.reader.total
 
     @cached_property
     def number(self) -> str:

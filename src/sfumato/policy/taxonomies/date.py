@@ -51,8 +51,17 @@ class Dates:
         "type": "object",
         "description": "Calendar units, each longer than the one before.",
         "properties": {
-            "date": {"type": "array", "minItems": 1, "items": {"enum": list(UNITS)}},
-            "written": {"enum": list(DATE_FORMS), "description": "How cells write a date."},
+            "date": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"enum": list(UNITS)},
+                "description": "The unit of level 1, of level 2, and so on.",
+            },
+            "written": {
+                "enum": list(DATE_FORMS),
+                "default": ISO,
+                "description": "How cells write a date.",
+            },
         },
         "required": ["date"],
         "additionalProperties": False,

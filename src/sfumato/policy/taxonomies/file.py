@@ -34,7 +34,18 @@ class HierarchyFile:
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "A hierarchy CSV without header: the value, then what it becomes at each level.",
-        "properties": {"file": {"type": "string", "minLength": 1}, "ordered": {"type": "boolean"}},
+        "properties": {
+            "file": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The file, relative to the policy; one line per value, the root last.",
+            },
+            "ordered": {
+                "type": "boolean",
+                "default": False,
+                "description": "The values have an order, and groups are neighbours in it.",
+            },
+        },
         "required": ["file"],
         "additionalProperties": False,
     }

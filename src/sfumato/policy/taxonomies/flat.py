@@ -29,8 +29,15 @@ class Flat:
         "type": "object",
         "description": "The value or `*`; `true` takes the values that occur, a list names the domain.",
         "properties": {
-            "flat": {"anyOf": [{"const": True}, {"$ref": "#/$defs/labels"}]},
-            "ordered": {"type": "boolean"},
+            "flat": {
+                "anyOf": [{"const": True}, {"$ref": "#/$defs/labels"}],
+                "description": "`true`: the values that occur; a list: all values that there are.",
+            },
+            "ordered": {
+                "type": "boolean",
+                "default": False,
+                "description": "The values have an order, and groups are neighbours in it.",
+            },
         },
         "required": ["flat"],
         "additionalProperties": False,

@@ -34,8 +34,13 @@ class Mask:
         "type": "object",
         "description": "Mask characters from one end; `steps` says how many at each level.",
         "properties": {
-            "mask": {"enum": ["right", "left"]},
-            "steps": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}},
+            "mask": {"enum": ["right", "left"], "description": "The end from which characters become `*`."},
+            "steps": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"type": "integer", "minimum": 1},
+                "description": "So many characters are masked at each level; else one more each time.",
+            },
         },
         "required": ["mask"],
         "additionalProperties": False,

@@ -29,7 +29,12 @@ class Prefix:
         "type": "object",
         "description": "How many leading characters stay at each level, from many to few.",
         "properties": {
-            "prefix": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}}
+            "prefix": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"type": "integer", "minimum": 1},
+                "description": "So many characters stay at level 1, so many at level 2, and so on.",
+            }
         },
         "required": ["prefix"],
         "additionalProperties": False,

@@ -32,8 +32,17 @@ class WrittenRows:
         "type": "object",
         "description": "A hierarchy row by row: the value first, then what it becomes at each level.",
         "properties": {
-            "rows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/labels"}},
-            "ordered": {"type": "boolean"},
+            "rows": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"$ref": "#/$defs/labels"},
+                "description": "One list per value: the value, then what it becomes, the root last.",
+            },
+            "ordered": {
+                "type": "boolean",
+                "default": False,
+                "description": "The values have an order, and groups are neighbours in it.",
+            },
         },
         "required": ["rows"],
         "additionalProperties": False,

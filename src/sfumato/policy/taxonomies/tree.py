@@ -31,7 +31,17 @@ class NestedTree:
     schema: ClassVar[Mapping[str, object]] = {
         "type": "object",
         "description": "A tree as nested mappings (groups) and lists (values).",
-        "properties": {"tree": {"type": ["object", "array"]}, "ordered": {"type": "boolean"}},
+        "properties": {
+            "tree": {
+                "type": ["object", "array"],
+                "description": "Groups as keys, values as lists below them; the root `*` is added.",
+            },
+            "ordered": {
+                "type": "boolean",
+                "default": False,
+                "description": "The values have an order, and groups are neighbours in it.",
+            },
+        },
         "required": ["tree"],
         "additionalProperties": False,
     }

@@ -90,12 +90,17 @@ class Continuous(Declared, TablePromise):
     looks_back: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Whole("k"),
-        Optional(Name("since")),
-        Optional(Name("person")),
-        Flag("hold"),
-        Flag("survivors"),
-        AdversaryChoice("adversary", tuple(Adversary)),
+        Whole("k", meaning="At least so many candidates for everybody, beside all releases of the chain."),
+        Optional(Name("since", meaning="The column that says with which release a row came.")),
+        Optional(Name("person", meaning="The column that tells people apart from release to release.")),
+        Flag("hold", meaning="Too few newcomers wait for the next release instead of refusing this one."),
+        Flag("survivors", meaning="The other promises hold, too, of whoever remains beside all releases."),
+        AdversaryChoice(
+            "adversary",
+            tuple(Adversary),
+            meaning="Who holds all releases: target also has the key values of one person, register"
+            " everybody's.",
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER, "hold": Order.FREE, "survivors": Order.LARGER}
     lasting: ClassVar[tuple[str, ...]] = ("leavers",)

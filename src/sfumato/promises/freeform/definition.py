@@ -67,8 +67,19 @@ class Freeform(Declared, TablePromise):
     column_role: ClassVar[Role | None] = Role.FREE
     threats: ClassVar[tuple[str, ...]] = ("freeform",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Exact("threat", Fraction(0), Fraction(1)),
-        Share("observability", Fraction(0), Fraction(1), strict=True),
+        Exact(
+            "threat",
+            Fraction(0),
+            Fraction(1),
+            meaning="The largest confidence with which observed values may tell a sensitive one.",
+        ),
+        Share(
+            "observability",
+            Fraction(0),
+            Fraction(1),
+            strict=True,
+            meaning="A value counts as observable from this belief on.",
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"threat": Order.SMALLER}
     sentence: ClassVar[str] = "freeform, threat at most {threat}, observable from {observability}"

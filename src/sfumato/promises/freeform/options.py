@@ -38,6 +38,7 @@ class FreeOptions:
         "sensitive": {**LABELS, "description": "The highest nodes that cover the sensitive values."},
         "aggregate": {
             "type": "boolean",
+            "default": True,
             "description": "Harm is to learn that it is some sensitive value (true), or which one (false).",
         },
         "observable": {
@@ -48,9 +49,14 @@ class FreeOptions:
                     "anyOf": [
                         {"$ref": "#/$defs/fraction"},
                         {"type": "object", "additionalProperties": {"$ref": "#/$defs/fraction"}},
-                    ]
+                    ],
+                    "description": "The belief that a value is seen: one for all, or one for each value.",
                 },
-                "boost": {"$ref": "#/$defs/fraction"},
+                "boost": {
+                    "$ref": "#/$defs/fraction",
+                    "default": 0,
+                    "description": "How much easier a group is to see than what is in it.",
+                },
             },
             "required": ["leaf"],
             "additionalProperties": False,

@@ -68,10 +68,17 @@ class QuasiSensitiveDiversity(LabelPromise):
 
     kind: ClassVar[str | None] = "diversity"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of"),
-        KnowledgeFile("knowledge"),
-        Whole("l"),
-        Exact("c", strict=True),
+        Name("of", meaning="The column of term sets that is protected."),
+        KnowledgeFile(
+            "knowledge",
+            meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
+        ),
+        Whole(
+            "l", meaning="The likeliest label is compared with the l-th likeliest and all others after it."
+        ),
+        Exact(
+            "c", strict=True, meaning="The likeliest label is at most c times as likely as those together."
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
     sentence: ClassVar[str] = "quasi-sensitive (c, l)-diversity of {of}, c = {c}, l = {l}"
@@ -194,10 +201,13 @@ class QuasiSensitiveCloseness(LabelPromise):
 
     kind: ClassVar[str | None] = "closeness"
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of"),
-        KnowledgeFile("knowledge"),
-        Exact("t"),
-        PriorRule("prior"),
+        Name("of", meaning="The column of term sets that is protected."),
+        KnowledgeFile(
+            "knowledge",
+            meaning="Which terms go with which label, as outsiders know it: a mapping, or a file of it.",
+        ),
+        Exact("t", meaning="The largest distance between what a class tells of labels and the prior."),
+        PriorRule("prior", meaning="What outsiders believe of labels before they see the table."),
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
     sentence: ClassVar[str] = "quasi-sensitive t-closeness of {of}, t = {t}, {prior} prior"

@@ -21,6 +21,7 @@ class SetOptions:
         "separator": {
             "type": "string",
             "minLength": 1,
+            "default": ";",
             "description": "What stands between the terms of a quasi-sensitive column of text.",
         },
         "set": {

@@ -68,10 +68,19 @@ class TCloseness(Declared, ClassPromise):
     cone: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("skewness",)
     keys: ClassVar[tuple[Parameter, ...]] = (
-        Name("of"),
-        Exact("t", Fraction(0), Fraction(1)),
-        Choice("distance", tuple(DISTANCES)),
-        ReferenceFile("reference"),
+        Name("of", meaning="The sensitive column that is protected."),
+        Exact("t", Fraction(0), Fraction(1), meaning="The largest distance of a class from the whole table."),
+        Choice(
+            "distance",
+            tuple(DISTANCES),
+            meaning="How far two values are apart: equal: 1 between any two; ordered: their places in the"
+            " order of the values; hierarchical: how far up the taxonomy they meet.",
+        ),
+        ReferenceFile(
+            "reference",
+            meaning="Counts of a fixed population to compare with, or a file of them; else the published"
+            " table is what classes are compared with.",
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
     sentence: ClassVar[str] = "t-closeness of {of}, t = {t}, {distance} distance"

@@ -77,17 +77,8 @@ class StepJudge:
 
     def ask(self, split: Split) -> Answer:
         """Whether a step keeps every promise; if not, whether it ever can."""
-        change = self._split = self.groups.split(split)
-        if change.whole:
-            self._breaking, self._proposed, self._staying = (
-                self._broken[change.parent],
-                self._all,
-                self._stays,
-            )
-        else:
-            parts = self.groups.parts(self._needed, self._overall)
-            self._breaking = ~self.lasting.holds_on(parts)
-            self._staying = self._stays_after(change)
+        change, parts = self._split_groups(split)
+        if parts is not None:
             if self._rows_broken(change) > self.budget or self._drops_spared(self._breaking, change.ids):
                 return Answer.NEVER
             suppressed = self._breaking
@@ -103,17 +94,8 @@ class StepJudge:
 
     def force(self, split: Split) -> None:
         """Notes that the search makes this step, whatever it breaks: it leads to where the search starts."""
-        change = self._split = self.groups.split(split)
-        if change.whole:
-            self._breaking, self._proposed, self._staying = (
-                self._broken[change.parent],
-                self._all,
-                self._stays,
-            )
-        else:
-            parts = self.groups.parts(self._needed, self._overall)
-            self._breaking = ~self.lasting.holds_on(parts)
-            self._staying = self._stays_after(change)
+        change, parts = self._split_groups(split)
+        if parts is not None:
             self._proposed = replaced(self._all, change, parts) if self._whole else self._all
         self.accept(split)
 
@@ -159,6 +141,21 @@ class StepJudge:
     @property
     def _needed(self) -> tuple[str, ...]:
         return self.promises.sensitive if self._whole else self.lasting.sensitive
+
+    def _split_groups(self, split: Split) -> tuple[GroupSplit, Classes | None]:
+        """Returns what a step does to the groups, and its parts; None where it divides none of them.
+
+        What breaks a promise and what has to stay are then those after the step.
+        """
+        change = self._split = self.groups.split(split)
+        if change.whole:
+            self._breaking, self._proposed = self._broken[change.parent], self._all
+            self._staying = self._stays
+            return change, None
+        parts = self.groups.parts(self._needed, self._overall)
+        self._breaking = ~self.lasting.holds_on(parts)
+        self._staying = self._stays_after(change)
+        return change, parts
 
     def _stays_after(self, change: GroupSplit) -> NDArray[np.bool_] | None:
         """Returns which groups hold a row that may not be suppressed, after a split; `None`: all may."""

@@ -1,0 +1,86 @@
+"""The tables on which the example policies are executed: made up, and the same every time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import sfumato as sf
+
+ROWS = 600
+FOLDER = Path(__file__).parent.parent / "docs" / "reference" / "policies"
+
+
+def _hospital(rows: int = ROWS):
+    people = sf.demo.hospital(rows, kind="pyarrow").to_pydict()
+    place = range(rows)
+    people["ward"] = [f"{'AB'[i % 2]}{1 + i % 3}{i % 4}" for i in place]
+    people["stay"] = [("short", "medium", "long")[i % 3] for i in place]
+    people["triage"] = [("red", "amber", "green", "green")[i % 4] for i in place]
+    people["age"] = [2025 - int(str(born)[:4]) for born in people["born"]]
+    return people
+
+
+def _free():
+    rows = "F190K.Flu F160K.AIDS F50K.E_Coli F40K.E_Coli M190K.AIDS M160K.AIDS M50K.TB M40K.TB M50K.E_Coli"
+    cells = [(row[0], *row[1:].split(".")) for row in f"{rows} M40K.E_Coli".split()]
+    return {
+        "sex": [sex for sex, _, _ in cells],
+        "income": [income for _, income, _ in cells],
+        "disease": [disease.replace("_", ".") for _, _, disease in cells],
+    }
+
+
+def _symptoms():
+    return {
+        "age": [22, 24, 31, 35],
+        "symptoms": ["fever;cough", "fever;cough;headache", "sneeze", "cough;headache"],
+        "aspirin": [1, 0, 1, 0],
+        "insulin": [0, 1, 0, 1],
+    }
+
+
+def _chain():
+    rows = [
+        ("Q1", place, job) for place in ("UK", "France") for job in ("Lawyer", "Doctor") for _ in range(4)
+    ]
+    return {
+        "who": [f"P{i}" for i, _ in enumerate(rows)],
+        "quarter": [row[0] for row in rows],
+        "place": [row[1] for row in rows],
+        "job": [row[2] for row in rows],
+        "disease": [("Flu", "HIV", "Burn")[i % 3] for i, _ in enumerate(rows)],
+    }
+
+
+def _visits():
+    january = [(f"J{i}", "Jan", d) for i, d in enumerate(["flu", "flu", "cold", "cold"])]
+    february = [(f"F{i}", "Feb", d) for i, d in enumerate(["asthma", "asthma", "burn", "burn"])]
+    rows = [("Ann", "Jan", "HIV"), ("Ann", "Feb", "HIV"), *january, *february]
+    return dict(zip(("who", "month", "disease"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
+    "columns": _hospital,
+    "secrets": _hospital,
+    "reference": _hospital,
+    "freeform": _free,
+    "symptoms": _symptoms,
+    "recipients": _hospital,
+    "chain": _chain,
+    "members": _chain,
+    "visits": _visits,
+}
+"""The table of each example policy, by the name of its file."""
+
+
+def write(name: str, path: Path) -> Path:
+    """Writes the table of an example as CSV, with the columns that its policy declares; returns the file."""
+    declared = sf.Policy.load(FOLDER / f"{name}.yaml").columns
+    table = {key: cells for key, cells in TABLES[name]().items() if key in declared}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(table)
+        lines.writerows(zip(*table.values(), strict=True))
+    return path
