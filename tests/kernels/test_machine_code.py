@@ -23,7 +23,9 @@ def kernels_called_from_python():
             name = ".".join(("sfumato", "kernels", *path.relative_to(ROOT).with_suffix("").parts))
             module = __import__(name, fromlist=["_"])
             for each in vars(module).values():
-                if isinstance(each, Kernel) and not isinstance(each, Helper) and each.py_func.__module__ == name:
+                if isinstance(each, Helper) or not isinstance(each, Kernel):
+                    continue
+                if each.py_func.__module__ == name:
                     yield each
 
 
@@ -79,7 +81,8 @@ def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path, monkeypatch):
     (left,) = tmp_path.glob("*.json")
     name = "sfumato.kernels.rows.positions.locate"
     assert [signatures.as_plain(kind) for kind in kinds] in json.loads(left.read_text())[name]
-    both = signatures.merged([{name: [["int64"]]}, {name: [["int64"], ["bool"]], "sfumato.kernels.gone.f": [[]]}])
+    other = {name: [["int64"], ["bool"]], "sfumato.kernels.gone.f": [[]]}
+    both = signatures.merged([{name: [["int64"]]}, other])
     assert both == {name: [["bool"], ["int64"]]}
 
 
