@@ -25,7 +25,7 @@ help:
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
-	@echo "make experiments  figures on real data (DATA=folder)"
+	@echo "make experiments  every figure of the papers again, on real data (DATA=folder)"
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
@@ -74,17 +74,27 @@ java:
 compiled: $(VENV)/.ready
 	@$(BIN)/sfumato compile --jobs $(JOBS)
 
+# The tests of reports make PDF files, for which Pango has to be there, and look at pages in a browser and at pages of PDF files.
+.PHONY: pages
+pages:
+	@{ ldconfig -p 2>/dev/null | grep -q libpangoft2-1.0.so && ldconfig -p | grep -q libharfbuzz-subset.so \
+		&& command -v pdftoppm >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; } || { \
+		echo "== installing Pango, Poppler's programs and Chromium from the system's packages"; \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core poppler-utils chromium; }
+
 demo: $(VENV)/.ready
 	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
 
-test: $(VENV)/.ready $(PEERS)/.ready postgresql java compiled
+test: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests on $(JOBS) processes"
 	@$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 # What needs neither PostgreSQL nor Java nor other programs, without what is slow, and with few random cases.
 check: lint compiled
 	@echo "== the quick tests on $(JOBS) processes"
-	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not slow'
+	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not pages and not slow'
 
 lint: $(VENV)/.ready
 	@echo "== style"
@@ -96,7 +106,7 @@ lint: $(VENV)/.ready
 	@echo "== dead code"
 	@$(BIN)/vulture
 
-soak: $(VENV)/.ready $(PEERS)/.ready postgresql java compiled
+soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
@@ -131,7 +141,7 @@ usefulness: $(VENV)/.ready .venv-tables/.ready
 	@$(BIN)/python -m benchmarks.usefulness
 
 experiments: $(VENV)/.ready
-	@$(BIN)/python -m experiments --data $(DATA)
+	@$(BIN)/python -m experiments --data $(DATA) --figures docs/explanation/figures
 
 clean:
 	rm -rf $(VENV) $(PEERS) .venv-tables demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb, isqrt
 
@@ -19,11 +19,21 @@ from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 
 @dataclass(frozen=True)
 class DescentStep:
-    """A column was left out: are the others still a quasi-identifier?"""
+    """A column was left out: are the others still a quasi-identifier?
+
+    The others are the columns before it in the `order`, and those that were `kept`.
+    """
 
     without: str
-    remaining: tuple[str, ...]
     holds: bool
+    order: tuple[str, ...] = field(repr=False)
+    place: int
+    kept: tuple[str, ...]
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """The columns that are tested here."""
+        return self.order[: self.place] + self.kept
 
 
 @dataclass(frozen=True)
@@ -76,14 +86,16 @@ def _scan(
     if limits is not None and limits.late:
         return tuple(order), ()
     prefixes = _Prefixes(question, order)
+    names = _names(question, order)
+    kept_names: tuple[str, ...] = ()
     for i in reversed(range(len(order))):
         if limits is not None and limits.late:
             return (*order[: i + 1], *kept), tuple(steps)
         holds = prefixes.exposes(i, kept)
-        without = question.table.names[order[i]]
-        steps.append(DescentStep(without, _names(question, order[:i] + kept), holds))
+        steps.append(DescentStep(names[i], holds, names, i, kept_names))
         if not holds:
             kept.insert(0, order[i])
+            kept_names = (names[i], *kept_names)
         progress("columns tested", len(steps), len(order))
     return tuple(kept), tuple(steps)
 
