@@ -47,7 +47,7 @@ def test_all_sets_come_in_order(found):
     made = ColumnSets(as_words(sets, len(members)), members, names)
     assert list(made) == expected
     assert made == expected and len(made) == len(expected) and not made.cut
-    assert made[:3] == tuple(expected[:3]) and made[::-2] == tuple(expected[::-2])
+    assert made[:3] == expected[:3] and made[::-2] == expected[::-2]
     assert all(made[i] == expected[i] == made[i - len(expected)] for i in range(len(expected)))
     counts = {name: sum(name in columns for columns in expected) for name in names}
     assert made.within() == {name: count for name, count in counts.items() if count}

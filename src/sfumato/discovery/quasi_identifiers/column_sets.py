@@ -48,14 +48,14 @@ class ColumnSets(Sequence[Names]):
     @overload
     def __getitem__(self, index: int) -> Names: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Names, ...]: ...
-    def __getitem__(self, index: int | slice) -> Names | tuple[Names, ...]:
+    def __getitem__(self, index: slice) -> list[Names]: ...
+    def __getitem__(self, index: int | slice) -> Names | list[Names]:
         if isinstance(index, slice):
             places = range(self._length)[index]
             if places.step == 1:
-                return tuple(islice(iter(self), places.start, places.stop))
+                return list(islice(iter(self), places.start, places.stop))
             kept = list(islice(iter(self), max(places, default=-1) + 1))
-            return tuple(kept[place] for place in places)
+            return [kept[place] for place in places]
         place = range(self._length)[index]
         return next(islice(iter(self), place, None))
 
