@@ -73,12 +73,12 @@ BUILT_IN: Mapping[str, Ability] = {
         ranges=True,
     ),
     "optimum": Ability(
-        losses=("loss",),
+        losses=tuple(name for name in LOSSES if name != "height"),
         suppresses=False,
         weighs=True,
         any_promise=False,
         whole_table=True,
-        why_not="the exact search adds up what each column loses, which only loss can tell",
+        why_not="levels are mixed within a column, which then has no height",
     ),
     "local": Ability(
         losses=("loss",),

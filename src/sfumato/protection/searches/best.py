@@ -45,7 +45,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
 
     Which searches are tried, and how far, depends on counts alone, so the same rows give the same result.
     Searches that are not exact are also asked for more than was promised, rung by rung along the ladders of
-    k, l and suppression, the nearest first, as far as the budget goes: what keeps more keeps this, so a
+    k, l, threats and suppression, the nearest first, as far as the budget goes: what keeps more keeps this, so a
     smaller k or l, or more suppression, does not give a worse table. Of equal losses the one with fewer rows
     suppressed is taken, then that of the first search.
     """
@@ -167,10 +167,11 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
     """Returns the promise with more people, or more values, than it asks for: the rungs above it.
 
-    A promise about the table as a whole has none: earlier releases may make more impossible.
+    A promise about the table as a whole says itself what is stricter: beside earlier releases nothing is, for
+    more may be impossible.
     """
     if isinstance(promise, TablePromise):
-        return []
+        return list(promise.stricter)
     if promise.by_size:
         people = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= table.rows]
         return [promise.with_least_people(k) for k in people]
