@@ -28,7 +28,6 @@ from sfumato.promises.parameters import Declared, Exact, Parameter
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import NOTHING
 
-
 LADDER_OF_THREATS = tuple(
     Fraction(*threat)
     for threat in ((9, 10), (4, 5), (3, 4), (2, 3), (3, 5), (1, 2), (2, 5), (1, 3), (1, 4), (1, 5), (1, 10))

@@ -45,9 +45,9 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
 
     Which searches are tried, and how far, depends on counts alone, so the same rows give the same result.
     Searches that are not exact are also asked for more than was promised, rung by rung along the ladders of
-    k, l, threats and suppression, the nearest first, as far as the budget goes: what keeps more keeps this, so a
-    smaller k or l, or more suppression, does not give a worse table. Of equal losses the one with fewer rows
-    suppressed is taken, then that of the first search.
+    k, l, threats and suppression, the nearest first, as far as the budget goes: what keeps more keeps this,
+    so a smaller k or l, a larger threat, or more suppression does not give a worse table. Of equal losses the
+    one with fewer rows suppressed is taken, then that of the first search.
     """
     names = [name for name in ORDER if aim.compared is None or name in aim.compared]
     left_out = {name: reason for name in names if (reason := _too_much(name, table, promises, aim))}
