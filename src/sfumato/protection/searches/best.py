@@ -95,7 +95,7 @@ def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
     ability, nodes = BUILT_IN[name], prod(c.taxonomy.height + 1 for c in table.keys)
     of_class, rows = promises.of_class, max(1, table.distinct)
     reasons = (
-        (aim.loss not in ability.losses, f"it does not keep {aim.loss} small"),
+        (not ability.can_keep_small(aim.loss), f"it does not keep {aim.loss} small"),
         (promises.of_table and not ability.whole_table, "a promise is about the table as a whole"),
         (not ability.any_promise and not all(p.monotone for p in of_class), "a promise is not monotone"),
         (
