@@ -55,7 +55,7 @@ def verify(
     if as_json:
         document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
     else:
-        say(str(verification.card()))
+        say(verification.card())
         for release in weaker:
             say(str(release))
     raise typer.Exit(0 if floors is not None and floors.holds else 1)
@@ -86,7 +86,7 @@ def floor(
     if as_json:
         document(floors.as_dict())
     else:
-        say(str(floors.card()))
+        say(floors.card())
     raise typer.Exit(0 if floors.holds else 1)
 
 

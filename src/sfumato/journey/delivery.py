@@ -243,7 +243,7 @@ class Delivery:
             policy=self.policy.digest,
             write=lambda path: self._write(recoding, path),
             judge=judge,
-            describe=lambda path: dictionary_files(path, policy),
+            describe=lambda path: dictionary_files(path, policy, self._form),
             verdicts=plan.verdicts,
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},

@@ -16,12 +16,14 @@ FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position"
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
-    "FA": "records left to whoever looks forward through all releases (FA)",
-    "BA": "records left to whoever looks back through all releases (BA)",
-    "k": "people or rows in the smallest class (k)",
-    "position": "people in the smallest position",
+    "FA": "fewest records that may be somebody's who is in an earlier one too (FA)",
+    "BA": "fewest records that may be somebody's who is not in the first one (BA)",
+    "position": "fewest people who share a position",
 }
-"""What figures of a few letters mean."""
+"""What figures mean that compare a release with others."""
+BESIDE = tuple(FIGURE_WORDS)
+HEADS = {"FA": "earlier (FA)", "BA": "later (BA)"}
+"""How the columns of a history are called."""
 
 
 def figure_words(name: str) -> str:
@@ -78,7 +80,7 @@ class Receipt(Printable):
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
-        notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
+        notes = [figures_line(record.figures), *beside_lines(record.figures)]
         if self.identifying_rows is not None:
             notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
@@ -103,6 +105,21 @@ def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: boo
         chains = ", ".join(despite)
         remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
     return remarks
+
+
+def figures_line(figures: JsonMapping) -> str:
+    """Returns the figures of a release, in their order, without those that compare it with others."""
+    alone = [name for name in _ordered(figures) if name not in BESIDE]
+    return "  ".join(f"{name} {_figure(figures[name])}" for name in alone)
+
+
+def beside_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, what everybody keeps beside the other releases of the chain."""
+    return [
+        f"beside the other releases: {figure_words(name)} {_figure(figures[name])}"
+        for name in BESIDE
+        if figures.get(name) is not None
+    ]
 
 
 def _ordered(figures: JsonMapping) -> list[str]:
@@ -131,7 +148,7 @@ def history_card(records: Sequence[Record]) -> Card:
     if any(record.figures.get("position") is not None for record in records):
         names.insert(4, "position")
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
-    head = ("chain", "release", "when", "to", *names)
+    head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [
         (
             record.chain,
