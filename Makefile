@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak reference docs mutants benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak reference pictures trial docs mutants benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
 	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
+	@echo "make trial        type the tutorials in a fresh environment and compare"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
@@ -98,6 +99,14 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java
 # What the guide says of keys, commands, errors and names comes from the code.
 reference: $(VENV)/.ready
 	@$(BIN)/python -m guide
+
+# Pages draw their own pictures: the commands that they print are typed again.
+pictures: $(VENV)/.ready
+	@$(BIN)/python -m guide.pictures
+
+# The tutorials, typed one by one in an environment of their own.
+trial: $(VENV)/.ready
+	@$(BIN)/python -m guide.trial
 
 docs: reference
 	@echo "== building the site in site/"

@@ -49,15 +49,16 @@ PRESETS: Mapping[str, Preset] = {
             "small-cells-5",
             5,
             "Nobody stands in a group of fewer than 5 people who look alike: at best a guess of 1 in 5.",
-            "At least 5 unweighted respondents, an example in slides of Statistics Canada's Research Data Centres",
+            "At least 5 unweighted respondents, an example in slides of Statistics Canada's Research Data"
+            " Centres",
             "2012",
             Grade.SECONDARY,
         ),
         Preset(
             "ema",
             12,
-            "The risk of being found is at most 0.09 for everybody. Taken to the letter that is groups of at least"
-            " 12 people: 1 in 11 is 0.0909, which is above it. Some read it as 11, after rounding.",
+            "The risk of being found is at most 0.09 for everybody. Taken to the letter that is groups of at"
+            " least 12 people: 1 in 11 is 0.0909, which is above it. Some read it as 11, after rounding.",
             "European Medicines Agency, external guidance on Policy 0070 (publication of clinical data); "
             "Health Canada, Public Release of Clinical Information, is said to use the same threshold",
             "2017-09-20",
@@ -67,8 +68,8 @@ PRESETS: Mapping[str, Preset] = {
             "uk-tre-10",
             10,
             "Every published count is about at least 10 people.",
-            "Statistical disclosure control guide of the UK Longitudinal Linkage Collaboration: nothing under 10"
-            " leaves; 10 is also the threshold that the output checker ACRO starts with",
+            "Statistical disclosure control guide of the UK Longitudinal Linkage Collaboration: nothing under"
+            " 10 leaves; 10 is also the threshold that the output checker ACRO starts with",
             "2026-01-30",
             Grade.PUBLISHER,
         ),
