@@ -88,7 +88,8 @@ def examples(raw: Path, plan: Plan) -> tuple[list[tuple[str, ...]], list[tuple[s
     with raw.open(encoding="utf-8", newline="") as file:
         people = list(islice(csv.DictReader(file), SHOWN))
     names = [name for name in people[0] if name in COLUMNS]
-    kept = [name for name in names if name in plan.policy.published]
+    shown = set(plan.policy.published)
+    kept = [name for name in names if name in shown]
     before = [tuple(names), *(tuple(person[name] for name in names) for person in people)]
     return before, [tuple(kept), *(published(plan, person, kept) for person in people)]
 

@@ -37,7 +37,13 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="OUT", help="The safe file: .csv or .parquet.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="The safe file: .csv, .parquet, .xlsx, .sav, .dta, .arrow, .jsonl.",
+        ),
     ] = None,
     against: Against = None,
     chain: Chain = "main",

@@ -62,7 +62,10 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     ] = None,
     chain: Chain = "main",
     format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; by default as the data is.")
+        str | None,
+        typer.Option(
+            "--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."
+        ),
     ] = None,
     override: Overrides = None,
     first_policy: FirstPolicy = None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -35,13 +35,15 @@ def figure_words(name: str) -> str:
 class Receipt(Printable):
     """A release, its place in the ledger, and where its files are; a rehearsal has neither.
 
-    `named` is the folder as the caller named it.
+    `named` is the folder as the caller named it. `identifying_rows` says, of a rehearsal, how many leaked
+    rows will identify the recipient.
     """
 
     record: Record
     folder: Path | Address | None = None
     files: tuple[str, ...] = ()
     named: Path | Address | None = None
+    identifying_rows: JsonMapping | None = None
 
     @property
     def published(self) -> bool:
@@ -66,6 +68,7 @@ class Receipt(Printable):
             "folder": None if self.folder is None else str(self.folder),
             "files": list(self.files),
             "figures": json_ready(record.figures),
+            **({} if self.identifying_rows is None else {"identifying_rows": dict(self.identifying_rows)}),
             "verdicts": json_ready(record.verdicts),
             **{name: value for name in REMARKS if (value := vars(record)[name])},
         }
@@ -78,14 +81,23 @@ class Receipt(Printable):
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
         notes = [figures_line(record.figures), *beside_lines(record.figures)]
+        if self.identifying_rows is not None:
+            notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
-        return Card(title, lines, [*remarks_on(record.weaker, record.despite), *notes])
+        return Card(title, lines, [*remarks_on(record.weaker, record.despite, record.imported), *notes])
 
 
-def remarks_on(weaker: JsonMapping | None, despite: Sequence[str]) -> list[str]:
-    """Returns what has to be said of a release that promises less, or was not held against another chain."""
-    remarks = []
+def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
+    """Returns the receipt with how many leaked rows identify its recipient, if that is known."""
+    rows = found.get(receipt.record.recipient or "")
+    return receipt if rows is None else replace(receipt, identifying_rows=rows)
+
+
+def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False) -> list[str]:
+    """Returns what has to be said of a release that promises less, was not held against another chain, or
+    was imported."""
+    remarks = ["imported, NOT judged: nothing is promised of it"] if imported else []
     if weaker:
         parts = "; ".join(str(part) for part in weaker.get("parts", ()))
         remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
@@ -153,6 +165,6 @@ def history_card(records: Sequence[Record]) -> Card:
     notes = [
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
-        for remark in remarks_on(record.weaker, record.despite)
+        for remark in remarks_on(record.weaker, record.despite, record.imported)
     ]
     return Card(title, [head, *lines] if lines else [], notes)

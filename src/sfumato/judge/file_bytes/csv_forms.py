@@ -20,6 +20,7 @@ from sfumato.judge.file_bytes.parquet_surplus import Surplus
 from sfumato.judge.tables.database import NO_LIMIT, strictly
 from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.relation import Relation, header, number
+from sfumato.judge.tables.whole_file import is_whole, whole_table
 from sfumato.judge.taxonomies.value_tree import Text
 from sfumato.system.memory import Memory
 
@@ -53,13 +54,21 @@ def is_shortest(path: Path, *, memory: Memory = NO_LIMIT, form: FileForm = RELEA
 
     def ask(db: duckdb.DuckDBPyConnection) -> int:
         table = Relation.of_file(db, path, names, form)
-        cells = " + ".join(_length(table.place(name), form.separator) for name in names)
+        cells = _sum_of([_length(table.place(name), form.separator) for name in names])
         return number(db, f"SELECT coalesce(sum({cells} + {len(names)}), 0)::BIGINT FROM {table.query}")  # noqa: S608
 
     try:
         return _size(path, form) - _header_bytes(path, form) == strictly(path.name, ask, memory)
     except BadData:  # lines that end in different ways are among what a strict reader refuses
         return False
+
+
+def _sum_of(terms: Sequence[str]) -> str:
+    """Returns the sum of terms in SQL, nested no deeper than need be: databases bound that."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return f"({_sum_of(terms[:half])} + {_sum_of(terms[half:])})"
 
 
 def form_of_file(path: Path, columns: Sequence[str], told: FileForm = RELEASED) -> FileForm | None:
@@ -119,6 +128,8 @@ def csv_surplus(
     `columns` are those that somebody else has read, `form` is how. Of a file in a form that is not known here
     (compressed, another encoding or separator) it is said that nobody looked.
     """
+    if is_whole(path):
+        return _whole_surplus(path, columns)
     found_form = form_of_file(path, columns, form)
     if found_form is None:
         return (Surplus("how the cells of the file are written was not looked at", certain=False),)
@@ -138,6 +149,16 @@ def csv_surplus(
     if len(ends) > 1:
         found.append(Surplus("lines end in different ways", certain=False))
     return tuple(found)
+
+
+def _whole_surplus(path: Path, columns: Sequence[str]) -> tuple[Surplus, ...]:
+    """Returns nothing for a file that holds cells alone, as releases do; else that nobody looked further."""
+    try:
+        if whole_table(path).column_names == list(columns):
+            return ()
+    except BadData:
+        pass
+    return (Surplus("what the file holds beside its cells was not looked at", certain=False),)
 
 
 def _is_released_form(path: Path, columns: Sequence[str], memory: Memory, form: FileForm) -> bool:
