@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from sfumato.journey.declare import declare
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
+    from sfumato.journey.import_version import import_version
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
     from sfumato.journey.release import release
+    from sfumato.journey.report import report
     from sfumato.journey.trace import trace
     from sfumato.policy.policy import Policy
     from sfumato.protection.patterns.patterns import Patterns
@@ -65,9 +67,11 @@ __all__ = [
     "demo",
     "discover",
     "draw",
+    "import_version",
     "patterns",
     "protect",
     "release",
+    "report",
     "trace",
 ]
 
@@ -91,9 +95,11 @@ _HOMES = {
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",
+    "import_version": "sfumato.journey.import_version",
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",
+    "report": "sfumato.journey.report",
     "trace": "sfumato.journey.trace",
 }
 

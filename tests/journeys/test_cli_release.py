@@ -29,6 +29,8 @@ def test_the_whole_journey(sfumato, home):
     assert sorted(path.name for path in (home / "one").iterdir()) == [
         "certificate.json",
         "data.csv",
+        "dictionary.html",
+        "dictionary.json",
         "manifest.json",
     ]
     other = ("--to", "lab", "--chain", "others", "--json")
@@ -38,7 +40,7 @@ def test_the_whole_journey(sfumato, home):
     history = sfumato("history", "--json").document["releases"]
     assert [(entry["chain"], entry["sequence"]) for entry in history] == [("main", 1), ("others", 1)]
     assert sfumato("history").out.splitlines()[1].split() == [
-        "chain", "release", "when", "to", "rows", "k", "FA", "BA", "loss",
+        "chain", "release", "when", "to", "rows", "k", "earlier", "(FA)", "later", "(BA)", "loss",
     ]  # fmt: skip
     key = ("--key", "ledger.db.key.pub")
     assert sfumato("ledger", "verify", "--certificate", "two/certificate.json", *key).code == 0
@@ -143,7 +145,7 @@ def test_no_value_is_in_the_ledger_or_beside_the_files(sfumato, clinic, monkeypa
     kept = [
         path for path in folder.rglob("*") if path.is_file() and path.name not in ("data.csv", "policy.yaml")
     ]
-    assert len(kept) == 6
+    assert len(kept) == 8
     for path in kept:
         content = path.read_bytes()
         for value in (b"Zz1q", b"qflu", b"qcough", b'"710"', b'"722"'):

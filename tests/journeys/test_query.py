@@ -1,4 +1,4 @@
-"""From a query of PostgreSQL to a release: no password in sight, no row changed, one answer for all passes."""
+"""From a query of PostgreSQL to a release: no password in sight, no row changed, one answer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def hospital(cluster):
     """The address of a database with 150 patients, of whom 30 withdrew."""
     url = cluster.database("hospital")
     cells = ", ".join(
-        f"('{CANARY}{i} Xylander', '8{i % 6}331', DATE '1950-01-01' + {i * 97}, {60 + i % 30}.50, {i % 2 == 0},"
-        f" '{('flu', 'measles', 'asthma')[i % 3]}', {i % 5 == 0})"
+        f"('{CANARY}{i} Xylander', '8{i % 6}331', DATE '1950-01-01' + {i * 97}, {60 + i % 30}.50,"
+        f" {i % 2 == 0}, '{('flu', 'measles', 'asthma')[i % 3]}', {i % 5 == 0})"
         for i in range(150)
     )
     cluster.sql(

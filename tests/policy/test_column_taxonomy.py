@@ -70,6 +70,12 @@ def test_codes_are_truncated():
     assert isinstance(drafted("x", isco), Intervals)
 
 
+def test_few_postal_codes_are_truncated_too():
+    berlin = ["10115", "10117", "12043", "12045", "13347", "80331"] * 20
+    assert drafted("PLZ", berlin) == Prefix((4, 3, 2, 1))
+    assert isinstance(drafted("x", berlin), Intervals)
+
+
 @pytest.mark.parametrize(
     ("cells", "order"),
     [

@@ -40,9 +40,10 @@ class Objection:
 
 def column_objections(names: Sequence[str], policy: Policy) -> Iterator[Objection]:
     """Columns that should not be there, and columns that should."""
-    secret = tuple(n for n in names if n in policy.dropped)
+    there, hidden = set(names), set(policy.dropped)
+    secret = tuple(n for n in names if n in hidden)
     unknown = tuple(n for n in names if n not in policy.columns)
-    absent = tuple(n for n in policy.published if n not in names)
+    absent = tuple(n for n in policy.published if n not in there)
     if secret:
         yield Objection("an identifier is published", secret, False)
     if unknown:

@@ -42,6 +42,30 @@ MaxResults = Annotated[int | None, typer.Option("--max-results", min=1, help="St
 Deadline = Annotated[
     float | None, typer.Option("--deadline", metavar="S", min=0, help="Stop after S seconds.")
 ]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        help="exact: all minimal sets; greedy: one set, with a bound; descend: the best of random orders; "
+        "sample: keys from a sample of rows, measured on all.",
+    ),
+]
+Budget = Annotated[
+    int | None, typer.Option("--budget", metavar="STEPS", min=1, help="For exact: stop after so many steps.")
+]
+Orders = Annotated[int, typer.Option("--orders", min=1, help="For --method descend: so many random orders.")]
+Seed = Annotated[
+    int, typer.Option("--seed", help="For --method descend and sample: what chance starts from.")
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", help="For --method sample: the share of pairs of rows that a set may leave alike."
+    ),
+]
+Delta = Annotated[
+    float, typer.Option("--delta", help="For --method sample: the chance that a set leaves more alike.")
+]
 RecordRisk = Annotated[
     int | None,
     typer.Option(
@@ -74,6 +98,12 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     max_size: MaxSize = None,
     max_results: MaxResults = None,
     deadline: Deadline = None,
+    method: MethodOption = "exact",
+    budget: Budget = None,
+    orders: Orders = 50,
+    seed: Seed = 0,
+    epsilon: Epsilon = 1e-6,
+    delta: Delta = 0.01,
     record_risk: RecordRisk = None,
     without: Without = None,
     sample: Sample = None,
@@ -108,6 +138,12 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             max_size=max_size,
             max_results=max_results,
             deadline=deadline,
+            method=method,
+            budget=budget,
+            orders=orders,
+            seed=seed,
+            epsilon=epsilon,
+            delta=delta,
             record_risk=record_risk,
             without=without or (),
             sample=sample,

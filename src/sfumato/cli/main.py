@@ -16,6 +16,7 @@ from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.certificate import certificate
 from sfumato.cli.compare import compare
+from sfumato.cli.compile import compile_
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
@@ -26,9 +27,21 @@ from sfumato.cli.override import override
 from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
+from sfumato.cli.report import report
+from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
-from sfumato.core.errors import BadInput, BadPolicy, Interrupted, SfumatoError, Unfinished, WrongCall
+from sfumato.core.errors import (
+    BadInput,
+    BadPolicy,
+    Interrupted,
+    NotEnoughMemory,
+    SfumatoError,
+    Unfinished,
+    WrongCall,
+)
+from sfumato.system.compilation import compilation
+from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import stop_request
 
 app = typer.Typer(
@@ -39,8 +52,22 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a promise does not hold, 2 wrong call, 3 bad data or policy, "
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
-for verb in (discover, declare, protect, audit, attack, release, override, history, trace, demo, doctor):
+for verb in (
+    discover,
+    declare,
+    protect,
+    audit,
+    attack,
+    release,
+    report,
+    override,
+    history,
+    trace,
+    demo,
+    doctor,
+):
     app.command()(carry_interruptions(verb))
+app.command("compile")(carry_interruptions(compile_))
 app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")
@@ -63,12 +90,27 @@ def sfumato_(
 
     Try it:  sfumato demo demo-out
     """
+    del version  # its callback has printed it
+    check_address_space()
 
 
 def main() -> NoReturn:
     """The entry point."""
+    if not needs_supervision():
+        sys.exit(_run_watched())
+    try:
+        sys.exit(supervised(_run_watched))
+    except NotEnoughMemory as error:
+        sys.exit(_report(error, sys.argv[1:]))
+
+
+def _run_watched() -> int:
+    """Do what the program was asked for; signals are noted."""
     stop_request.watch()
-    sys.exit(run(sys.argv[1:]))
+    compilation.tell = talk
+    code = run(sys.argv[1:])
+    sys.stdout.flush()
+    return code
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -98,8 +140,12 @@ def as_ours(error: BaseException) -> SfumatoError:
         return Interrupted("interrupted; nothing was published")
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
-    if isinstance(error, MemoryError):
-        return SfumatoError("out of memory; nothing was published", remedy="Use a machine with more of it.")
+    if is_out_of_memory(error):
+        return NotEnoughMemory(
+            "the system has no more memory for this program; nothing was published",
+            remedy="Allow it more (`ulimit -v`, a container's limit), use a larger machine, or name a limit "
+            "with --memory, within which rows wait on disk.",
+        )
     return _from_system(error) if isinstance(error, OSError) else _bug(error)
 
 

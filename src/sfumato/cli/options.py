@@ -55,6 +55,9 @@ ShowValues = Annotated[
     ),
 ]
 Charts = Annotated[Path | None, typer.Option("--charts", metavar="FOLDER", help="Draw charts into a folder.")]
+Dictionary = Annotated[
+    bool, typer.Option("--dictionary", help="Also say what columns and values mean, beside the file.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 LedgerUrl = Annotated[
     str,

@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Chain,
     Compare,
     Data,
+    Dictionary,
     Like,
     MemoryLimit,
     Overwrite,
@@ -51,6 +52,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     explain: Annotated[bool, typer.Option("--explain", help="Say why no column could stay finer.")] = False,
     compare: Compare = False,
     like: Like = None,
+    dictionary: Dictionary = False,
     overwrite: Overwrite = False,
     engine: Engine = None,
     memory: MemoryLimit = None,
@@ -95,6 +97,7 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
                 against=against,
                 chain=chain,
                 like=like,
+                dictionary=dictionary,
                 overwrite=overwrite,
                 memory=allowed,
                 warn=warn,
@@ -104,10 +107,8 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         document(_content(plan, target, explain=explain))
         return
-    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
-    if explain:
-        _say_why(plan, show_values=show_values)
-    _say_where(plan, target, against)
+    _say_plan(plan, compare=compare, explain=explain, show_values=show_values)
+    _say_where(plan, target, against, dictionary=dictionary)
 
 
 def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, object]:
@@ -116,16 +117,24 @@ def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, obj
     return {**content, "explanation": plan.explain().as_dict()} if explain else content
 
 
-def _say_why(plan: Plan, *, show_values: bool) -> None:
-    """Print what kept each column from being finer, and the values that it is about if asked for."""
-    say(str(plan.explain()))
-    if show_values:
+def _say_plan(plan: Plan, *, compare: bool, explain: bool, show_values: bool) -> None:
+    """Print the plan, and if asked for what searches gave, and why and by which values no column is finer."""
+    say(plan)
+    if compare:
+        say(plan.comparison())
+    if explain:
+        say(plan.explain())
+    if explain and show_values:
         talk("\n".join(plan.explain().values()))
 
 
-def _say_where(plan: Plan, target: Path | None, against: str | None) -> None:
+def _say_where(plan: Plan, target: Path | None, against: str | None, *, dictionary: bool) -> None:
     """Print on stderr what was written, and what it is good for."""
     talk("nothing was written" if target is None else f"published {target}")
+    if target is not None and dictionary:
+        from sfumato.releases.dictionary.files import beside
+
+        talk(f"what it means: {', '.join(str(file) for file in beside(target).values())}")
     if target is not None and against:
         talk("the ledger does not know of it: what is handed on is made by `sfumato release`")
     if target is not None and plan.reference is not None:

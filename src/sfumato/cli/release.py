@@ -116,7 +116,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         document(receipt.as_dict())
         return
-    say(str(receipt))
+    say(receipt)
     talk(f"published {into}" if receipt.published else "nothing was written")
 
 
@@ -136,4 +136,4 @@ def history(
     if as_json:
         document({"releases": [{**Receipt(r).as_dict(), "at": r.at} for r in records]})
     else:
-        say(str(history_card(records)))
+        say(history_card(records))

@@ -34,10 +34,10 @@ class Cut:
         ranks = np.arange(len(chosen))
         if len(chosen):
             inside = (t.low[chosen] <= ranks) & (ranks < t.high[chosen])
-            used, size = np.unique(chosen, return_counts=True)
-            whole = np.array_equal(size, t.leaf_count[used])
-            if not (inside.all() and whole):
-                wrong = int((~inside).sum()) or int(np.abs(size - t.leaf_count[used]).sum())
+            size = np.bincount(np.maximum(chosen, 0), minlength=len(t.labels))
+            missing = np.where(size > 0, t.leaf_count - size, 0)
+            if not inside.all() or missing.any():
+                wrong = int((~inside).sum()) or int(np.abs(missing).sum())
                 raise NotACut(f"{wrong} leaves are not covered exactly once")
         chosen.setflags(write=False)
 
@@ -78,7 +78,7 @@ class Cut:
     @cached_property
     def nodes(self) -> Nodes:
         """The nodes of the cut, left to right."""
-        return np.unique(self.node_of)
+        return np.flatnonzero(np.bincount(self.node_of, minlength=1)).astype(self.node_of.dtype)
 
     @property
     def labels(self) -> tuple[Label, ...]:

@@ -28,6 +28,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+LONGEST_MESSAGE, LONGEST_PLACE = 4000, 400
+"""So many characters of a message and its remedy, or of a place, are kept: input may be quoted in them."""
+
+
+def bounded(text: str, most: int) -> str:
+    """The text, or its beginning and its end where it is longer than `most`.
+
+    >>> bounded("abcdefghij", 9), bounded("abcdefghij", 10)
+    ('abcd…ghij', 'abcdefghij')
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
 
 class SfumatoError(Exception):
     """Base of every error that Sfumato raises on purpose."""
@@ -42,11 +55,11 @@ class SfumatoError(Exception):
         where: str = "",
         values: Sequence[str] = (),
     ) -> None:
-        self.message = message
-        self.remedy = remedy
-        self.where = where
+        self.message = bounded(message, LONGEST_MESSAGE)
+        self.remedy = bounded(remedy, LONGEST_MESSAGE)
+        self.where = bounded(where, LONGEST_PLACE)
         self.values = tuple(values)
-        super().__init__(message)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -13,6 +13,8 @@ Place = tuple[str | int, ...]
 
 Lines = Mapping[Place, int]
 _LONGEST_NAME = 60
+MOST_LISTED, MOST_TOLD = 20, 1000
+"""So many problems are listed in a message, and told to programs: the first ones of the file."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,15 @@ def refuse(problems: Sequence[Problem], origin: Origin) -> None:
         return
     name, lines = origin.name, origin.lines
     ordered = sorted(dict.fromkeys(problems), key=lambda p: _line(p.place, lines))
-    documents = [problem.document(lines) for problem in ordered]
+    documents = [problem.document(lines) for problem in ordered[:MOST_TOLD]]
     if len(ordered) == 1:
         (only,) = ordered
         spots = (name, line_of(only.place, lines), path_of(only.place))
         where = ", ".join(s for s in spots if s)
         raise BadPolicy(only.message, remedy=only.remedy, where=where, problems=documents)
-    listed = "".join(f"\n  {problem.located(lines)}" for problem in ordered)
+    listed = "".join(f"\n  {problem.located(lines)}" for problem in ordered[:MOST_LISTED])
+    if len(ordered) > MOST_LISTED:
+        listed += f"\n  and {len(ordered) - MOST_LISTED} more"
     raise BadPolicy(f"{len(ordered)} problems{listed}", where=name, problems=documents)
 
 

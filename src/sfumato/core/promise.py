@@ -29,6 +29,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
+from sfumato.core.plain_words import InPlainWords
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
 from sfumato.core.prior import KeptPrior
 from sfumato.core.taxonomy import Label
@@ -40,7 +41,7 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 
 
-class Promise(DerivesPromises, ABC):
+class Promise(DerivesPromises, InPlainWords, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
     Any member may be a class variable, a field or a property in a definition.

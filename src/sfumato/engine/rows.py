@@ -187,7 +187,8 @@ class RowSource:
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
         last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]
-        names = [name for name in source.columns if name not in gone and name not in last] + last
+        apart = gone.union(last)
+        names = [name for name in source.columns if name not in apart] + last
         person = [] if table.person_column is None else [table.person_column]
         source._wanted([*(c.name for c in table.columns), *person])
         return RowsToPublish(source.reader, table, names, len(last), Spill(self.memory), progress)
@@ -201,7 +202,8 @@ class RowSource:
 
     def _wanted(self, names: Sequence[str] | dict[str, None]) -> list[str]:
         """These names, if the table has all of them."""
-        lacking = [name for name in names if name not in self.columns]
+        there = set(self.columns)
+        lacking = [name for name in names if name not in there]
         if lacking:
             raise BadData(
                 f"the table has no column {safe_name(lacking[0])}", remedy="Check the policy's names."

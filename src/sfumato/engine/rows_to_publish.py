@@ -77,7 +77,8 @@ class RowsToPublish:
         if table.has_person and person is None:
             raise WrongCall("the planned table does not name its person column")
         planned = [c.name for c in table.columns] + ([person] if person is not None else [])
-        others = [name for name in self.names if name not in planned]
+        counted = set(planned)
+        others = [name for name in self.names if name not in counted]
         gathered = gather(
             reader.batches(list(dict.fromkeys([*planned, *others]))),
             reader.schema,

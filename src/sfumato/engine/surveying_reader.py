@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -47,7 +48,8 @@ def survey_first_texts(source: Source, names: Sequence[str], report: Callable[[S
     """
     if isinstance(source, RowSource):
         schema = source.reader.schema
-        own = [name for name in names if schema.names.count(name) == 1]  # others are refused later
+        times = Counter(schema.names)
+        own = [name for name in names if times[name] == 1]  # others are refused later
         texts = [name for name in own if _is_text(schema.field(name).type)]
         return RowSource(FirstRowsReader(source.reader, texts, report), source.memory) if texts else source
     if isinstance(source, CanSample):

@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.policy.confirmation import without_entries
 from sfumato.policy.policy import Policy
+from sfumato.system.disk import read_document
 
 
 def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool = False) -> tuple[str, ...]:
@@ -27,7 +28,7 @@ def confirm_file(path: str | Path, columns: Sequence[str] = (), *, every: bool =
     names = set(policy.confirm) - set(confirmed.confirm)
     if not names:
         return tuple(confirmed.confirm)
-    text = without_entries(file.read_bytes().decode("utf-8-sig"), names)
+    text = without_entries(read_document(file).decode("utf-8-sig"), names)
     aside = file.with_name(f".{file.name}.confirmed")
     aside.write_text(text, encoding="utf-8", newline="")
     try:

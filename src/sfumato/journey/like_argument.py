@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sfumato.core.errors import BadData
-from sfumato.core.json_object import JsonMapping
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
 from sfumato.releases.formats import FORMATS
+from sfumato.system.disk import read_document
 
 AnyTransformation = Plan | Transformation | str | Path
 """A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
@@ -32,7 +32,7 @@ def load_transformation(given: AnyTransformation | None, policy: Policy) -> Tran
         return given
     path = Path(given)
     try:
-        document = json.loads(path.read_bytes())
+        document = read_json(read_document(path))
     except OSError as wrong:
         reason = (wrong.strerror or "unknown reason").lower()
         raise BadData(f"the earlier plan cannot be read: {reason}", where=path.name) from None

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from sfumato.journey.history import EarlierReleases
 from sfumato.journey.judgement import WrittenForm, judged
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
+from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyImprint, AnyPolicy, load_policy
 from sfumato.journey.protect import plan_table
 from sfumato.journey.table_argument import AnyMemory, file_of, open_table
@@ -29,7 +31,8 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
-from sfumato.releases.output_file import check_target, publish
+from sfumato.releases.dictionary.files import beside, dictionary_files
+from sfumato.releases.output_file import check_not_needed, check_target, publish
 from sfumato.releases.private_file import kept_on_success
 from sfumato.system.address import Address, is_address
 from sfumato.system.private_folder import private_folder
@@ -47,6 +50,7 @@ def protect_file(
     against: Ledger | str | None = None,
     chain: str = "main",
     like: AnyTransformation | None = None,
+    dictionary: bool = False,
     overwrite: bool = False,
     memory: AnyMemory = None,
     warn: Warn | None = None,
@@ -61,17 +65,19 @@ def protect_file(
     `chain`, `like`, `warn` and `foretell` as for `protect`; a ledger learns nothing of the file, only
     `release` enters it. `memory` is how much may be used, such as "4GB"; what has no room waits on disk
     meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
-    its owner.
+    its owner. With `dictionary`, or where there is one, what columns and values mean is written beside it.
     """
     if is_address(out):
         Address.of(str(out))
         raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
     target, show, rules = Path(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
-    check_target(target, source=file_of(data), overwrite=overwrite)
+    needed = needed_files(policy, rules, against, [data, like, *earlier])
+    check_target(target, source=file_of(data), needed=needed, overwrite=overwrite)
+    check_not_needed(reference_path(target), needed)
+    describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
-    imprints = before.imprints
-    noted = None if warn is None else NotedWarnings(warn)
+    imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(
         with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
@@ -81,13 +87,9 @@ def protect_file(
         source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
+    dropped, numbered = rules.dropped, numbered_columns(rules)
     writer = version_writer(
-        source,
-        plan.recoding.table,
-        count=1,
-        drop=rules.dropped,
-        numbered=numbered_columns(rules),
-        progress=show,
+        source, plan.recoding.table, count=1, drop=dropped, numbered=numbered, progress=show
     )
     with (
         kept_on_success(reference_path(target)) as keep,
@@ -107,7 +109,25 @@ def protect_file(
             )
             return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
-        return plan, publish(target, write, judge, overwrite=overwrite)
+        described = None if describe is None else partial(describe, form=form)
+        return plan, publish(target, write, judge, describe=described, overwrite=overwrite)
+
+
+def _describer(
+    rules: Policy, target: Path, needed: Mapping[Path, str], *, dictionary: bool, overwrite: bool
+) -> Callable[..., Mapping[Path, bytes]] | None:
+    """What writes the dictionary, where it is asked for, or where an older one would be left beside it."""
+    places = beside(target)
+    if not dictionary and not any(file.exists() for file in places.values()):
+        return None
+    for file in places.values():
+        check_target(file, needed=needed, overwrite=overwrite)
+
+    def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
+        contents = dictionary_files(staged, rules, form)
+        return {places[name]: content for name, content in contents.items()}
+
+    return describe
 
 
 def _beside_earlier(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
@@ -16,6 +16,7 @@ from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
+from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
@@ -29,8 +30,9 @@ from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import HistoryCheck
 from sfumato.releases.names import checked_name, same_name
+from sfumato.releases.output_file import check_not_needed
 from sfumato.releases.private_file import kept_on_success
-from sfumato.releases.receipt import Receipt
+from sfumato.releases.receipt import Receipt, with_identifying_rows
 from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.releases.targets.target import check_first
 from sfumato.releases.weaker_override import AnyOverride
@@ -86,12 +88,12 @@ def release(
     """
     names, chain, show = recipients_of(to), checked_name(chain, "chain"), progress or silent
     places, place = folders_of(names), _place_of(into, dry_run=dry_run)
-    if place is not None and not dry_run and isinstance(ledger, str):
-        check_first(place, ledger)
+    _check_place(place, ledger, dry_run=dry_run)
     rules, source = _opened_table(data, load_policy(policy), memory, dry_run=dry_run)
     name, aside = _file_name(format, source), Memory.of(memory).spill or source.memory.spill
     _check_staging(source, place, aside)
     source = with_warnings(with_name_check(source, rules), rules, warn, progress=show)
+    _check_reference(place, needed_files(policy, rules, ledger, [data, like, first_policy, *overrides]))
     opened = _opened(ledger, key, dry_run=dry_run)
     allowed, floor = overrides_and_floor(overrides, rules, names, opened, chain, first_policy)
     apart, taken = _chains_apart(opened, despite), load_transformation(like, rules)
@@ -117,8 +119,10 @@ def release(
 def _rehearsed(
     ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
 ) -> Receipt | Event:
-    """What would be published; of several versions also how many recipients can be served."""
+    """What would be published; of several versions also how many recipients can be served, and how many
+    leaked rows identify each."""
     receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
@@ -161,6 +165,18 @@ def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Add
             )
         return None
     return Address.of(str(into)) if is_address(into) else Path(str(into))
+
+
+def _check_place(place: Path | Address | None, ledger: Ledger | str, *, dry_run: bool) -> None:
+    """Raise, before a ledger is made, where nothing could be published."""
+    if place is not None and not dry_run and isinstance(ledger, str):
+        check_first(place, ledger)
+
+
+def _check_reference(place: Path | Address | None, needed: Mapping[Path, str]) -> None:
+    """Raise where what is kept of the original table would replace a file that is needed."""
+    if place is not None:
+        check_not_needed(reference_path(place), needed)
 
 
 def _check_staging(source: Source, place: Path | Address | None, aside: Path | None) -> None:

@@ -83,9 +83,10 @@ def recheck(
 def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> None:
     """Raises where the columns of a file are not those that the policy publishes."""
     remedy = f"The policy publishes: {', '.join(policy.published)}."
-    if len(set(names)) < len(names):
+    there, published = set(names), set(policy.published)
+    if len(there) < len(names):
         raise BadData("a column name occurs twice", where=where, remedy=remedy)
-    secret = [n for n in names if n in policy.columns and n not in policy.published]
+    secret = [n for n in names if n in policy.columns and n not in published]
     if secret:
         raise BadData(f"columns that must not be published: {', '.join(secret)}", where=where, remedy=remedy)
     unknown = [n for n in names if n not in policy.columns]
@@ -95,7 +96,7 @@ def check_columns(names: Sequence[str], policy: JudgedPolicy, *, where: str) -> 
         raise BadData(
             f"{len(unknown)} columns are not declared{listed}", where=where, remedy=remedy, values=unknown
         )
-    absent = [n for n in policy.published if n not in names]
+    absent = [n for n in policy.published if n not in there]
     if absent:
         raise BadData(f"columns are missing: {', '.join(absent)}", where=where, remedy=remedy)
 

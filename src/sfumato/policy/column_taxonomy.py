@@ -85,12 +85,14 @@ def code_length(profile: ColumnProfile) -> int:
     values = profile.values
     length = len(values[0]) if values else 0
     alike = 3 <= length <= 12 and all(len(v) == length and _CODE.fullmatch(v) for v in values)
-    if not alike or profile.distinct <= FEW_VALUES or not any(c.isdigit() for c in values[0]):
+    if not alike or not any(c.isdigit() for c in values[0]):
         return 0
+    postal = profile.called("place", "job", "education") and length >= 4 and all(v.isdigit() for v in values)
+    if postal and profile.distinct > NOMINAL_NUMBERS:
+        return length
     padded = any(v.startswith("0") and v.isdigit() for v in values)
     letters = any(c.isalpha() for v in values for c in v) and profile.numbers is None
-    postal = profile.called("place", "job", "education") and length >= 4 and all(v.isdigit() for v in values)
-    return length if padded or letters or postal else 0
+    return length if profile.distinct > FEW_VALUES and (padded or letters) else 0
 
 
 def _numbers(profile: ColumnProfile) -> DraftedTaxonomy | None:

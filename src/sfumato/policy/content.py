@@ -172,7 +172,8 @@ class PolicyContent:
     def check_columns(self, names: Sequence[str]) -> None:
         """Raises `BadPolicy` unless the data has exactly the declared columns."""
         extra = [name for name in names if name not in self.columns]
-        absent = [name for name in self.columns if name not in set(names)]
+        there = set(names)
+        absent = [name for name in self.columns if name not in there]
         if extra:
             hint = did_you_mean(
                 extra[0], absent, otherwise="Declare every column; insensitive if it is harmless."

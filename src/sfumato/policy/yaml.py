@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 MOST_FILE_BYTES = 2**20
 """A policy file may be so long."""
-MOST_NODES = 200_000
+MOST_NODES = 100_000
+"""Keys, list entries and values of a policy file, together: reading so many takes some seconds."""
 MOST_ALIASES = 100
 MOST_DEPTH = 40
 TOO_DEEP = "nested too deeply"
+TOO_MANY = f"a policy has at most {MOST_NODES} entries"
+REMEDY = "Put long hierarchies into files of their own: `taxonomy: {file: jobs.csv}`."
 
 _TAG = "tag:yaml.org,2002:"
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,30})")
@@ -68,15 +71,18 @@ def _compose(text: str) -> Node | None:
     from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415  # as above
 
     class Shallow(Composer):
-        """Gives up before deep nesting costs time."""
+        """Gives up before deep nesting, or endless lists, cost time."""
 
         depth = 0
+        nodes = 0
 
         def compose_node(self, parent: Node | None, index: object) -> Node | None:
-            if self.depth > MOST_DEPTH:
+            if self.depth > MOST_DEPTH or self.nodes >= MOST_NODES:
                 mark = self.parser.peek_event().start_mark
-                raise MarkedYAMLError(problem=TOO_DEEP, problem_mark=mark)
+                problem = TOO_DEEP if self.depth > MOST_DEPTH else TOO_MANY
+                raise MarkedYAMLError(problem=problem, problem_mark=mark)
             self.depth += 1
+            self.nodes += 1
             node: Node | None = super().compose_node(parent, index)
             self.depth -= 1
             return node
@@ -97,8 +103,9 @@ def _our_errors(name: str) -> Iterator[None]:
         mark = wrong.problem_mark or wrong.context_mark
         line = f", line {mark.line + 1}" if mark else ""
         what = short(" ".join(str(wrong.problem or wrong.context or "").split()))
-        message = what if what == TOO_DEEP else f"this is not YAML: {what}"
-        raise BadPolicy(message, where=f"{name}{line}") from None
+        message = what if what in (TOO_DEEP, TOO_MANY) else f"this is not YAML: {what}"
+        remedy = REMEDY if what == TOO_MANY else ""
+        raise BadPolicy(message, where=f"{name}{line}", remedy=remedy) from None
     except (YAMLError, ValueError) as wrong:
         # `getattr`: of these errors only those of the reader know their line.
         line = f", line {text_line}" if (text_line := getattr(wrong, "line", None)) else ""
@@ -171,7 +178,7 @@ class _PlainData:
             self._aliases += 1
         self._seen.add(id(node))
         if self._aliases > MOST_ALIASES or self._nodes > MOST_NODES:
-            raise self._wrong(node, "too many aliases or entries")
+            raise self._wrong(node, "too many aliases, or entries that they stand for")
 
     def _wrong(self, node: Node, message: str) -> BadPolicy:
         return BadPolicy(message, where=f"{self.name}, line {node.start_mark.line + 1}")

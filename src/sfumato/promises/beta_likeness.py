@@ -117,6 +117,11 @@ class EnhancedBetaLikeness(_BetaLikeness):
     [False, False]
     """
 
+    plain: ClassVar[str] = (
+        "No value of {of} becomes likelier for somebody by more than {beta} times its share of the "
+        "table, a frequent one by less."
+    )
+    silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     kind: ClassVar[str | None] = "enhanced"
     sentence: ClassVar[str] = "enhanced beta-likeness of {of}, beta = {beta}"
 
@@ -144,5 +149,11 @@ class BasicBetaLikeness(_BetaLikeness):
     Fraction(1, 1)
     """
 
+    plain: ClassVar[str] = (
+        "No value of {of} becomes likelier for somebody by more than {beta} times its share of the table."
+    )
+    silent_on: ClassVar[str] = (
+        "It asks for no least number of people who look alike; a frequent value may become certain."
+    )
     kind: ClassVar[str | None] = "basic"
     sentence: ClassVar[str] = "basic beta-likeness of {of}, beta = {beta}"

@@ -46,6 +46,10 @@ class ConfidenceBounding(Declared, ClassPromise):
     of: str
     confidence: Fraction
 
+    plain: ClassVar[str] = (
+        "Nobody's value of {of} can be guessed with a confidence of more than {confidence}."
+    )
+    silent_on: ClassVar[str] = "It asks for no least number of people who look alike."
     name: ClassVar[str] = "confidence-bounding"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False
@@ -102,6 +106,10 @@ class AlphaKAnonymity(Declared, ClassPromise):
     alpha: Fraction
     k: int
 
+    plain: ClassVar[str] = (
+        "At least {k} people look alike, and at most a share of {alpha} of them has the same value of {of}."
+    )
+    silent_on: ClassVar[str] = "People who look alike may differ much from the table as a whole."
     name: ClassVar[str] = "alpha-k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False

@@ -45,6 +45,11 @@ class DistinctLDiversity(Declared, ClassPromise):
     of: str
     l: int  # noqa: E741  # the name in the paper and in every policy
 
+    plain: ClassVar[str] = "People who look alike have at least {l} different values of {of} among them."
+    silent_on: ClassVar[str] = (
+        "One of these values may be far more frequent than the others, and different values may mean "
+        "much the same."
+    )
     name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "distinct"
     monotone: ClassVar[bool] = True

@@ -59,6 +59,13 @@ class EntropyLDiversity(Declared, ClassPromise):
     of: str
     l: Fraction  # noqa: E741  # the name in the paper and in every policy
 
+    plain: ClassVar[str] = (
+        "Among people who look alike the values of {of} are as mixed as {l} equally frequent ones."
+    )
+    silent_on: ClassVar[str] = (
+        "The most frequent value may be likelier than that number suggests, and different values may mean "
+        "much the same."
+    )
     name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "entropy"
     monotone: ClassVar[bool] = True

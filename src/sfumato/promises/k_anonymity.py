@@ -36,6 +36,11 @@ class KAnonymity(Declared, ClassPromise):
 
     k: int
 
+    plain: ClassVar[str] = "Whoever knows somebody's key columns finds at least {k} people who look alike."
+    silent_on: ClassVar[str] = (
+        "All people who look alike may share one secret, and knowledge beyond the key columns may "
+        "tell them apart."
+    )
     name: ClassVar[str] = "k-anonymity"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = True

@@ -51,6 +51,10 @@ class RecursiveLDiversity(Declared, ClassPromise):
     l: int  # noqa: E741  # the name in the paper and in every policy
     c: Fraction
 
+    plain: ClassVar[str] = (
+        "Among people who look alike no value of {of} dominates, also after others are ruled out."
+    )
+    silent_on: ClassVar[str] = "Different values may mean much the same."
     name: ClassVar[str] = "l-diversity"
     kind: ClassVar[str | None] = "recursive"
     monotone: ClassVar[bool] = True

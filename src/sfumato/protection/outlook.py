@@ -9,13 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.core.errors import SfumatoError
+from sfumato.core.errors import BadPolicy, SfumatoError
 from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.recoding import Recoding
 from sfumato.policy.policy import Policy
-from sfumato.policy.searches import ability_of
+from sfumato.policy.searches import BEST, ability_of
 from sfumato.protection.column_shape import lost_columns
 from sfumato.show.card import figure, several
 
@@ -42,6 +42,11 @@ class PlannedTable(Protocol):
 
     @property
     def loss(self) -> float: ...
+
+    @property
+    def search(self) -> str:
+        """The search that found it: one of several, where several were tried."""
+        ...
 
 
 Replan = Callable[[Microdata, Policy], PlannedTable]
@@ -101,7 +106,8 @@ class Outlook:
 def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
     """Returns what a plan comes to, and the first offer that plans bear out: rows, then a coarser column.
 
-    How many plans are made for that depends on counts alone.
+    How many plans are made for that depends on counts alone. Where several searches were tried, offers are
+    looked for by the one that found the plan; what is offered was planned by all of them.
     """
     table = plan.recoding.table
     several_values = [c for c in table.keys if len(np.unique(table.codes(c.name))) > 1]
@@ -110,7 +116,7 @@ def outlook_of(plan: PlannedTable, replan: Replan) -> Outlook:
     tied = policy.recipients is not None or policy.promises.of_table or table.joints
     if tied or plan.recoding.rewritten or not (bare.lost or plan.loss >= SMALL_LOSS):
         return bare
-    most = MOST_ROWS.get(policy.protect.search, MOST_ROWS_ELSE) // max(1, table.distinct)
+    most = MOST_ROWS.get(plan.search, MOST_ROWS_ELSE) // max(1, table.distinct)
     plans = _Plans(plan, replan, min(MOST_PLANS, most))
     offer = _more_rows(plans) or _coarser_column(plans)
     return bare if offer is None else replace(bare, offer=offer)
@@ -124,11 +130,18 @@ class _Plans:
         self.lost = lost_columns(plan.recoding)
         self._replan, self._left = replan, left
 
-    def made(self, table: Microdata, policy: Policy) -> PlannedTable | None:
-        """Returns a plan; `None` if there is none, or no more may be made."""
-        if not self._left:
+    @property
+    def are_whole(self) -> bool:
+        """Whether every plan is made as the policy asks; else first by one of its searches."""
+        return self.policy.protect.search != BEST
+
+    def made(self, table: Microdata, policy: Policy, *, whole: bool = False) -> PlannedTable | None:
+        """Returns a plan, by all searches of the policy if `whole`; `None` if there is none, or no more."""
+        if not (self._left or whole):
             return None
-        self._left -= 1
+        self._left -= not whole
+        if not (whole or self.are_whole):
+            policy = replace(policy, protect=replace(policy.protect, search=self.plan.search))
         try:
             return self._replan(table, policy)
         except SfumatoError:
@@ -150,15 +163,15 @@ def _more_rows(plans: _Plans) -> OfferedChange | None:
         share for share in SHARES if share > rule.suppress and int(rows * share) > int(rows * rule.suppress)
     ]
     for share in tried:
-        offer = _with_limit(plans, share)
+        offer, limit = _with_limit(plans, share), share
         if offer is None:
             continue
         for fewer in _halves(plans.plan.recoding.suppressed, offer.rows):
             better = _with_limit(plans, Fraction(fewer, rows))
             if better is None or better.rows > offer.rows:
                 break
-            offer = better
-        return offer
+            offer, limit = better, Fraction(fewer, rows)
+        return offer if plans.are_whole else _with_limit(plans, limit, whole=True)
     return None
 
 
@@ -169,9 +182,9 @@ def _halves(before: int, more: int) -> Iterator[int]:
         more //= 2
 
 
-def _with_limit(plans: _Plans, share: Fraction) -> OfferedChange | None:
-    rule = plans.policy.protect
-    other = plans.made(plans.table, replace(plans.policy, protect=replace(rule, suppress=share)))
+def _with_limit(plans: _Plans, share: Fraction, *, whole: bool = False) -> OfferedChange | None:
+    policy = replace(plans.policy, protect=replace(plans.policy.protect, suppress=share))
+    other = plans.made(plans.table, policy, whole=whole)
     if other is None:
         return None
     more = other.recoding.suppressed - plans.plan.recoding.suppressed
@@ -192,14 +205,30 @@ def _coarser_column(plans: _Plans) -> OfferedChange | None:
         if column.taxonomy.height < 2:
             continue
         columns = {**plans.policy.columns, column.name: replace(rule, start=rule.start + 1)}
-        table = _beginning_higher(plans.table, column.name)
-        other = plans.made(table, replace(plans.policy, columns=columns))
-        restored = () if other is None else plans.restored(other)
-        if other is not None and restored:
+        try:
+            policy = replace(plans.policy, columns=columns)
+        except BadPolicy:  # a control of the column forbids it, such as at-most: nothing to offer
+            continue
+        other, restored = _restoring(plans, _beginning_higher(plans.table, column.name), policy)
+        if other is not None:
             more = max(0, other.recoding.suppressed - plans.plan.recoding.suppressed)
             key = f"columns.{column.name}.start"
             return OfferedChange(key, str(rule.start + 1), more, column.name, restored, other.loss)
     return None
+
+
+def _restoring(
+    plans: _Plans, table: Microdata, policy: Policy
+) -> tuple[PlannedTable | None, tuple[str, ...]]:
+    """Returns a plan that brings lost columns back, and these; none if the policy's searches do not."""
+    other: PlannedTable | None = None
+    restored: tuple[str, ...] = ()
+    for whole in (False,) if plans.are_whole else (False, True):
+        other = plans.made(table, policy, whole=whole)
+        restored = () if other is None else plans.restored(other)
+        if not restored:
+            return None, ()
+    return other, restored
 
 
 def _beginning_higher(table: Microdata, name: str) -> Microdata:

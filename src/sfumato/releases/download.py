@@ -65,7 +65,7 @@ def _release_of(asked: Address) -> tuple[Address, str]:
 
 
 def _table_of(listed: JsonObject, release: Address) -> str:
-    tables = {str(file["name"]).partition("/")[0] for file in listed["files"]}
+    tables = {str(file["name"]).partition("/")[0] for file in listed["files"] if "rows" in file}
     if len(tables) != 1:
         raise BadData("the release is not one table", where=release.name, remedy="Name one of its files.")
     return tables.pop()

@@ -38,13 +38,15 @@ class PreparedRelease:
     """A release before it is written: what the ledger will hold, and how to write and judge it.
 
     `write(path)` writes the published table; `judge(path, private)` reads it again and raises if it is
-    unsafe, with `private` a folder for what must not outlive it. `place` is the folder of one version among
-    several, below that of their event. `form` is how a CSV file is written, where not in UTF-8 with commas.
+    unsafe, with `private` a folder for what must not outlive it. `describe(path)` returns further files to
+    publish beside it, by their names. `place` is the folder of one version among several, below that of
+    their event. `form` is how a CSV file is written, where not in UTF-8 with commas.
     """
 
     policy: str
     write: Callable[[Path], object]
     judge: Callable[[Path, Path], tuple[Verdict, ...]]
+    describe: Callable[[Path], Mapping[str, bytes]] = field(default=lambda _: {})
     verdicts: tuple[Verdict, ...] = ()
     taxonomies: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[str, Sequence[int]] | None = None
@@ -146,8 +148,13 @@ def issue_all(
     finally:
         claim.release()
     return tuple(
-        Receipt(record, target.place / record.place, (name,), target.named / record.place)
-        for record in map(Record.of, entries)
+        Receipt(
+            record,
+            target.place / record.place,
+            (name, *(file.name for file in made.described)),
+            target.named / record.place,
+        )
+        for made, record in zip(records, map(Record.of, entries), strict=True)
     )
 
 
@@ -176,7 +183,7 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
 
 
 def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) -> Record:
-    """Writes the table and has its bytes judged; the manifest names exactly what was judged."""
+    """Writes the table, has its bytes judged, and describes it; the manifest names what was judged."""
     file.parent.mkdir(mode=0o700, exist_ok=not prepared.place)
     private = file.parent / PRIVATE_FOLDER
     private.mkdir(mode=0o700)
@@ -185,12 +192,22 @@ def _stage(prepared: PreparedRelease, record: Record, file: Path, at: StepHook) 
     listed = manifest.describe([file], release=record.release, form=prepared.form)
     verdicts = prepared.judge(file, private)
     remove_folder(private)
+    described = _write_beside(file, prepared.describe(file))
     if wrong := manifest.faults(file.parent, listed):
         raise BadData(f"a file changed while it was judged: {wrong[0]}", where=file.name)
+    listed["files"] += manifest.describe(described, release=record.release)["files"]
     write_to_disk(file.parent / manifest.MANIFEST, manifest.as_bytes(listed))
     at("judged")
     named = digest_of(file.parent / manifest.MANIFEST)
-    return replace(record, verdicts=_documents(verdicts), files=(file,), manifest=named)
+    return replace(record, verdicts=_documents(verdicts), files=(file,), described=described, manifest=named)
+
+
+def _write_beside(file: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Writes what describes a table beside it; returns the files."""
+    written = tuple(file.with_name(name) for name in contents)
+    for path, content in zip(written, contents.values(), strict=True):
+        write_to_disk(path, content)
+    return written
 
 
 def _compare_with_history(

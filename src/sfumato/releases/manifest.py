@@ -14,6 +14,8 @@ from sfumato.system.disk import digest_of, read_document
 
 MANIFEST = "manifest.json"
 VERSION = 1
+DOCUMENTS = (".json", ".html")
+"""Files that hold no rows: a dictionary, the list of a table's parts."""
 
 
 def describe(files: Sequence[Path], *, release: str, form: Mapping[str, str] | None = None) -> JsonObject:
@@ -37,7 +39,7 @@ def _describe(file: Path, *, below: Path, form: Mapping[str, str]) -> JsonObject
         "bytes": file.stat().st_size,
         "sha256": digest_of(file),
     }
-    if file.suffix == ".json":
+    if file.suffix in DOCUMENTS:
         return described
     told = FileForm.of(form)
     counted = {"rows": rows(file, form=told), "columns": list(header(file, form=told))}

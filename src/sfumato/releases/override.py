@@ -13,7 +13,7 @@ from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.second_signature import check_author, check_day, check_purpose
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_NOTE, read_document
 
 VERSION = 1
 
@@ -66,7 +66,7 @@ class Override:
         """Reads an override from its file; `check` looks at the signature."""
         file = Path(path)
         try:
-            words = read_json(read_document(file))
+            words = read_json(read_document(file, most=LARGEST_NOTE))
             if not isinstance(words, Mapping) or words.get("sfumato-override") != VERSION:
                 raise ValueError
             known = {f.name: words[f.name] for f in fields(cls)}

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.core.errors import BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
+from sfumato.policy.reference import reference_path
 from sfumato.releases import staging
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.underway import Staged
+from sfumato.releases.private_file import settle_recovered
 from sfumato.releases.targets.folder import FolderTarget
 from sfumato.releases.targets.target import Target, target_of
+from sfumato.system.address import Address, is_address
 from sfumato.system.disk import FolderLock
 
 Outcome = Literal["finished", "rolled back", "under way", "out of reach", "blocked", "lost", "forgotten"]
@@ -55,6 +58,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
         try:
             ours = row.host in (here, host)
             outcome = _recover(ledger, row, target) if ours else _complete(ledger, row, target)
+            _settle_reference(row, outcome)
         except OutOfReach:
             outcome = "out of reach"
         except (Unfinished, BadLedger, OSError) as error:
@@ -86,6 +90,13 @@ def forget(ledger: Ledger, release: str) -> RecoveredRelease:
         ledger.unstage(row.release)
         outcome = "forgotten"
     return RecoveredRelease(row.release, outcome, row.target)
+
+
+def _settle_reference(row: Staged, outcome: Outcome) -> None:
+    """Keeps what later judges need of the original table, if the release is published."""
+    if outcome in ("finished", "rolled back"):
+        place = Address.of(row.target) if is_address(row.target) else Path(row.target)
+        settle_recovered(reference_path(place), published=outcome == "finished")
 
 
 LOOK_AGAIN = "See `sfumato ledger recover` for what is under way."

@@ -14,7 +14,7 @@ from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import VERSION, Override
 from sfumato.releases.second_signature import check_author, check_day, check_purpose
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_NOTE, read_document
 
 WEAKER = "weaker"
 
@@ -83,7 +83,7 @@ def read_override(path: str | Path) -> AnyOverride:
     """Reads an override of either kind from its file; `check` looks at the signature."""
     file = Path(path)
     try:
-        words = read_json(read_document(file))
+        words = read_json(read_document(file, most=LARGEST_NOTE))
     except OSError:
         raise BadData("the override cannot be read", where=file.name) from None
     except ValueError:

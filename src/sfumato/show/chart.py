@@ -72,6 +72,30 @@ class PairedBars:
         return [heads, *((label, f"{one:.1%}", f"{other:.1%}") for label, one, other in self.points)]
 
 
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Series of points over two numeric axes, one line each; `boundary` is a broken line with its words.
+
+    >>> Lines("fa", "FA", ("k", "FA"), {"all": [(40, 21), (80, 83)]}).rows()
+    [('k', 'all'), ('40', '21'), ('80', '83')]
+    """
+
+    name: str
+    title: str
+    axes: tuple[str, str]
+    series: Mapping[str, Sequence[Point]]
+    boundary: tuple[str, Sequence[Point]] | None = None
+
+    def rows(self) -> Rows:
+        across = sorted({x for points in self.series.values() for x, _ in points})
+        columns = [{x: f"{y:,.4g}" for x, y in points} for points in self.series.values()]
+        lines = [(f"{x:,.6g}", *(column.get(x, "–") for column in columns)) for x in across]
+        return [(self.axes[0], *self.series), *lines]
+
+
 @dataclass(frozen=True)
 class Mark:
     """A point of a scatter, for `weight` things that share the place."""

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from sfumato.core.errors import WrongCall
-from sfumato.show.chart import Chart, Diagram, Figure, Grid, PairedBars, Scatter
+from sfumato.show.chart import Chart, Diagram, Figure, Grid, Lines, PairedBars, Scatter
 from sfumato.show.diagrams import (
     COLOURS,
     AltairChart,
@@ -15,6 +15,7 @@ from sfumato.show.diagrams import (
     VlConvertModule,
     diagram,
     grid,
+    lines,
     scatter,
 )
 from sfumato.show.visible_text import visible, visible_in
@@ -32,6 +33,8 @@ def draw(chart: Figure) -> AltairChart:
             return _paired_bars(altair, chart)
         case Scatter():
             return scatter(altair, chart)
+        case Lines():
+            return lines(altair, chart)
         case Diagram():
             return diagram(altair, chart)
         case Grid():
@@ -86,16 +89,21 @@ def _paired_bars(altair: AltairModule, chart: PairedBars) -> AltairChart:
     )
 
 
+def svg(chart: Figure) -> str:
+    """The figure as the text of an SVG file."""
+    drawn: str = _converter().vegalite_to_svg(visible_in(draw(chart).to_dict()))
+    return drawn
+
+
 def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
     """Writes one SVG per chart and a page with all of them; returns the files, the page last."""
-    convert = _converter()
     into = Path(folder)
-    drawn = [(chart, convert.vegalite_to_svg(visible_in(draw(chart).to_dict()))) for chart in charts]
+    drawn = [(chart, svg(chart)) for chart in charts]
     into.mkdir(parents=True, exist_ok=True)
     files = []
-    for chart, svg in drawn:
+    for chart, text in drawn:
         files.append(into / f"{chart.name}.svg")
-        files[-1].write_text(svg, encoding="utf-8")
+        files[-1].write_text(text, encoding="utf-8")
     page = into / "charts.html"
     page.write_text(_page(drawn), encoding="utf-8")
     return (*files, page)
@@ -104,13 +112,13 @@ def save(charts: Sequence[Figure], folder: str | Path) -> tuple[Path, ...]:
 def _page(drawn: Sequence[tuple[Figure, str]]) -> str:
     """Every chart as a picture and as a table, for those who read rather than look."""
     parts = []
-    for chart, svg in drawn:
+    for chart, text in drawn:
         heads, *lines = chart.rows()
         head = "".join(f"<th>{escape(visible(name))}</th>" for name in heads)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(visible(x))}</td>' for x in line)}</tr>" for line in lines
         )
-        parts.append(f"<figure>{svg}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
+        parts.append(f"<figure>{text}<figcaption><table><tr>{head}</tr>{body}</table></figcaption></figure>")
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Charts</title>'
         "<style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem}td,th{padding-right:1rem;text-align:left}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfumato.core.json_object import JsonObject
-from sfumato.show.chart import Diagram, Grid, Scatter, Tone
+from sfumato.show.chart import Diagram, Grid, Lines, Scatter, Tone
 
 # `Any`: Altair and its converter are optional packages, so there is no type to name where they are absent.
 AltairModule = Any
@@ -67,6 +67,35 @@ def scatter(altair: AltairModule, chart: Scatter) -> AltairChart:
     )
     layers = altair.layer(rule, points, said)
     return layers.properties(title=chart.title, width=560, height=340)
+
+
+def lines(altair: AltairModule, chart: Lines) -> AltairChart:
+    """One line per series with its points marked; the boundary is broken and grey."""
+    across, up = chart.axes
+    rows = [{"x": x, "y": y, "kind": kind} for kind, points in chart.series.items() for x, y in points]
+    kinds = list(chart.series)
+    tones = [COLOURS["ink"], COLOURS["accent"], COLOURS["green"], COLOURS["sand"], "#8e5ea2", QUIET]
+    colours = altair.Scale(domain=kinds, range=tones[: len(kinds)])
+    x = altair.X(field="x", type="quantitative", title=across, scale=altair.Scale(zero=False, nice=False))
+    y = altair.Y(field="y", type="quantitative", title=up)
+    drawn = (
+        altair.Chart(_data(altair, rows))
+        .mark_line(point=True)
+        .encode(
+            x=x, y=y, color=altair.Color(field="kind", type="nominal", scale=colours, title=None, sort=kinds)
+        )
+    )
+    size = {"title": chart.title, "width": 420, "height": 240}
+    if chart.boundary is None:
+        return drawn.properties(**size)
+    words, points = chart.boundary
+    edge = altair.Chart(_data(altair, [{"x": x, "y": y} for x, y in points]))
+    broken = edge.mark_line(color=QUIET, strokeDash=[5, 4]).encode(x=x, y=y)
+    last = altair.Chart(_data(altair, [{"x": points[-1][0], "y": points[-1][1], "words": words}]))
+    said = last.mark_text(align="right", dy=-7, color=QUIET).encode(
+        x=x, y=y, text=altair.Text(field="words", type="nominal")
+    )
+    return altair.layer(broken, drawn, said).properties(**size)
 
 
 def diagram(altair: AltairModule, chart: Diagram) -> AltairChart:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import select
 import shutil
+import stat
 import time
 from pathlib import Path
 
 from sfumato.core.errors import BadData, WrongCall
+
+_BLOCK = 1 << 20
 
 try:
     import fcntl
@@ -18,7 +23,16 @@ except ImportError:  # pragma: no cover  # not a POSIX system
 
 
 LARGEST_DOCUMENT = 1 << 28
-"""Policies, certificates, imprints and the like are read whole, and none is larger."""
+"""Certificates, imprints and the like are read whole, and none is larger."""
+
+LARGEST_LIST = 1 << 26
+"""Files that a policy names (knowledge, priors, references) are read whole, and none is larger."""
+
+LARGEST_NOTE = 1 << 20
+"""Keys, overrides and notes of ours are short."""
+
+PIPE_PATIENCE = 10.0
+"""Seconds to wait for a pipe, such as `<(decrypt policy.yaml)`, to give something."""
 
 
 def to_disk(path: Path) -> None:
@@ -31,12 +45,45 @@ def to_disk(path: Path) -> None:
 
 
 def read_document(path: Path, *, most: int = LARGEST_DOCUMENT) -> bytes:
-    """The bytes of a file that is read whole; refused where there are more than `most`, or no end."""
-    with path.open("rb") as file:
-        content = file.read(most + 1)
+    """The bytes of a file that is read whole; refused where there are more than `most`, or no end.
+
+    A pipe is read, too; it is given up where nothing comes out of it for `PIPE_PATIENCE` seconds.
+    """
+    content = read_start(path, most + 1)
     if len(content) > most:
         raise BadData(f"the file has more than {most} bytes", where=path.name, remedy="Is it the right one?")
     return content
+
+
+def read_start(path: Path, count: int) -> bytes:
+    """The first `count` bytes of a file, a device or a pipe, or as many as there are."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        waits = not stat.S_ISREG(os.fstat(handle).st_mode) and hasattr(select, "poll")
+        blocks: list[bytes] = []
+        while count > 0:
+            if waits:
+                _wait_for_bytes(handle, path)
+            block = file.read(min(count, _BLOCK))
+            if not block:  # the end; `None` where another reader of the pipe was faster
+                break
+            blocks.append(block)
+            count -= len(block)
+    return b"".join(blocks)
+
+
+def _wait_for_bytes(handle: int, path: Path) -> None:
+    """Returns when a pipe has something to read, or has ended."""
+    events = select.poll()
+    events.register(handle, select.POLLIN)
+    if not events.poll(PIPE_PATIENCE * 1000):
+        raise BadData(
+            f"nothing came out of the pipe for {PIPE_PATIENCE:g} seconds",
+            where=path.name,
+            remedy="Write it to a file first.",
+        )
 
 
 def digest_of(path: Path) -> str:

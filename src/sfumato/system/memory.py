@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.core.errors import NotEnoughMemory, WrongCall
+from sfumato.core.errors import NotEnoughMemory, SfumatoError, WrongCall
+
+try:
+    import resource
+except ImportError:  # pragma: no cover  # not a POSIX system
+    resource = None  # type: ignore[assignment]
 
 UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 
 PROGRAM_BYTES = 400_000_000
 """What Python and its table libraries take before the first row is read (330 MB measured)."""
+
+LEAST_ADDRESS_SPACE = 1_200_000_000
+"""Bytes of address space below which libraries cannot be loaded: they reserve far more than they use."""
 
 SMALLEST_BUFFER = 8 << 20
 """No buffer is made smaller than this: smaller ones only cost time."""
@@ -52,7 +61,8 @@ class Memory:
     @property
     def left(self) -> int:
         """Bytes that may still be taken: of the limit, or of what the machine or its container has."""
-        return max(0, (self.limit or machine_memory()) - resident())
+        held = (self.limit or machine_memory()) - resident()
+        return max(0, min(held, address_space_left()))
 
     @property
     def room(self) -> int:
@@ -95,14 +105,65 @@ def in_words(count: int) -> str:
     return f"{count} B"
 
 
+NO_ROOM = ("out of memory", "cannot allocate memory", "can't start new thread", "failed to map segment")
+"""What the system, the interpreter and libraries say where an allocation, a thread or a library fails."""
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, says that the system has no more memory.
+
+    >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("can't start new thread"))
+    (True, True)
+    """
+    seen: list[BaseException] = []
+    while error is not None and error not in seen and len(seen) < 20:
+        told = "" if isinstance(error, SfumatoError) else str(error).lower()
+        if isinstance(error, MemoryError) or any(words in told for words in NO_ROOM):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def resident() -> int:
     """Bytes that this process holds in memory now; 0 where the system does not say."""
+    return _pages_of_process(1)
+
+
+def _pages_of_process(field: int) -> int:
+    """Bytes of a figure of this process: 0 is its address space, 1 what it holds; 0 where nothing is told."""
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf(
-            "SC_PAGE_SIZE"
-        )
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[field])
+        return pages * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return 0
+
+
+def address_space() -> int | None:
+    """Bytes of address space that this process may use (`ulimit -v`); `None` where there is no limit."""
+    if resource is None:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else int(limit)
+
+
+def address_space_left() -> int:
+    """Bytes of address space that may still be taken; where there is no limit, more than anybody has."""
+    limit = address_space()
+    return 1 << 62 if limit is None else max(0, limit - _pages_of_process(0))
+
+
+def check_address_space() -> None:
+    """Raises `NotEnoughMemory` where the limit of the process is below what its libraries need."""
+    limit = address_space()
+    if limit is not None and limit < LEAST_ADDRESS_SPACE:
+        raise NotEnoughMemory(
+            f"this process may use {in_words(limit)} of address space, "
+            f"and needs {in_words(LEAST_ADDRESS_SPACE)}",
+            remedy="Raise the limit (`ulimit -v`), and bound what is held by --memory instead.",
+        )
 
 
 def machine_memory(root: Path = Path("/")) -> int:

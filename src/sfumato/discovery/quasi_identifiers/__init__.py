@@ -5,6 +5,7 @@
 | is the table k-anonymous on all its columns? | `k_test` | `Measures` |
 | one minimal set, with the steps | `descend` | `Descent` |
 | the best of some random orders, with the chance | `best_of_orders` | `BestOfOrders` |
+| one minimal set by greedy cover, with its factor | `greedy_cover` | `GreedyCover` |
 | all minimal sets, within bounds | `minimal` | `MinimalSets` |
 | the smallest sets, proved or bounded | `minimum` | `Minimum` |
 | keys of a very long table, from a sample | `minimal_by_sample` | `SampledSets` |
@@ -26,6 +27,7 @@ from sfumato.discovery.quasi_identifiers.descent import (
     descend,
 )
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets, minimal
+from sfumato.discovery.quasi_identifiers.greedy import GreedyCover, GreedyStep, greedy_cover
 from sfumato.discovery.quasi_identifiers.measures import Measures, k_test, measure
 from sfumato.discovery.quasi_identifiers.minimum import Minimum, minimum
 from sfumato.discovery.quasi_identifiers.sample import (
@@ -41,6 +43,8 @@ __all__ = [
     "Coded",
     "Descent",
     "DescentStep",
+    "GreedyCover",
+    "GreedyStep",
     "Measures",
     "MinimalSets",
     "Minimum",
@@ -50,6 +54,7 @@ __all__ = [
     "Terms",
     "best_of_orders",
     "descend",
+    "greedy_cover",
     "k_test",
     "measure",
     "minimal",

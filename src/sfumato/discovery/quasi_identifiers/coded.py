@@ -77,7 +77,8 @@ class Coded:
         from sfumato.engine.column_codes import column_codes  # noqa: PLC0415  # loads Arrow; codes may be given
 
         chosen = tuple(source.columns if names is None else names)
-        unknown = [name for name in chosen if name not in source.columns]
+        there = set(source.columns)
+        unknown = [name for name in chosen if name not in there]
         if unknown:
             raise WrongCall(f"no such column: {', '.join(unknown)}", remedy="Check the spelling.")
         codes, sizes = column_codes(source, chosen, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb, isqrt
 
@@ -19,11 +19,21 @@ from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 
 @dataclass(frozen=True)
 class DescentStep:
-    """A column was left out: are the others still a quasi-identifier?"""
+    """A column was left out: are the others still a quasi-identifier?
+
+    The others are the columns before it in the `order`, and those that were `kept`.
+    """
 
     without: str
-    remaining: tuple[str, ...]
     holds: bool
+    order: tuple[str, ...] = field(repr=False)
+    place: int
+    kept: tuple[str, ...]
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """The columns that are tested here."""
+        return self.order[: self.place] + self.kept
 
 
 @dataclass(frozen=True)
@@ -38,12 +48,18 @@ class Descent:
 
 
 def descend(
-    table: Coded, reading: Reading, *, order: Sequence[str] | None = None, progress: Progress = silent
+    table: Coded,
+    reading: Reading,
+    *,
+    order: Sequence[str] | None = None,
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> Descent:
     """Leave out one column after the other, last first, wherever the rest stays a quasi-identifier.
 
     The paper starts over after every column it drops. That changes nothing: a column that was needed
-    among more columns is needed among fewer. So every column is tested once.
+    among more columns is needed among fewer. So every column is tested once. Where the time of `limits` is
+    up, the columns that were not tested stay: a quasi-identifier, but perhaps no minimal one.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> descend(table, Reading.of(k=2, mode="all")).columns
@@ -55,22 +71,31 @@ def descend(
         raise WrongCall("an order names every column once")
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
-    kept, steps = _scan(question, chosen, progress)
+    kept, steps = _scan(question, chosen, progress, limits)
     return Descent(question.terms, _names(question, kept), steps, question.reason, question.duplicates)
 
 
 def _scan(
-    question: QuasiIdentifierQuestion, order: list[int], progress: Progress = silent
+    question: QuasiIdentifierQuestion,
+    order: list[int],
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> tuple[tuple[int, ...], tuple[DescentStep, ...]]:
-    prefixes = _Prefixes(question, order)
     kept: list[int] = []
-    steps = []
+    steps: list[DescentStep] = []
+    if limits is not None and limits.late:
+        return tuple(order), ()
+    prefixes = _Prefixes(question, order)
+    names = _names(question, order)
+    kept_names: tuple[str, ...] = ()
     for i in reversed(range(len(order))):
+        if limits is not None and limits.late:
+            return (*order[: i + 1], *kept), tuple(steps)
         holds = prefixes.exposes(i, kept)
-        without = question.table.names[order[i]]
-        steps.append(DescentStep(without, _names(question, order[:i] + kept), holds))
+        steps.append(DescentStep(names[i], holds, names, i, kept_names))
         if not holds:
             kept.insert(0, order[i])
+            kept_names = (names[i], *kept_names)
         progress("columns tested", len(steps), len(order))
     return tuple(kept), tuple(steps)
 

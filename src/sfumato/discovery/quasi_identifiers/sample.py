@@ -44,8 +44,9 @@ class SampledSet:
 class SampledSets:
     """Minimal keys of a sample. `epsilon` and `delta` state the guarantee, `holds` what is true.
 
-    Every key of the table contains one of the sets, if `complete`. Sets that hold are keys but need not be
-    minimal; `verified` says that all sets were measured on all rows before the deadline.
+    Every key of the table contains one of the sets, if `complete`. Sets that hold are minimal keys, since no
+    part of them is a key of the sample; `verified` says that all sets were measured on all rows before the
+    deadline.
     """
 
     terms: Terms

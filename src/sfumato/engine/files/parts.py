@@ -25,7 +25,7 @@ from sfumato.core.json_object import JsonObject, read_json
 from sfumato.engine.column_names import check_names
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.writer import check_target
-from sfumato.system.disk import digest_of, to_disk
+from sfumato.system.disk import digest_of, read_document, to_disk
 
 MANIFEST = "_manifest.json"
 """Begins with a mark that makes other readers of such folders pass it over."""
@@ -115,7 +115,7 @@ class PartsReader:
     @cached_property
     def parts(self) -> tuple[ParquetReader, ...]:
         try:
-            listed = read_json((self.path / MANIFEST).read_bytes())["parts"]
+            listed = read_json(read_document(self.path / MANIFEST))["parts"]
             named = [(str(part["name"]), int(part["bytes"])) for part in listed]
         except FileNotFoundError:
             raise BadData(

@@ -146,10 +146,13 @@ def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress)
     """Dictionary pages come straight from the published values; the only metadata is the schema."""
     published = replace(published, values=tuple(map(as_written, published.values)))
     schema = published.schema
-    text = [j for j, values in enumerate(published.values) if pa.types.is_string(values.type)]
-    coded = schema
-    for j in text:
-        coded = coded.set(j, pa.field(schema.names[j], pa.dictionary(pa.int32(), schema.types[j])))
+    text = {j for j, values in enumerate(published.values) if pa.types.is_string(values.type)}
+    coded = pa.schema(
+        [
+            pa.field(name, pa.dictionary(pa.int32(), kind)) if j in text else pa.field(name, kind)
+            for j, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True))
+        ]
+    )
     with pq.ParquetWriter(
         file, coded, compression="zstd", store_schema=False, use_dictionary=True, version="2.6"
     ) as out:

@@ -14,6 +14,7 @@ from sfumato.engine.column_names import safe_name
 from sfumato.engine.frames.arrow import ArrowReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.text import canonical
+from sfumato.system.disk import read_document
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
@@ -35,7 +36,7 @@ def open_json(path: Path) -> RowSource:
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_document(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadData("the file is not in UTF-8", where=path.name) from None
     records = _whole(text) or _line_by_line(text, path.name)

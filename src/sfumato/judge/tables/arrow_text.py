@@ -54,7 +54,8 @@ def float_marks(batch: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
     """Returns, per row, what tells zeros, missing cells and what is not a number apart in these columns."""
     import pyarrow as pa  # noqa: PLC0415  # heavy
 
-    here = [batch.column(name) for name in names if name in batch.schema.names]
+    there = set(batch.schema.names)
+    here = [batch.column(name) for name in names if name in there]
     marks = np.full(batch.num_rows, "", dtype=object)
     for cells in here:
         if not pa.types.is_floating(cells.type):

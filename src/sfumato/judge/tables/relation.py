@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,10 +53,14 @@ class Relation:
 
     def place(self, name: str) -> str:
         """Returns the column of this name, as SQL knows it."""
-        return f"c{self.names.index(name)}"
+        return f"c{self._places[name]}"
 
     def kind(self, name: str) -> str:
-        return self.kinds[self.names.index(name)]
+        return self.kinds[self._places[name]]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     def cell(self, name: str) -> str:
         """Returns a column as it is compared: not-a-number is a missing cell, and there is one zero."""

@@ -15,8 +15,8 @@ The search can be stopped and continued at any time: its whole state is in array
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import below, ones, put, take_first
 from sfumato.kernels.sets.edges import (
     CHECKS,
@@ -215,7 +215,8 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                 answer = _check(goal, stack, tree)
                 if answer < 0:
                     return SHORT_OF_ROWS
-                budget -= 64 + stack.kept[min(registers[READY], depth)]
+                looks = stack.kept[min(registers[READY], depth)]
+                budget -= 64 + (looks if goal.t == goal.codes.shape[1] else 8 * looks * columns)
                 if answer == 1:
                     result = tree.results[registers[RESULTS]]
                     result[:] = _NONE
@@ -224,11 +225,11 @@ def walk(goal: Goal, stack: Stack, tree: EdgeTree, budget: int) -> int:
                     registers[RESULTS] += 1
                     registers[PHASE] = _BACK
                     continue
-            budget -= 64
+            budget -= 64 + registers[EDGES]
             registers[PHASE] = _NEXT if depth < goal.max_size and _pick(tree) else _BACK
         elif registers[PHASE] == _NEXT:
             column = take_first(tree.todo[depth])
-            budget -= 16
+            budget -= 16 + (depth + 2) * ((registers[EDGES] + 63) >> 6)
             if column < 0:
                 registers[PHASE] = _BACK
             elif _extend(goal, tree, column):

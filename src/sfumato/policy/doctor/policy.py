@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sfumato.core.beliefs import BeliefLimit
-from sfumato.core.errors import BadPolicy, BadTaxonomy
+from sfumato.core.errors import BadInput, BadPolicy, BadTaxonomy
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Missing, Role
 from sfumato.core.problem import did_you_mean, short
@@ -32,8 +32,9 @@ from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
 from sfumato.policy.taxonomies.arx import as_line
 from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
-from sfumato.policy.yaml import read
+from sfumato.policy.yaml import MOST_FILE_BYTES, read
 from sfumato.show.card import several
+from sfumato.system.disk import read_start
 
 MOST_COMPARISONS = 200_000
 """With more comparisons only spellings that look alike are matched; similar ones would take too long."""
@@ -94,8 +95,8 @@ def examine_path(path: str | Path, survey: TableEvidence | None = None) -> list[
 def _files_of(path: Path) -> list[str]:
     """Returns the hierarchy files that a policy names, as far as it can be read."""
     try:
-        words = read(path.read_bytes()).data
-    except (BadPolicy, OSError):
+        words = read(read_start(path, MOST_FILE_BYTES + 1)).data
+    except (BadInput, OSError):
         return []
     columns = words.get("columns") if isinstance(words, Mapping) else None
     rules = list(columns.values()) if isinstance(columns, Mapping) else []

@@ -16,6 +16,7 @@ from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.taxonomy_rule import Spec
 from sfumato.policy.taxonomies.levels import Level, require_known, tree_of_levels
 from sfumato.policy.taxonomies.rows import Row, levels_of
+from sfumato.system.disk import read_start
 
 MOST_FILE_BYTES = 64 * 2**20
 SEPARATORS = ";,\t|"
@@ -101,8 +102,7 @@ class HierarchyFile:
 def read_bytes(path: Path) -> bytes:
     """Reads the content of a hierarchy file; raises where it cannot be read or is too long."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_FILE_BYTES + 1)
+        content = read_start(path, MOST_FILE_BYTES + 1)
     except OSError as wrong:
         reason = wrong.strerror or "cannot be read"
         raise BadPolicy(

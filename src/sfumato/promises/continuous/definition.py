@@ -81,6 +81,10 @@ class Continuous(Declared, TablePromise):
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
 
+    plain: ClassVar[str] = (
+        "Whoever holds every release so far still finds at least {k} possible records for everybody."
+    )
+    silent_on: ClassVar[str] = "Tables that other publishers release about the same people are not counted."
     name: ClassVar[str] = "continuous"
     monotone: ClassVar[bool] = False
     hereditary: ClassVar[bool] = False

@@ -60,6 +60,10 @@ class Freeform(Declared, TablePromise):
     observability: Fraction = Fraction(1)
     columns: Mapping[str, FreeColumn] = field(default_factory=dict, hash=False)
 
+    plain: ClassVar[str] = (
+        "From whatever can be observed of a person, nothing hidden is inferred with a threat above {threat}."
+    )
+    silent_on: ClassVar[str] = "Somebody may be recognized, where that tells nothing hidden."
     name: ClassVar[str] = "freeform"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False

@@ -66,6 +66,11 @@ class QuasiSensitiveDiversity(LabelPromise):
     l: int = 2  # noqa: E741  # the name in the paper and in every policy
     c: Fraction = Fraction(1)
 
+    plain: ClassVar[str] = (
+        "What the terms of {of} give away together stays mixed among people who look alike: {l} "
+        "labels, none dominates."
+    )
+    silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "diversity"
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of", meaning="The column of term sets that is protected."),
@@ -199,6 +204,8 @@ class QuasiSensitiveCloseness(LabelPromise):
     t: Fraction = Fraction(1)
     prior: str | Prior = "mean"
 
+    plain: ClassVar[str] = "What the terms of {of} give away together moves beliefs by at most {t}."
+    silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
     kind: ClassVar[str | None] = "closeness"
     keys: ClassVar[tuple[Parameter, ...]] = (
         Name("of", meaning="The column of term sets that is protected."),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.knowledge import Knowledge
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_LIST, read_document
 
 SEPARATOR = ";"
 FORMS = (
@@ -20,7 +20,7 @@ FORMS = (
 def load(path: Path, *, separator: str = SEPARATOR) -> Knowledge:
     """Read a UTF-8 CSV file."""
     try:
-        lines = list(csv.reader(read_document(path).decode("utf-8-sig").splitlines()))
+        lines = list(csv.reader(read_document(path, most=LARGEST_LIST).decode("utf-8-sig").splitlines()))
     except FileNotFoundError:
         raise BadPolicy("the knowledge file is not there", where=str(path)) from None
     except (OSError, UnicodeDecodeError, csv.Error) as problem:

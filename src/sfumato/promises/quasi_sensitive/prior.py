@@ -12,7 +12,7 @@ from typing import ClassVar
 from sfumato.core.errors import BadPolicy
 from sfumato.core.prior import HEADER, Prior, share_of, share_text
 from sfumato.promises.parameters import Parameter, Schema
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_LIST, read_document
 
 MADE = ("mean", "count")
 """Rules that make a prior from the original table."""
@@ -22,7 +22,7 @@ RULES = (*MADE, "uniform")
 def load_prior(path: Path) -> Prior:
     """Read a CSV file with the header `label,share`; shares are exact, such as 5/8."""
     try:
-        lines = list(csv.reader(read_document(path).decode("utf-8").splitlines()))
+        lines = list(csv.reader(read_document(path, most=LARGEST_LIST).decode("utf-8").splitlines()))
     except FileNotFoundError:
         raise BadPolicy(
             "there is no prior file of this name",

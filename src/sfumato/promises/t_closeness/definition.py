@@ -62,6 +62,13 @@ class TCloseness(Declared, ClassPromise):
     distance: str = "equal"
     reference: ReferenceDistribution | None = None
 
+    plain: ClassVar[str] = (
+        "Among people who look alike {of} is distributed as in the whole table, up to a distance of {t}."
+    )
+    silent_on: ClassVar[str] = (
+        "A rare value may become much likelier for somebody than before, and it asks for no least "
+        "number of people."
+    )
     name: ClassVar[str] = "t-closeness"
     monotone: ClassVar[bool] = True
     hereditary: ClassVar[bool] = False

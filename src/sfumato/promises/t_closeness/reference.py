@@ -16,7 +16,7 @@ from sfumato.core.errors import BadPolicy
 from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.promises.parameters import Parameter, Schema
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_LIST, read_document
 
 HEADER = ["value", "count"]
 MOST = 2**63
@@ -53,7 +53,7 @@ class ReferenceDistribution:
     def load(cls, path: Path) -> ReferenceDistribution:
         """Read a CSV file with the header `value,count`; an empty value is a missing cell."""
         try:
-            data = read_document(path)
+            data = read_document(path, most=LARGEST_LIST)
             lines = list(csv.reader(data.decode("utf-8-sig").splitlines()))
         except FileNotFoundError:
             raise BadPolicy("the reference file is not there", where=str(path)) from None

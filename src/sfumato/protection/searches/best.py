@@ -18,7 +18,7 @@ from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import lost_columns
 from sfumato.protection.searches import registry
-from sfumato.protection.searches.search import Aim, ComparedSearch, Outcome
+from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome
 
 ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
@@ -30,12 +30,14 @@ MOST_ROWS_OF_OPTIMUM = 30_000
 """Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
 MOST_ROWS_OF_RUNGS = {
     "local": 30_000,
-    "optimum": 30_000,
+    "optimum": 6_000,
     "lattice": 300_000,
     "mondrian": 600_000,
     "top-down": 600_000,
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
+MOST_ROWS_OF_DESCENTS = 30_000
+"""Distinct rows up to which what top-down found is kept for the other searches."""
 
 
 def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -52,13 +54,15 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
+    descents = Descents(table) if table.distinct <= MOST_ROWS_OF_DESCENTS else None
     for number, name in enumerate(names):
         if name in left_out:
             continue
         begin = process_time()
         progress("searches", number, len(names))
         try:
-            outcome = _best_rung(name, table, promises, aim, progress)
+            least = min((loss for loss, *_ in found), default=None)
+            outcome = _best_rung(name, table, promises, replace(aim, beat=least, descents=descents), progress)
         except Infeasible as reason:
             refused[name] = reason
             continue

@@ -37,6 +37,8 @@ from sfumato.protection.searches.withheld import with_suppression
 Ints = NDArray[np.int64]
 State = tuple[int, ...]
 
+ROUNDING = Fraction(1, 10**9)
+"""So much may the measure of a loss be off."""
 MOST_STATES = 50_000
 """After so many states the search returns the best cuts so far; a count, so that results repeat."""
 
@@ -100,7 +102,13 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
         return greedy
     progress("optimum", 0, MOST_STATES)
     best = optimum(
-        table, promises, weights=aim.weights, start=greedy.recoding.cuts, most=MOST_STATES, progress=progress
+        table,
+        promises,
+        weights=aim.weights,
+        start=greedy.recoding.cuts,
+        most=MOST_STATES,
+        beat=aim.beat,
+        progress=progress,
     )
     progress("optimum", MOST_STATES, MOST_STATES)
     recoding = Recoding.of_cuts(table, best.cuts)
@@ -116,15 +124,18 @@ def optimum(
     deadline: float = inf,
     start: Cuts | None = None,
     most: int = 2_000_000,
+    beat: float | None = None,
     progress: Progress = silent,
 ) -> Optimum:
     """Returns the cuts with the least mean loss that keep the promises; no row is suppressed.
 
-    After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached;
-    `start` are cuts that keep the promises, to be improved on (the coarsest by default).
+    After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached; so
+    they are where nothing is left whose published rows alone lose at most `beat`. `start` are cuts that keep
+    the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
-    return _OptimumSearch(table, kept, weights or {}).run(monotonic() + deadline, start, most, progress)
+    search = _OptimumSearch(table, kept, weights or {})
+    return search.run(monotonic() + deadline, start, most, beat, progress)
 
 
 def mean_loss(table: Microdata, cuts: Cuts, weights: Mapping[str, Fraction] | None = None) -> Fraction:
@@ -158,6 +169,13 @@ class _NodeCosts:
     def loss(self, cost: int) -> Fraction:
         return (cost + self._dropped) / self._whole if self._whole else Fraction(0)
 
+    def at_most(self, loss: float) -> int:
+        """Returns the largest cost of published rows alone that is no more than this loss, or a little more.
+
+        Rows that are not here count as nothing: who withheld them may put them back.
+        """
+        return int((Fraction(loss) + ROUNDING) * self._whole // 1)
+
 
 class _OptimumSearch:
     def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
@@ -169,19 +187,22 @@ class _OptimumSearch:
         self.known = np.zeros((0, len(trees)), np.int64)
         self._used = np.zeros(0, np.int64)
 
-    def run(self, end: float, start: Cuts | None, most: int, progress: Progress) -> Optimum:
+    def run(
+        self, end: float, start: Cuts | None, most: int, beat: float | None, progress: Progress
+    ) -> Optimum:
         best = self._state_of(start)
         if self._ask(best) is not True:
             raise WrongCall("the cuts to start with break the promise")
         first: State = tuple(c.finest for c in self.columns)
         ceiling, looked, turn = self._cost(best), 0, count()
+        of_use = ceiling if beat is None else min(ceiling, self.costs.at_most(beat) + 1)
         heap = [(self._cost(first), next(turn), first)]
         seen = {first}
         while heap:
             least, _, state = heappop(heap)
             if least >= ceiling:
                 break
-            if monotonic() > end or looked >= most:
+            if least >= of_use or monotonic() > end or looked >= most:
                 return self._answer(best, least, looked)
             looked += 1
             progress("optimum", looked, most)

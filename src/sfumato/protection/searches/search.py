@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
@@ -23,9 +24,11 @@ class Aim:
     small; `weights` makes some columns dearer (default 1 each); `relaxed` lets Mondrian put rows with the
     median value on either side. `price` says as how many fully generalized rows a suppressed one counts;
     without a price it counts as one and is not weighed against detail. `compared` names the searches that
-    `best` may try; `None`: all that can. `together` are groups of key columns that are published at the same
-    level; `never_suppress` names, per key column, values and nodes whose rows are not suppressed. How coarse
-    a column may become its taxonomy says (`ceiling`).
+    `best` may try; `None`: all that can. `beat` is the loss of a result that is there already: a search need
+    not go on where everything left loses more. `descents` keeps what top-down found for several searches.
+    `together` are groups of key columns that are published at the same level; `never_suppress` names, per key
+    column, values and nodes whose rows are not suppressed. How coarse a column may become its taxonomy says
+    (`ceiling`).
     """
 
     suppress: Fraction = Fraction(0)
@@ -34,6 +37,8 @@ class Aim:
     relaxed: bool = False
     price: Fraction | None = None
     compared: tuple[str, ...] | None = None
+    beat: float | None = None
+    descents: Descents | None = None
     together: tuple[tuple[str, ...], ...] = ()
     never_suppress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -89,6 +94,27 @@ class Outcome:
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+class Descents:
+    """What top-down found in one table for one aim, made once for each promises and limit of suppression."""
+
+    def __init__(self, table: Microdata) -> None:
+        self.table = table
+        self._made: dict[tuple[Promises, Fraction], Outcome | Infeasible] = {}
+
+    def find(self, promises: Promises, share: Fraction, descend: Callable[[], Outcome]) -> Outcome:
+        """Returns what was found, or finds it; what was refused is refused again."""
+        key = (promises, share)
+        if key not in self._made:
+            try:
+                self._made[key] = descend()
+            except Infeasible as reason:
+                self._made[key] = reason
+        made = self._made[key]
+        if isinstance(made, Infeasible):
+            raise made
+        return made
 
 
 class Search(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
@@ -87,18 +89,29 @@ def specialize(table: Microdata, promises: Promises, aim: Aim, *, progress: Prog
     Source: Fung, Wang and Yu, *Top-down specialization for information and privacy preservation*, 2005.
     """
     find_measure(aim.loss)
+
+    def descend() -> Outcome:
+        return _specialize(table, promises, aim, progress)
+
+    if aim.descents is None or aim.descents.table is not table:
+        return descend()
+    return aim.descents.find(promises, aim.suppress, descend)
+
+
+def _specialize(table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
     outcome, path, judge = _descend(table, promises, aim, progress=progress)
-    if judge.certain(_cuts_after(table, path)):
+    if not judge.watches or judge.certain(_cuts_after(table, path)):
         return outcome
     few = _certain_steps(table, path, judge, least=len(steps_to_ceilings(table)))
     return _descend(table, promises, aim, exactly=(path[:few], judge.watches), progress=progress)[0]
 
 
 def _cuts_after(table: Microdata, path: list[Specialization]) -> Cuts:
-    cuts = [Cut.root(c.taxonomy) for c in table.keys]
+    shown = [np.zeros(len(c.taxonomy.leaves), np.int32) for c in table.keys]
     for step in path:
-        cuts[step.column] = cuts[step.column].specialize(step.node)
-    return {c.name: cut for c, cut in zip(table.keys, cuts, strict=True)}
+        tree = table.keys[step.column].taxonomy
+        shown[step.column][tree.low[step.node] : tree.high[step.node]] = tree.child_above(step.node)
+    return {c.name: Cut(c.taxonomy, nodes) for c, nodes in zip(table.keys, shown, strict=True)}
 
 
 def _certain_steps(table: Microdata, path: list[Specialization], judge: StepJudge, *, least: int) -> int:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from sfumato.core.errors import BadLedger
-from sfumato.system.disk import read_document
+from sfumato.system.disk import LARGEST_NOTE, read_document
 
 NOT_A_KEY = (ValueError, TypeError, UnsupportedAlgorithm)
 
@@ -31,7 +31,9 @@ class Key:
         try:
             if path.stat().st_mode & 0o077:
                 raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
-            private = serialization.load_pem_private_key(read_document(path), password=None)
+            private = serialization.load_pem_private_key(
+                read_document(path, most=LARGEST_NOTE), password=None
+            )
         except FileNotFoundError:
             raise BadLedger(
                 "the key of the ledger is not there", where=path.name, remedy="Name it with --key."
@@ -79,7 +81,7 @@ class Key:
 def public_key(path: Path) -> str:
     """Returns the public half in a file of either half, in hexadecimal."""
     try:
-        content = read_document(path)
+        content = read_document(path, most=LARGEST_NOTE)
     except OSError:
         raise BadLedger("the key cannot be read", where=path.name) from None
     if b"PRIVATE" in content:

@@ -22,8 +22,8 @@ class Record:
     `cuts` maps columns to the node numbers of their cuts, in the taxonomies that `taxonomies` gives the
     digests of; `trees` lets published texts be read as such nodes. `memory` is whatever later
     checks need, as bytes. `figures` are for the history; they are not in the certificate. `files` are the
-    written files while the release is being made, and only then. A record that is not in the ledger yet has
-    number 0.
+    written tables and `described` what stands beside them, while the release is being made, and only then. A
+    record that is not in the ledger yet has number 0.
 
     Versions for several recipients are records of one `event`, entered one after the other; `place` is the
     folder of each below that of the event (none where there is one version). `override` says who allowed a
@@ -31,7 +31,8 @@ class Record:
     parts do. `statement` is what the policy promises (`policy/strictness.py`), `floor` what the chain's
     first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
     the marks of the people in it, while the release is being made; `despite` names chains with the same
-    people that it was not held against.
+    people that it was not held against. `imported` says that the version was handed out without the ledger
+    and entered later: nothing was judged, and nothing is promised of it.
     """
 
     release: str
@@ -48,6 +49,7 @@ class Record:
     override: JsonMapping | None = None
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
+    imported: bool = False
     statement: JsonMapping = field(default_factory=dict, repr=False)
     floor: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
@@ -57,6 +59,7 @@ class Record:
     memory: bytes = field(default=b"", repr=False)
     people: bytes = field(default=b"", repr=False, compare=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
+    described: tuple[Path, ...] = field(default=(), compare=False)
     number: int = 0
     sequence: int = 0
     hash: str = ""
@@ -104,7 +107,7 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = ("weaker", "despite")
+REMARKS = ("weaker", "despite", "imported")
 """Fields that are in a certificate where they say something."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table", "event", "place", "figures")
 """Fields that stay in the ledger. Entries that are older than one of these names lack it."""

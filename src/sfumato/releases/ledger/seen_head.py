@@ -9,7 +9,9 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.core.errors import BadInput
 from sfumato.core.json_object import read_json
+from sfumato.system.disk import LARGEST_NOTE, read_document
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ def last_seen(key: Path | None) -> Head | None:
     if key is None:
         return None
     try:
-        found = read_json(path_beside(key).read_bytes())
+        found = read_json(read_document(path_beside(key), most=LARGEST_NOTE))
         return Head(int(found["number"]), str(found["hash"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, BadInput, ValueError, KeyError, TypeError):
         return None
 
 

@@ -66,7 +66,7 @@ class FolderTarget:
         for record in records:
             folder = record.files[0].parent
             _reserve_certificate(folder, record)
-            for file in record.files:
+            for file in (*record.files, *record.described):
                 for part in {*manifest.files_of(file), file}:
                     to_disk(part)
             to_disk(folder)

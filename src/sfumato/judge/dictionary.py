@@ -1,0 +1,94 @@
+"""The judge of data dictionaries: whatever one says of a table must stand in the table's bytes.
+
+It gets the dictionary as plain data, and reads the file by itself. It knows the shape of the document and
+nothing of how it was made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import FileForm
+from sfumato.judge.tables.relation import Relation, header, number, text_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FORMS = frozenset(
+    ("value", "interval", "whole numbers", "from on", "below", "leading characters", "masked characters")
+) | {"calendar unit", "group", "range", "any value", "empty"}
+_DETAIL = re.compile(r"|week|month|quarter|year|decade|\d+ of \d+ characters|level \d+ of \d+")
+_TYPES = frozenset(["string", "integer", "number", "boolean", "date", "dateTime"])
+
+
+def dictionary_faults(
+    path: Path,
+    document: Mapping[str, Any],
+    *,
+    known: Collection[str],
+    form: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Returns what a dictionary says that its table does not show; nothing if it may stand beside it.
+
+    `known` are the sentences that do not depend on the table, `form` how a CSV file is written, where not in
+    UTF-8 with commas. A fault names a place, never a text.
+    """
+    told = FileForm.of(form)
+    names = header(path, form=told)
+    faults = list(_words(document, known, {path.name, *names, "http://www.w3.org/ns/csvw", ""}))
+    if document.get("dialect") != {"encoding": told.encoding, "delimiter": told.separator}:
+        faults.append("another way of writing than that of the table")
+    (notes,) = document["notes"]
+    columns = notes["columns"]
+    schemas = document["tableSchema"]["columns"]
+    if [c["column"] for c in columns] != list(names) or [s["titles"] for s in schemas] != list(names):
+        return [*faults, "its columns are not those of the table"]
+
+    def ask(db: duckdb.DuckDBPyConnection) -> list[str]:
+        table = Relation.of_file(db, path, names, told)
+        wrong = [] if number(db, f"SELECT count(*) FROM {table.query}") == notes["rows"] else ["its rows"]  # noqa: S608
+        for place, column in enumerate(columns, 1):
+            wrong += [f"column {place}: {what}" for what in _column_faults(db, table, column)]
+        return wrong
+
+    return faults + strictly(path.name, ask)
+
+
+def _column_faults(
+    db: duckdb.DuckDBPyConnection, table: Relation, column: Mapping[str, Any]
+) -> Iterator[str]:
+    cell, kind = table.cell(column["column"]), table.kind(column["column"])
+    empty = number(db, f"SELECT count(*) FROM {table.query} WHERE {cell} IS NULL")  # noqa: S608
+    if bool(empty) != column["empty_cells"]:
+        yield "empty cells"
+    listed = {text for form in column.get("forms") or () for text in form["texts"] or ()}
+    if listed:
+        found = db.execute(f"SELECT DISTINCT {cell} FROM {table.query}").fetchall()  # noqa: S608
+        if not listed <= {text_of(value, kind) for (value,) in found}:
+            yield "a text that the table does not show"
+
+
+def _words(document: Mapping[str, Any], known: Collection[str], own: Collection[str]) -> Iterator[str]:
+    """Yields a fault for every text at a place where only sentences of the publisher may stand."""
+    (notes,) = document["notes"]
+    sentences = [notes["rows_are"], *(text for promise in notes["promises"] for text in promise.values())]
+    sentences += [column["published"] for column in notes["columns"]]
+    forms = [form for column in notes["columns"] for form in column.get("forms") or ()]
+    sentences += [form["reading"] for form in forms]
+    if not set(sentences) <= {*known, ""}:
+        yield "a sentence that is not one of the policy"
+    if not all(form["form"] in _FORMS and _DETAIL.fullmatch(form["detail"]) for form in forms):
+        yield "a form that no published value has"
+    schemas = document["tableSchema"]["columns"]
+    if not {document["@context"], document["url"], *(schema["null"] for schema in schemas)} <= set(own):
+        yield "a name that is not that of the table"
+    if not all(schema["datatype"] in _TYPES for schema in schemas):
+        yield "a type that no column has"
+    shape = {"@context", "url", "dialect", "tableSchema", "notes"}
+    inside = {"sfumato", "rows", "rows_are", "promises", "columns"}
+    if set(document) != shape or set(notes) != inside:
+        yield "a field that no dictionary has"

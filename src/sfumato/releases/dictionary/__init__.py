@@ -1,0 +1,1 @@
+"""Data dictionaries: what the columns and values of a published table mean, for whoever receives it."""

@@ -1,0 +1,171 @@
+"""The public report: made of what is published, and attacked before anybody sees it."""
+
+from __future__ import annotations
+
+from sfumato.attacks.attack import Attack
+from sfumato.attacks.registry import make_all
+from sfumato.core.errors import BadData, BrokenPromise
+from sfumato.reports import parts
+from sfumato.reports.evidence import ColumnUse, PublishedEvidence
+from sfumato.reports.public_allow_list import public_allow_list
+from sfumato.reports.words import ReportWords as W
+from sfumato.show.article import (
+    Article,
+    Block,
+    Callout,
+    Cell,
+    Heading,
+    Listing,
+    Paragraph,
+    Phrase,
+    Section,
+    Signatures,
+    Text,
+)
+from sfumato.show.article_page import article_page
+
+
+def public_page(
+    evidence: PublishedEvidence, *, made: str, fingerprint: str, by_criteria: bool = False
+) -> str:
+    """Returns the page of a public report.
+
+    Raises `BrokenPromise` where a promise does not hold, or is not decided: then there is nothing to show in
+    public. Raises `BadData` where the page would say anything that its allow-list does not hold.
+    """
+    undecided = [p.promise for p in evidence.promises if p.holds is not True]
+    if undecided or evidence.audit.holds is False:
+        raise BrokenPromise(
+            "a public report tells of promises that hold, and here one is broken or not decided",
+            where=evidence.file,
+            remedy="The internal report says which; audit the table before it is handed on.",
+        )
+    page = article_page(public_article(evidence, made=made, fingerprint=fingerprint, by_criteria=by_criteria))
+    check_public(page, evidence, made=made, fingerprint=fingerprint)
+    return page
+
+
+def check_public(page: str, evidence: PublishedEvidence, *, made: str, fingerprint: str) -> None:
+    """Raises `BadData` where a page says something that is neither fixed nor published."""
+    wrong = public_allow_list(evidence, made=made, fingerprint=fingerprint).faults(page)
+    if wrong:
+        raise BadData(
+            f"the public report would say what is not published: {wrong[0]}",
+            where=evidence.file,
+            remedy="Please report this; nothing was written.",
+        )
+
+
+def public_article(
+    evidence: PublishedEvidence, *, made: str, fingerprint: str, by_criteria: bool = False
+) -> Article:
+    """Returns the public report as data."""
+    attacks = attacks_of(evidence)
+    assessed = (
+        parts.criterion_sections(evidence.promises, evidence.audit)
+        if by_criteria
+        else [_identifiability(evidence)]
+    )
+    return Article(
+        W.NAME,
+        Phrase(W.TITLE, {"subject": evidence.file}),
+        "open" if evidence.audit.breaches else "good",
+        parts.headline(True, evidence.audit),
+        parts.summary(evidence.promises, evidence.audit),
+        (
+            _context(evidence, attacks),
+            _data(evidence),
+            *assessed,
+            _governance(evidence, made, fingerprint),
+        ),
+        kicker=Phrase(W.PUBLIC),
+        footer=Phrase(W.FOOTER),
+    )
+
+
+def attacks_of(evidence: PublishedEvidence) -> list[Attack]:
+    """Returns the attacks that struck the published table, in the order of their findings."""
+    known = {attack.name: attack for attack in make_all()[0]}
+    names = dict.fromkeys(finding.attack for finding in evidence.audit.findings)
+    return [known[name] for name in names if name in known]
+
+
+def _context(evidence: PublishedEvidence, attacks: list[Attack]) -> Section:
+    blocks: list[Block] = [Heading(Phrase(W.PROMISED)), parts.promised(evidence.promises)]
+    if attacks:
+        blocks += [Heading(Phrase(W.ADVERSARIES)), parts.adversaries(attacks)]
+        blocks += [Paragraph(Phrase(W.ADVERSARY_NOTE), small=True)]
+    return Section(Phrase(W.CONTEXT), blocks, Phrase(W.CONTEXT_LEAD))
+
+
+def _data(evidence: PublishedEvidence) -> Section:
+    person = W.IN_WORDS_ROW if evidence.policy.person is None else W.IN_WORDS_ROWS
+    facts = parts.facts(
+        [
+            (Phrase(W.FILE), evidence.file),
+            (Phrase(W.ROWS), f"{evidence.shown.rows:,}"),
+            (Phrase(W.COLUMNS), str(len(evidence.shown.columns))),
+            (Phrase(W.ROWS_ARE), Phrase(person)),
+        ]
+    )
+    blocks: list[Block] = [facts, Heading(Phrase(W.COLUMNS_HEAD)), columns_listing(evidence.columns)]
+    blocks.append(Paragraph(Phrase(W.PUBLIC_EXAMPLE_NOTE), small=True))
+    return Section(Phrase(W.DATA), blocks, Phrase(W.DATA_LEAD))
+
+
+def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
+    """Returns what became of every published column, with a published text as example."""
+    lines = []
+    for column in columns:
+        form = column.forms[0][0] if column.forms else None
+        told = column.example or Phrase(W.NONE)
+        lines.append(
+            (
+                Cell(column.name),
+                Cell(Phrase(W.GENERALIZED if column.made_coarser else W.UNCHANGED)),
+                Cell(_forms(column)),
+                Cell(told),
+                Cell(Phrase(W.NONE) if form is None else form.form.reading),
+            )
+        )
+    return Listing(parts.heads(W.COLUMN, W.PUBLISHED, W.FORM, W.EXAMPLE, W.READING), lines)
+
+
+def _forms(column: ColumnUse) -> Text:
+    """Returns the forms of a column; how many rows have each is for the table to tell."""
+    names = [str(form) for form, _ in column.forms]
+    if not names:
+        return Phrase(W.NONE)
+    places = {f"f{i}": name for i, name in enumerate(names)}
+    return Phrase(", ".join(f"{{{place}}}" for place in places), places)
+
+
+def _identifiability(evidence: PublishedEvidence) -> Section:
+    chart = parts.kept_chart(evidence.columns)
+    blocks: list[Block] = [Heading(Phrase(W.OUTCOME)), parts.verdicts(evidence.promises)]
+    if evidence.audit.findings:
+        blocks += [Heading(Phrase(W.STRUCK)), parts.struck(evidence.audit)]
+    if chart is not None:
+        blocks += [chart, Paragraph(Phrase(W.KEPT_NOTE), small=True)]
+    return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))
+
+
+def _governance(evidence: PublishedEvidence, made: str, fingerprint: str) -> Section:
+    certified = evidence.certified
+    versions = certified.versions if certified is not None else {}
+    pairs: list[tuple[Text, Text]] = [
+        (Phrase(W.POLICY_DIGEST), evidence.policy.digest),
+        (Phrase(W.FILE_DIGEST), evidence.digest),
+        *parts.certificate_facts(certified),
+        (Phrase(W.VERSIONS), ", ".join(f"{name} {number}" for name, number in versions.items())),
+        (Phrase(W.MADE), made),
+        (Phrase(W.FINGERPRINT), fingerprint),
+    ]
+    blocks: list[Block] = [
+        parts.facts(pairs),
+        Callout(Phrase(W.UNSIGNED if certified is None else W.CERTIFIED), "open"),
+        *parts.limits(),
+        Paragraph(Phrase(W.PUBLIC_NOTE), small=True),
+        Signatures([Phrase(W.SIGN_OFFICER), Phrase(W.SIGN_OWNER)]),
+    ]
+    return Section(Phrase(W.GOVERNANCE), blocks, Phrase(W.GOVERNANCE_LEAD))

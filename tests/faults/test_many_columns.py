@@ -1,0 +1,65 @@
+"""Ten thousand columns cost ten times as much as a thousand: no name is looked for among all the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.attacks.objections import column_objections
+from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.criterion import Reading
+from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.judge.file import check_columns
+from sfumato.judge.file_bytes.csv_forms import _sum_of
+from sfumato.judge.policy_data import JudgedPolicy
+from sfumato.policy.judge_data import judge_data
+from sfumato.policy.policy import Policy
+
+
+class Compared(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+COLUMNS = 2000
+POLICY = Policy.from_dict(
+    {
+        "columns": {f"c{i}": {"role": "quasi" if i < 2 else "insensitive"} for i in range(COLUMNS)},
+        "promises": [{"k-anonymity": {"k": 2}}],
+    }
+)
+CHECKS = {
+    "policy": POLICY.check_columns,
+    "attacks": lambda names: list(column_objections(names, POLICY)),
+    "judge": lambda names: check_columns(names, JudgedPolicy.of(judge_data(POLICY)), where="x.csv"),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_names_are_looked_up(check):
+    names = [Compared(f"c{i}") for i in range(COLUMNS)]
+    Compared.times = 0
+    CHECKS[check](names)
+    assert Compared.times < 20 * COLUMNS
+
+
+def test_steps_of_a_descent_share_their_names():
+    table = Coded.of_columns({f"c{i}": [1, 1, 2] for i in range(50)})
+    steps = descend(table, Reading.of(k=2, mode="any")).steps
+    assert len({id(step.order) for step in steps}) == 1
+    assert steps[0].remaining == tuple(f"c{i}" for i in range(49))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 1000])
+def test_a_sum_of_many_terms_is_nested_as_little_as_can_be(count):
+    text = _sum_of([str(n) for n in range(count)])
+    assert eval(text) == count * (count - 1) // 2
+    depth = np.cumsum([(c == "(") - (c == ")") for c in text]).max()
+    assert depth <= (count - 1).bit_length()
