@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.kernels import compiled, machine_code, signatures
-from sfumato.kernels.compiled import InnerKernel, Kernel, njit
+from sfumato.kernels.compiled import Subroutine, Kernel, njit
 
 ROOT = Path(machine_code.__file__).parent
 
@@ -25,7 +25,7 @@ def kernels_called_from_python():
             for each in vars(module).values():
                 if (
                     isinstance(each, Kernel)
-                    and not isinstance(each, InnerKernel)
+                    and not isinstance(each, Subroutine)
                     and each.py_func.__module__ == name
                 ):
                     yield each
@@ -68,8 +68,8 @@ def test_large_numbers_are_not_cut():
     assert doubled_all(np.array([2**31 - 1], np.int32), 2**40) == 2 * (2**31 - 1) + 2**41 + 14
 
 
-def test_an_inner_kernel_can_be_called_from_python_all_the_same():
-    assert isinstance(_doubled, InnerKernel)
+def test_a_subroutine_can_be_called_from_python_all_the_same():
+    assert isinstance(_doubled, Subroutine)
     assert _doubled(21) == 42
 
 
