@@ -41,7 +41,7 @@ endef
 
 $(VENV)/.ready: pyproject.toml
 	$(call make_venv,$(VENV))
-	@echo "== installing Sfumato and what its tests need into $(VENV)"
+	@echo "== installing Sfumato and what its tests need into $(VENV), and compiling its loops: some minutes"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.kernels import compiled, machine_code, signatures
-from sfumato.kernels.compiled import Subroutine, Kernel, njit
+from sfumato.kernels.compiled import Kernel, Subroutine, njit
 
 ROOT = Path(machine_code.__file__).parent
 

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numba.core import types as numba_types
 
-from sfumato.kernels.compiled import Subroutine, Kernel
+from sfumato.kernels.compiled import Kernel, Subroutine
 
 types: Any = numba_types  # its stubs leave out what is used here
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
