@@ -73,13 +73,12 @@ def test_a_subroutine_can_be_called_from_python_all_the_same():
     assert _doubled(21) == 42
 
 
-def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path, monkeypatch):
+def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path):
     from sfumato.kernels.rows.positions import locate
 
     kinds = tuple(map(signatures.as_type, signatures.recorded()["sfumato.kernels.rows.positions.locate"][0]))
     locate.compile(kinds)
-    monkeypatch.setenv(signatures.RECORD_INTO, str(tmp_path))
-    signatures.record_asked()
+    signatures.record_asked(tmp_path)
     (left,) = tmp_path.glob("*.json")
     name = "sfumato.kernels.rows.positions.locate"
     assert [signatures.as_plain(kind) for kind in kinds] in json.loads(left.read_text())[name]

@@ -23,8 +23,6 @@ from sfumato.kernels.compiled import Kernel, Subroutine
 types: Any = numba_types  # its stubs leave out what is used here
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
 RECORDED = Path(__file__).with_name("signatures.json")
-RECORD_INTO = "SFUMATO_RECORD_SIGNATURES"
-"""Names a folder: a process that calls `record_asked` leaves there what its kernels were called with."""
 
 
 def recorded(path: Path = RECORDED) -> dict[str, list[list[Plain]]]:
@@ -84,12 +82,10 @@ def asked() -> dict[str, list[list[Plain]]]:
     }
 
 
-def record_asked() -> None:
-    """Writes what this process asked for into the folder that the environment names, if it names one."""
-    folder = os.environ.get(RECORD_INTO)
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        Path(folder, f"{os.getpid()}.json").write_text(json.dumps(asked()), "utf-8")
+def record_asked(folder: Path) -> None:
+    """Writes what this process asked for into a folder, beside what other processes write there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{os.getpid()}.json").write_text(json.dumps(asked()), "utf-8")
 
 
 def merged(several: Iterable[dict[str, list[list[Plain]]]]) -> dict[str, list[list[Plain]]]:
