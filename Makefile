@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak reference docs mutants benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak reference docs mutants signatures compiled benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -20,10 +20,12 @@ help:
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
 	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
+	@echo "make compiled     compile every loop before the first call needs it"
+	@echo "make signatures   record what the compiled loops are called with, from all tests"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
-	@echo "make experiments  figures on real data (DATA=folder)"
+	@echo "make experiments  every figure of the papers again, on real data (DATA=folder)"
 
 define make_venv
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
@@ -68,17 +70,31 @@ java:
 		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless || \
 		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless; }
 
+# Every loop is compiled once, before processes that would each do it start.
+compiled: $(VENV)/.ready
+	@$(BIN)/sfumato compile --jobs $(JOBS)
+
+# The tests of reports make PDF files, for which Pango has to be there, and look at pages in a browser and at pages of PDF files.
+.PHONY: pages
+pages:
+	@{ ldconfig -p 2>/dev/null | grep -q libpangoft2-1.0.so && ldconfig -p | grep -q libharfbuzz-subset.so \
+		&& command -v pdftoppm >/dev/null && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; } || { \
+		echo "== installing Pango, Poppler's programs and Chromium from the system's packages"; \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-dejavu-core poppler-utils chromium; }
+
 demo: $(VENV)/.ready
 	@$(BIN)/sfumato demo demo-out --rows $(ROWS)
 
-test: $(VENV)/.ready $(PEERS)/.ready postgresql java
+test: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests on $(JOBS) processes"
 	@$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 # What needs neither PostgreSQL nor Java nor other programs, without what is slow, and with few random cases.
-check: lint
+check: lint compiled
 	@echo "== the quick tests on $(JOBS) processes"
-	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not slow'
+	@SFUMATO_HYPOTHESIS=check $(BIN)/pytest -n $(JOBS) --dist worksteal -m 'not postgresql and not spark and not peers and not pages and not slow'
 
 lint: $(VENV)/.ready
 	@echo "== style"
@@ -90,7 +106,7 @@ lint: $(VENV)/.ready
 	@echo "== dead code"
 	@$(BIN)/vulture
 
-soak: $(VENV)/.ready $(PEERS)/.ready postgresql java
+soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
@@ -102,6 +118,12 @@ reference: $(VENV)/.ready
 docs: reference
 	@echo "== building the site in site/"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# What the compiled functions are called with, by all tests: machine code is made for that beforehand.
+signatures: $(VENV)/.ready $(PEERS)/.ready postgresql java
+	@rm -rf build/signatures
+	@SFUMATO_RECORD_SIGNATURES=$(CURDIR)/build/signatures $(BIN)/pytest -q -n $(JOBS) --dist loadgroup
+	@$(BIN)/python -m sfumato.kernels.signatures build/signatures
 
 mutants: $(VENV)/.ready
 	@$(BIN)/python -m mutants --jobs $(JOBS)
@@ -119,7 +141,7 @@ usefulness: $(VENV)/.ready .venv-tables/.ready
 	@$(BIN)/python -m benchmarks.usefulness
 
 experiments: $(VENV)/.ready
-	@$(BIN)/python -m experiments --data $(DATA)
+	@$(BIN)/python -m experiments --data $(DATA) --figures docs/explanation/figures
 
 clean:
 	rm -rf $(VENV) $(PEERS) .venv-tables demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ from benchmarks.adult import table_of
 
 from experiments import fingerprint_paper
 from experiments.agreement import agreements
+from experiments.drawing import draw_figure
 from experiments.fingerprint_leaks import (
     LEAKS,
     TRIALS,
@@ -24,7 +25,6 @@ from experiments.fingerprint_leaks import (
     by_outsiders,
     by_size,
 )
-from experiments.lines import lines
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Promises
 from sfumato.policy.recipients import Coalition, RecipientRule
@@ -33,6 +33,7 @@ from sfumato.protection.patterns.charts import lattice_chart, level_tree, qualit
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.recipients.assignment import AvailableVersions
 from sfumato.protection.searches.search import Aim
+from sfumato.show.chart import Lines
 from sfumato.show.charts import save
 
 KS = (2, 5, 10, 20, 50, 100)
@@ -50,7 +51,7 @@ def main(data: Path, out: Path) -> list[Row]:
     found += _told("capacity", capacity(table), out)
     found += _told("guarded", guarded(table), out)
     found += _told("agreement", agreement(table), out)
-    (out / "fingerprint-capacity.svg").write_text(_drawn(found), encoding="utf-8")
+    draw_figure(_capacity_figure(found), out)
     patterns = classified(table, 5, 5)
     trees = [level_tree(c, set(c.taxonomy.labels), i + 1) for i, c in enumerate(table.keys)]
     maps = [lattice_chart(patterns, "loss"), quality_map(patterns, "loss", Fraction(5, 100))]
@@ -125,14 +126,15 @@ def agreement(table: Microdata) -> Iterator[Row]:
         }
 
 
-def _drawn(rows: Iterable[Row]) -> str:
+def _capacity_figure(rows: Iterable[Row]) -> Lines:
     """Capacity against tolerance by loss, 5 % suppressed."""
     chosen = [row for row in rows if row.get("metric") == "loss" and row.get("suppress") == "5 %"]
     series = {
         f"k = {row['k']}": [(float(share), float(row[f"{share} %"])) for share in TOLERANCES]
         for row in chosen
     }
-    return lines("Recipients that Adult serves, 5 % suppressed", "tolerance in loss, %", "recipients", series)
+    title = "Recipients that Adult serves, 5 % suppressed"
+    return Lines("fingerprint-capacity", title, ("tolerance in loss, %", "recipients"), series)
 
 
 def _told(name: str, rows: Iterable[Row], out: Path) -> list[Row]:

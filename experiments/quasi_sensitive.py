@@ -27,7 +27,7 @@ import pyarrow.csv as pacsv
 from benchmarks.quasi_sensitive import knowledge as drawn_knowledge
 
 import sfumato as sf
-from experiments.lines import lines
+from experiments.drawing import draw_figure
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.promise import Promises
 from sfumato.engine import open_source
@@ -39,10 +39,11 @@ from sfumato.protection.term_removal.cost import RemovalCosts
 from sfumato.protection.term_removal.one_class import METHODS, TermLimit, Terms
 from sfumato.protection.term_removal.term_column import TermColumn
 from sfumato.protection.term_removal.term_rows import TermRows
+from sfumato.show.chart import Lines
 
 Row = dict[str, Any]
 
-ROWS, WIDTH = 3000, 9
+ROWS, WIDTH = int(os.environ.get("SFUMATO_ROWS", "3000")), 9
 SECONDS = float(os.environ.get("SFUMATO_SECONDS", "10"))
 EVERY = int(os.environ.get("SFUMATO_EVERY", "1"))
 """Of the classes that break a promise, every so-many-th is searched, in the time that is its share."""
@@ -81,11 +82,11 @@ def keep(rows: list[Row], out: Path) -> None:
         writer = csv.DictWriter(file, keys)
         writer.writeheader()
         writer.writerows(rows)
-    for name, picture in pictures(rows):
-        (out / f"quasi_sensitive-{name}.svg").write_text(picture, encoding="utf-8")
+    for figure in pictures(rows):
+        draw_figure(figure, out)
 
 
-def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
+def pictures(rows: list[Row]) -> Iterator[Lines]:
     """Cost against l and c, cost and loss against the square of t."""
     for name in ("drawn", "real"):
         mine = [row for row in rows if row.get("knowledge") == name]
@@ -97,7 +98,7 @@ def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
                     m: [(float(Fraction(row[axis])), row[f"cost {m}"]) for row in some] for m in METHODS
                 }
                 title = f"Cost of removal against {axis} ({name} knowledge, k = {k}, {fixed} = {value})"
-                yield f"{name}-k{k}-{axis}", lines(title, axis, "T", series)
+                yield Lines(f"quasi-sensitive-{name}-k{k}-{axis}", title, (axis, "T"), series)
         for measure, up in (("cost", "T"), ("loss", "loss of generalization")):
             ways: dict[str, list[tuple[float, float]]] = {}
             for row in mine:
@@ -105,7 +106,7 @@ def pictures(rows: list[Row]) -> Iterator[tuple[str, str]]:
                     way = row["way"] if row["way"] != "both" else f"k = {row['k']}"
                     ways.setdefault(way, []).append((row["t squared"], row[measure]))
             title = f"{measure.capitalize()} against the square of t ({name} knowledge)"
-            yield f"{name}-{measure}", lines(title, "t squared", up, ways)
+            yield Lines(f"quasi-sensitive-{name}-{measure}", title, ("t squared", up), ways)
 
 
 def drawn() -> Knowledge:

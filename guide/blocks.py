@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from guide import command_options, error_messages, policy_keys, python_names
+from guide import adversary_table, command_options, error_messages, policy_keys, preset_table, python_names
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
@@ -27,6 +27,8 @@ MAKERS = {
     "messages": error_messages.messages_table,
     "policy keys": policy_keys.keys_table,
     "policy examples": policy_keys.example_policies,
+    "adversaries": adversary_table.adversaries_table,
+    "presets": preset_table.presets_table,
     "names of": python_names.names,
     "members of": python_names.summary,
 }

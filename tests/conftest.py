@@ -78,7 +78,9 @@ SLOW = (
     "protection/searches/test_lattice_midsize.py",
     "protection/searches/test_local.py",
     "protection/searches/test_optimum.py",
+    "releases/dictionary/",
     "releases/test_files_of_0_1.py",
+    "reports/",
     "test_docs.py::test_console_blocks",
     "test_docs.py::test_python_blocks",
     "test_mutants.py",
@@ -121,3 +123,11 @@ def buckets(server, monkeypatch):
     """The same, for this process to speak to; sound when it begins."""
     yield used(server, monkeypatch)
     server.heal()
+
+
+def pytest_sessionfinish():
+    """Records what kernels were called with, where the environment names a folder for it."""
+    if os.environ.get("SFUMATO_RECORD_SIGNATURES"):
+        from sfumato.kernels.signatures import record_asked
+
+        record_asked()

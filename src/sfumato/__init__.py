@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.journey.declare import declare
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
+    from sfumato.journey.import_version import import_version
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
     from sfumato.journey.release import release
@@ -66,6 +67,7 @@ __all__ = [
     "demo",
     "discover",
     "draw",
+    "import_version",
     "patterns",
     "protect",
     "release",
@@ -93,6 +95,7 @@ _HOMES = {
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",
+    "import_version": "sfumato.journey.import_version",
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",

@@ -90,7 +90,7 @@ def test_declare_as_json(sfumato, hospital, tmp_path):
 
 def test_a_preset_sets_the_threshold(sfumato, hospital):
     said = sfumato("declare", hospital / "hospital.csv", "--preset", "ema")
-    assert "k-anonymity: {k: 11}" in said.out
+    assert "k-anonymity: {k: 12}" in said.out
     assert sfumato("declare", hospital / "hospital.csv", "--preset", "nonesuch").code == 2
 
 

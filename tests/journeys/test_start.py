@@ -39,7 +39,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 VERBS = ("audit", "capacity", "compare", "declare", "discover", "draw", "patterns", "protect", "release")
-VERBS += ("trace", "as_numbers")
+VERBS += ("trace", "as_numbers", "report")
 
 FIRST = [
     "",
@@ -89,6 +89,8 @@ ROOMS = {
     "release": {*BELOW, "policy", "promises", "protection", "releases", "judge"},
     "trace": {*BELOW, "releases", "tracing"},
     "compare": {*BELOW, "policy", "promises", "protection", "usefulness"},
+    "report": {*BELOW, "policy", "promises", "protection", "usefulness", "attacks", "chains"}
+    | {"judge", "releases", "reports"},
 }
 """The rooms that a verb may load. Of another verb's room, not one module."""
 
@@ -101,6 +103,7 @@ CALLS = {
     "release": ("release", "hospital.csv", "-p", "policy.yaml", "--into", "one", "--to", "registry"),
     "trace": ("trace", "one/data.csv"),
     "compare": ("utility", "hospital.csv", "safe.csv", "-p", "policy.yaml"),
+    "report": ("report", "safe.csv", "-p", "policy.yaml", "-o", "report.html"),
 }
 """Each works on what those before it made."""
 
@@ -149,5 +152,8 @@ for verb in VERBS:
         del sys.modules[name]
 """.replace("VERBS", repr(VERBS))
     )
-    expected = {verb: [verb] for verb in VERBS} | {"release": ["protect", "release"]}
+    expected = {verb: [verb] for verb in VERBS} | {
+        "release": ["protect", "release"],
+        "report": ["audit", "compare", "report"],
+    }
     assert dict(line.split(" ", 1) for line in out.splitlines()) == {k: str(v) for k, v in expected.items()}

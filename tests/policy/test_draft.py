@@ -87,7 +87,7 @@ def test_presets_set_k_and_are_never_lowered():
     for name, chosen in PRESETS.items():
         assert next(iter(draft(data, preset=name).promises)).k == chosen.k
     few = survey(a=["x", "y", "x"])
-    assert next(iter(draft(few).promises)).k == 3 and next(iter(draft(few, preset="ema").promises)).k == 11
+    assert next(iter(draft(few).promises)).k == 3 and next(iter(draft(few, preset="ema").promises)).k == 12
     with pytest.raises(WrongCall, match="Did you mean ema"):
         draft(data, preset="emaa")
 

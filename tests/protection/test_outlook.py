@@ -55,6 +55,21 @@ def test_a_few_rows_restore_a_column(search):
     assert plan.as_dict()["outlook"]["offer"]["rows"] == 2
 
 
+@pytest.mark.parametrize("control", [{"at-most": 0}, {"fixed": 0}])
+def test_a_control_that_forbids_a_coarser_start_is_no_error(control):
+    """A published plan was followed by an error about a policy that nobody wrote."""
+    rows = (
+        [("UK", "Lawyer")] * 3 + [("UK", "Doctor")] * 2 + [("France", "Lawyer")] * 3 + [("France", "Doctor")]
+    )
+    table = pl.DataFrame(rows, schema=["place", "job"], orient="row")
+    place = {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}, **control}
+    job = {"role": "quasi", "taxonomy": {"tree": {"Professional": ["Lawyer", "Doctor"]}}}
+    columns = {"place": place, "job": job}
+    plan = sf.protect(table, {"columns": columns, "promises": [{"k-anonymity": {"k": 4}}]})
+    assert plan.outlook.lost == ("job",)
+    assert str(plan).splitlines()[-1].startswith("1 of 2 columns is lost: job")
+
+
 def test_nothing_is_offered_where_nothing_is_lost():
     plan = sf.protect(people(0), policy(search="lattice"))
     assert plan.outlook.offer is None and plan.outlook.lost == ()

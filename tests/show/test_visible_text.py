@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.show.article import Article, Section, Verbatim
+from sfumato.show.article_page import article_page
 from sfumato.show.card import Card
 from sfumato.show.chart import Chart
 from sfumato.show.charts import save
-from sfumato.show.html import page
 from sfumato.show.visible_text import INVISIBLE, escaped_json, visible
 
 HOSTILE = "ag\x1b[31me\u202e\x07\u2066\U000e0041"
@@ -43,7 +44,11 @@ def test_json_stays_the_same_document(value):
 def test_cards_and_pages():
     card = Card(HOSTILE, [(HOSTILE, "two\nlines")], notes=(HOSTILE,))
     assert not hidden(str(card)) and len(str(card).splitlines()) == 3
-    assert not hidden(page(HOSTILE, [card])) and "<script>" not in page("<script>", [card])
+    page = article_page(
+        Article("name", HOSTILE, "good", HOSTILE, (HOSTILE,), (Section(HOSTILE, (Verbatim(HOSTILE),)),))
+    )
+    assert not hidden(page.replace("\n", "")) and "<script>" not in page + Card("<script>")._repr_html_()
+    assert not hidden(card._repr_html_()) and not hidden(card.on_terminal(colour=False).replace("\n", ""))
 
 
 def test_charts(tmp_path):

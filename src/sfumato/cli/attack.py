@@ -89,7 +89,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         told = {key: whole[key] for key in ("findings", "failed", "beside")}
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
-        say(str(attack_card(audit.findings)))
+        say(attack_card(audit.findings))
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:

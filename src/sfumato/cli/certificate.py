@@ -43,5 +43,5 @@ def verify(
     if as_json:
         document(examination.as_dict())
     else:
-        say(str(examination.card()))
+        say(examination.card())
     raise typer.Exit(0 if examination.holds is True else 1)

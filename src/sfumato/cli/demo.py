@@ -15,7 +15,10 @@ import typer
 from sfumato.cli.terminal import progress_bar, say, talk
 
 if TYPE_CHECKING:
+    from sfumato.attacks.audit import Audit
+    from sfumato.policy.policy import Policy
     from sfumato.protection.plan import Plan
+    from sfumato.reports.report import Report
     from sfumato.show.card import Card
 
 SHOWN = 6
@@ -37,7 +40,6 @@ def demo(
     from sfumato.journey.audit import audit as audit_
     from sfumato.journey.protect_file import protect_file as protect_file_
     from sfumato.reports.before_and_after import side_by_side
-    from sfumato.show.html import page
 
     talk(f"making up {rows:,} patients in {folder}")
     raw, policy, *_ = write(folder, rows, seed)
@@ -53,11 +55,27 @@ def demo(
         titled("after, safe.csv", after.card()),
     )
     for card in cards:
-        say(f"{card}\n")
+        say(card)
+        say("")
     raw_rows, safe_rows = examples(raw, plan)
     say(side_by_side(raw_rows, safe_rows, titles=("Six people before", "The same six as published")))
-    report.write_text(page("A made-up hospital, before and after", cards), encoding="utf-8")
+    report_on(raw, safe, plan.policy, before, after).save(report, overwrite=True)
     talk(f"\nthe files: {raw}, {policy}, {safe}, {report}")
+
+
+def report_on(raw: Path, safe: Path, policy: Policy, before: Audit, after: Audit) -> Report:
+    """The report that an owner would get of this table; both tables were attacked already."""
+    from datetime import UTC, datetime
+
+    from sfumato.core.progress import silent
+    from sfumato.journey.report import internal_report
+    from sfumato.journey.report_evidence import of_published, published_evidence, with_original
+
+    published = published_evidence(safe, policy, attacked=after, progress=silent)
+    evidence = of_published(published, None, safe, silent)
+    evidence = with_original(evidence, raw, safe, silent, attacked=before)
+    made_up = replace(evidence, subject="a made-up hospital", remarks=("Nobody in this table is real.",))
+    return internal_report(made_up, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
 
 
 def titled(title: str, card: Card) -> Card:

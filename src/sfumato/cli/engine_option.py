@@ -11,6 +11,7 @@ from sfumato.cli.terminal import talk
 from sfumato.core.data_file import NO_FORM, DataFile, SourceForm
 from sfumato.core.errors import WrongCall
 from sfumato.system.address import is_address
+from sfumato.system.database_address import is_database
 
 if TYPE_CHECKING:
     from sfumato.engine.source import Frame
@@ -28,7 +29,7 @@ def table_read_by(engine: str | None, data: str, form: SourceForm = NO_FORM) -> 
 
     `form` is what the caller says of how a file is read.
     """
-    if engine is None and is_address(data) and not form:
+    if engine is None and is_address(data) and not is_database(data) and not form:
         return data
     if engine is None:
         return DataFile(data, **_arguments(form), note=talk)

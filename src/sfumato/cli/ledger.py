@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import AsJson, KeyFile, LedgerUrl, PublicKey
+from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, PolicyFile, PublicKey
 from sfumato.cli.terminal import document, say, talk
 from sfumato.core.errors import WrongCall
 
@@ -55,7 +55,7 @@ def verify(
     if as_json:
         document({**verification.as_dict(), "weaker": [release.as_dict() for release in weaker]})
     else:
-        say(str(verification.card()))
+        say(verification.card())
         for release in weaker:
             say(str(release))
     raise typer.Exit(0 if floors is not None and floors.holds else 1)
@@ -86,8 +86,37 @@ def floor(
     if as_json:
         document(floors.as_dict())
     else:
-        say(str(floors.card()))
+        say(floors.card())
     raise typer.Exit(0 if floors.holds else 1)
+
+
+@ledger.command("import")
+@carry_interruptions
+def import_(
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="What the recipient was handed.")],
+    original: Annotated[str, typer.Option("--original", metavar="DATA", help="The table it was made from.")],
+    policy: PolicyFile,
+    to: Annotated[str, typer.Option("--to", metavar="NAME", help="The recipient who holds it.")],
+    url: LedgerUrl = DEFAULT,
+    chain: Chain = "main",
+    key: KeyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Enter a version that was handed out without the ledger, so that leaks can be traced to it.
+
+    It is entered as imported, not judged: nothing is promised of it, and it is no floor for later releases.
+    It counts where recipients put versions together. Nothing is published. Exits 2 if the version is not the
+    original at one cut per column.
+
+    Example:  sfumato ledger import police.csv --original people.csv -p policy.yaml --to police
+    """
+    from sfumato.journey.import_version import import_version
+
+    receipt = import_version(version, policy, original=original, to=to, ledger=url, chain=chain, key=key)
+    if as_json:
+        document(receipt.as_dict())
+    else:
+        say(str(receipt))
 
 
 @ledger.command()

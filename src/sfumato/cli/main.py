@@ -16,6 +16,7 @@ from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.certificate import certificate
 from sfumato.cli.compare import compare
+from sfumato.cli.compile import compile_
 from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
@@ -39,6 +40,7 @@ from sfumato.core.errors import (
     Unfinished,
     WrongCall,
 )
+from sfumato.system.compilation import compilation
 from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import stop_request
 
@@ -65,6 +67,7 @@ for verb in (
     doctor,
 ):
     app.command()(carry_interruptions(verb))
+app.command("compile")(carry_interruptions(compile_))
 app.command("utility")(carry_interruptions(compare))
 app.add_typer(policy, name="policy")
 app.add_typer(ledger, name="ledger")
@@ -104,6 +107,7 @@ def main() -> NoReturn:
 def _run_watched() -> int:
     """Do what the program was asked for; signals are noted."""
     stop_request.watch()
+    compilation.tell = talk
     code = run(sys.argv[1:])
     sys.stdout.flush()
     return code

@@ -12,7 +12,9 @@ import typer
 
 from sfumato.core.data_file import SourceForm
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file of rows: CSV or Parquet.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file of rows (CSV, Parquet, XLSX, SPSS, …) or a database.")
+]
 Encoding = Annotated[
     str | None,
     typer.Option("--encoding", metavar="NAME", help="Of a text file: utf-8, windows-1252, …"),

@@ -37,7 +37,13 @@ def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="OUT", help="The safe file: .csv or .parquet.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="The safe file: .csv, .parquet, .xlsx, .sav, .dta, .arrow, .jsonl.",
+        ),
     ] = None,
     against: Against = None,
     chain: Chain = "main",
@@ -113,9 +119,11 @@ def _content(plan: Plan, target: Path | None, *, explain: bool) -> dict[str, obj
 
 def _say_plan(plan: Plan, *, compare: bool, explain: bool, show_values: bool) -> None:
     """Print the plan, and if asked for what searches gave, and why and by which values no column is finer."""
-    say(f"{plan}\n{plan.comparison()}" if compare else str(plan))
+    say(plan)
+    if compare:
+        say(plan.comparison())
     if explain:
-        say(str(plan.explain()))
+        say(plan.explain())
     if explain and show_values:
         talk("\n".join(plan.explain().values()))
 

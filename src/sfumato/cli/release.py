@@ -62,7 +62,10 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     ] = None,
     chain: Chain = "main",
     format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; by default as the data is.")
+        str | None,
+        typer.Option(
+            "--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."
+        ),
     ] = None,
     override: Overrides = None,
     first_policy: FirstPolicy = None,
@@ -113,7 +116,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         document(receipt.as_dict())
         return
-    say(str(receipt))
+    say(receipt)
     talk(f"published {into}" if receipt.published else "nothing was written")
 
 
@@ -133,4 +136,4 @@ def history(
     if as_json:
         document({"releases": [{**Receipt(r).as_dict(), "at": r.at} for r in records]})
     else:
-        say(str(history_card(records)))
+        say(history_card(records))

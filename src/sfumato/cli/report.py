@@ -17,6 +17,11 @@ OptionalPolicy = Annotated[
     typer.Option("--policy", "-p", metavar="POLICY", help="The policy that it was published under."),
 ]
 
+Original = Annotated[
+    str | None,
+    typer.Option("--original", metavar="DATA", help="Also attack the original, and show what was lost."),
+]
+
 
 def report(
     of: Annotated[
@@ -31,12 +36,7 @@ def report(
         Path,
         typer.Option("--out", "-o", metavar="OUT", help="OUT.html and OUT.pdf, or the one that is named."),
     ] = Path("report"),
-    original: Annotated[
-        str | None,
-        typer.Option(
-            "--original", metavar="DATA", help="Also attack the original table, and show what was lost."
-        ),
-    ] = None,
+    original: Original = None,
     public: Annotated[
         bool, typer.Option("--public/--internal", help="For everybody, or for the owner of the data.")
     ] = False,

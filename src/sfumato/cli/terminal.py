@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from sfumato.core.progress import Progress, silent
+from sfumato.show.card import Card, Printable
 from sfumato.show.visible_text import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -24,9 +26,14 @@ class Told(Protocol):
     def as_dict(self) -> Mapping[str, object]: ...
 
 
-def say(text: str) -> None:
-    """Print a result on stdout."""
-    sys.stdout.write(visible(text, keep="\n\t") + "\n")
+def say(result: str | Card | Printable) -> None:
+    """Print a result on stdout; where somebody looks, its card with colours (unless NO_COLOR is set)."""
+    if isinstance(result, str) or not sys.stdout.isatty():
+        shown = visible(str(result), keep="\n\t")
+    else:
+        card = result if isinstance(result, Card) else result.card()
+        shown = card.on_terminal(colour=not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+    sys.stdout.write(shown + "\n")
     sys.stdout.flush()
 
 
@@ -41,7 +48,7 @@ def tell(result: Told, *, as_json: bool) -> None:
     if as_json:
         document(result.as_dict())
     else:
-        say(str(result))
+        say(result if isinstance(result, Printable) else str(result))
 
 
 def warn(diagnosis: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import Identifier
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
+from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.discovery.quasi_identifiers.measures import Measures, measure
 from sfumato.discovery.quasi_identifiers.smallest import Smallest
 from sfumato.discovery.record_risk import RecordRisk, record_risk
@@ -20,6 +22,8 @@ from sfumato.policy.column_evidence import TableEvidence
 MOST_MEASURED, FEWEST_MEASURED, MOST_GROUPED_CELLS = 1000, 50, 300_000_000
 """At most a thousand minimal sets are measured, the smallest first; fewer, but at least fifty, where so many
 cells would have to be grouped."""
+FEWEST_IN_TIME = 3
+"""So many sets are measured even where the deadline is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,10 @@ class DiscoveryEvidence:
     method: str = field(default="exact", kw_only=True)
     assurance: str = field(default="", repr=False, kw_only=True)
     """What the method vouches for, where not all minimal sets are listed."""
+    limits: Limits | None = field(default=None, repr=False, kw_only=True)
+    """What the search was held to; under a deadline also how long sets may be measured."""
+    risk_in_time: bool = field(default=True, repr=False, kw_only=True)
+    """Whether the risk of records was counted, if it was asked for, before the deadline."""
     sample_of: int | None = field(default=None, repr=False, kw_only=True)
     """How many rows the table has, if only a sample was looked at. All figures are then the sample's: a
     record that k share there is shared by k in the table, but one that stands out there need not."""
@@ -80,9 +88,12 @@ class DiscoveryEvidence:
         return self.whole.exposed
 
     @property
-    def minimal(self) -> list[tuple[str, ...]]:
-        """The minimal quasi-identifiers, smallest first; all up to `max_size` if `complete`."""
-        return list(self.found.sets)
+    def minimal(self) -> Sequence[tuple[str, ...]]:
+        """The minimal quasi-identifiers, smallest first; all up to `max_size` if `complete`.
+
+        Each is made when it is looked at: millions of sets may have been found, and `len` knows how many.
+        """
+        return self.found.sets
 
     @property
     def complete(self) -> bool:
@@ -140,12 +151,17 @@ class DiscoveryEvidence:
 
     def measured(self, most: int) -> tuple[Measures, ...]:
         """How strong each of the first sets is."""
-        return tuple(measure(self.table, columns, k=self.k) for columns in self.found.sets[:most])
+        done: list[Measures] = []
+        for columns in self.found.sets[:most]:
+            if len(done) >= FEWEST_IN_TIME and self.limits is not None and self.limits.late:
+                break
+            done.append(measure(self.table, columns, k=self.k))
+        return tuple(done)
 
     @cached_property
     def within(self) -> Counter[str]:
         """In how many minimal sets each column is."""
-        return Counter(name for columns in self.found.sets for name in columns)
+        return Counter(self.found.sets.within())
 
     @cached_property
     def alone(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import NULL_RULE, Coded
+from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.kernels.sets.sample_uniques import count_minimal_uniques
 from sfumato.system.memory import Memory
 
@@ -78,9 +79,16 @@ class RecordRisk:
 
 
 def record_risk(
-    table: Coded, *, max_size: int, memory: Memory | None = None, progress: Progress = silent
+    table: Coded,
+    *,
+    max_size: int,
+    memory: Memory | None = None,
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> RecordRisk:
     """Count the minimal sample uniques of every record, up to `max_size` columns, within some memory.
+
+    Half of the counts would mean nothing: where the time of `limits` is up first, OutOfTime is raised.
 
     >>> risk = record_risk(Coded.of_columns({"sex": "ffm", "zip": "112"}), max_size=2)
     >>> risk.uniques.tolist(), risk.scores.tolist()
@@ -112,6 +120,8 @@ def record_risk(
         codes, sizes = table.codes[order], np.array(table.sizes, np.int64)[order]
         counted = np.zeros_like(per_column)
         for top in range(columns):
+            if limits is not None:
+                limits.check()
             count_minimal_uniques(
                 codes,
                 sizes,

@@ -13,6 +13,8 @@ from sfumato.show.document import decimals, json_ready
 
 MOST_SHOWN = 12
 """Sets, and columns, that a card lists at most."""
+MOST_LISTED = 100_000
+"""Sets that a document lists at most; it counts all of them."""
 Lines = list[tuple[str, ...]]
 
 
@@ -67,7 +69,7 @@ def _risk(scan: DiscoveryEvidence) -> Lines:
 def _notes(scan: DiscoveryEvidence) -> list[str]:
     count = several(len(scan.found.sets), "minimal set")
     upto = "all there are" if scan.max_size is None else f"all of at most {several(scan.max_size, 'column')}"
-    notes = [f"{count}, {upto if scan.complete else 'stopped before all were found'}"]
+    notes = [f"{count}, {upto if scan.complete else _stopped(scan)}"]
     if scan.assurance:
         notes.append(scan.assurance)
     if scan.proved and len(scan.minima) > 1 and not scan.all_minima:
@@ -76,7 +78,7 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
         notes[0] += f"; {MOST_SHOWN} are shown"
     if scan.reason:
         notes.append(scan.reason)
-    if any(len(columns) == 1 for columns in scan.found.sets) and len(scan.columns) > 1:
+    if any(len(columns) == 1 for columns in scan.found.sets[:1]) and len(scan.columns) > 1:
         notes.append("a column that suffices alone hides the sets it is in; leave it out to see the others")
     near = [
         name
@@ -85,12 +87,27 @@ def _notes(scan: DiscoveryEvidence) -> list[str]:
     ]
     if near:
         notes.append(f"nearly every number differs in {', '.join(near)}: round them to learn more")
+    if not scan.risk_in_time:
+        notes.append("the risk of records was not counted: the deadline was over before")
     if scan.sample_of is not None:
         notes.append(
             f"a sample of a table of {several(scan.sample_of, 'row')}: what k share here, k share there; "
             "one that stands out here need not stand out there"
         )
     return [*notes, "missing cells count as equal to each other"]
+
+
+STOPPED = {
+    "results": "as many as were asked for",
+    "deadline": "stopped at the deadline before all were found",
+    "steps": "stopped after its budget of steps before all were found",
+    "memory": "stopped where the memory ended before all were found",
+}
+"""Why there may be more sets, in words."""
+
+
+def _stopped(scan: DiscoveryEvidence) -> str:
+    return STOPPED.get(scan.found.stopped, "stopped before all were found")
 
 
 def _mostly_distinct(scan: DiscoveryEvidence, name: str, size: int) -> bool:
@@ -127,8 +144,10 @@ def document(scan: DiscoveryEvidence) -> JsonObject:
         "exposed": scan.exposed,
         "smallest_group": scan.whole.smallest,
         "max_size": scan.max_size,
-        "minimal": [list(columns) for columns in scan.found.sets],
+        "minimal": [list(columns) for columns in scan.found.sets[:MOST_LISTED]],
+        "minimal_sets": len(scan.found.sets),
         "complete": scan.complete,
+        "stopped": scan.found.stopped or None,
         "complete_to": scan.complete_to,
         "method": scan.method,
         "assurance": scan.assurance,

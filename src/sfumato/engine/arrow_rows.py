@@ -13,9 +13,10 @@ from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm, terms_of
 from sfumato.engine.csv.reader import CsvReader
 from sfumato.engine.csv.text_form import PLAIN_FORM
+from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import PartsReader
-from sfumato.engine.files.writer import form_for
+from sfumato.engine.files.writer import WRITTEN_ENDINGS, form_for
 from sfumato.engine.form_of_source import text_form
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.engine.reader import PassingReader, Reader
@@ -30,6 +31,8 @@ def file_of(source: Source) -> Path | None:
     """Returns the file or folder that a source reads as it is, `None` where there is no such thing."""
     reader = source.reader if isinstance(source, RowSource) else None
     if isinstance(reader, ParquetReader | PartsReader):
+        return reader.path
+    if isinstance(reader, LoadedFileReader) and reader.path.suffix.lower() in WRITTEN_ENDINGS:
         return reader.path
     return reader.path if isinstance(reader, CsvReader) else None
 

@@ -14,6 +14,7 @@ from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
 from sfumato.system.address import Address, is_address
+from sfumato.system.database_address import is_database
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -155,6 +156,10 @@ def open_source(
 
 
 def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:
+    if isinstance(data, str | PathLike) and is_database(data):
+        from sfumato.engine.files.readers import open_query  # noqa: PLC0415  # loads Arrow
+
+        return open_query(data, expected)
     if isinstance(data, str | Address) and is_address(data):
         Address.of(data)
         raise WrongCall(

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.json_object import JsonObject
 from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
@@ -133,7 +134,7 @@ class Delivery:
         table = count_table(self.source, rules, progress=self._progress)
         check_need(table, rules, self.source.memory)
         self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
-        known = set(_tree_digests(record.trees for record in history))
+        known = set(known_trees(history))
         prepared = []
         for assigned in self.versions.assign(self.names, self.overrides):
             self._assigned[assigned.recipient] = assigned
@@ -151,6 +152,14 @@ class Delivery:
             policy = self._assigned[record.recipient].policy
             return recipient_check(policy, self._judge_together, self._form)(history, record)
         return chain_check(self.policy, self._judge_together, self._form)(history, record)
+
+    @property
+    def identifying_rows(self) -> Mapping[str, JsonObject]:
+        """How many leaked rows of each version identify its holder; nothing where no versions were chosen."""
+        if self.versions is None:
+            return {}
+        found = self.versions.identifying_rows(list(self._assigned.values()))
+        return {name: rows.as_dict() for name, rows in found.items()}
 
     def _judge_together(
         self, policy: Policy, history: Sequence[Record], record: Record
@@ -209,7 +218,7 @@ class Delivery:
             rules = replace(rules, recipients=RecipientRule())
         earlier = imprints_of(history) if rules.promises.looks_back else ()
         plan = plan_table(self.source, rules, earlier=earlier, like=self._like, progress=self._progress)
-        return self._prepared(plan, self.policy, recipient, _tree_digests(r.trees for r in history))
+        return self._prepared(plan, self.policy, recipient, known_trees(history))
 
     def _prepared(
         self, plan: Plan, policy: Policy, recipient: str | None, known: Iterable[str]
@@ -234,7 +243,7 @@ class Delivery:
             policy=self.policy.digest,
             write=lambda path: self._write(recoding, path),
             judge=judge,
-            describe=lambda path: dictionary_files(path, policy),
+            describe=lambda path: dictionary_files(path, policy, self._form),
             verdicts=plan.verdicts,
             taxonomies={column.name: column.taxonomy.digest for column in recoding.table.keys},
             cuts=None if cuts is None else {name: cut.nodes.tolist() for name, cut in cuts.items()},
@@ -273,6 +282,11 @@ def person_columns(policy: Policy) -> list[str]:
     words = policy.to_dict()
     said = [words.get("person"), *(promise.parameters().get("person") for promise in policy.promises)]
     return [str(word["column"] if isinstance(word, Mapping) else word) for word in said if word]
+
+
+def known_trees(history: Sequence[Record]) -> list[str]:
+    """The digests of the trees that these releases brought along."""
+    return _tree_digests(record.trees for record in history)
 
 
 def _tree_digests(documents: Iterable[Mapping[str, Any]]) -> list[str]:  # JSON, as the ledger holds it

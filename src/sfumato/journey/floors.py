@@ -15,7 +15,7 @@ from sfumato.core.verdict import Finding
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.policy.policy import Policy
 from sfumato.policy.strictness import statement_of_0_1
-from sfumato.releases.floor import Floor, WeakerRelease, floor_of, told_by, weaker_releases
+from sfumato.releases.floor import Floor, WeakerRelease, floor_of, judged_releases, told_by, weaker_releases
 from sfumato.show.card import Card, Printable, several
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def ledger_floors(
     records = ledger.history(chain, memory=attack)
     first = None if first_policy is None else load_policy(first_policy)
     chains: dict[str, list[Record]] = {}
-    for record in records:
+    for record in judged_releases(records):
         chains.setdefault(record.chain, []).append(record)
     weaker = weaker_releases(records)
     allowed = {release.number for release in weaker if release.allowed_by}

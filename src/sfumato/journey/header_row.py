@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.core.errors import BadData
 from sfumato.engine.csv.reader import CsvReader
+from sfumato.engine.files.spreadsheet import SpreadsheetReader
 from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.policy.header_row import may_be_a_row
@@ -18,7 +19,7 @@ def check_header(source: Source, *, header: bool) -> None:
     Its cells would be shown as names of columns.
     """
     reader = source.reader if isinstance(source, RowSource) else None
-    if header or not isinstance(reader, CsvReader):
+    if header or not isinstance(reader, CsvReader | SpreadsheetReader):
         return
     if may_be_a_row(source.columns, reader.first_rows(FIRST_ROWS)):
         raise BadData(

@@ -10,12 +10,13 @@ from sfumato.engine import open_source
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
+from sfumato.releases.formats import FORMATS
 from sfumato.system.disk import read_document
 
 AnyTransformation = Plan | Transformation | str | Path
 """A plan, the JSON that `protect --json` printed of it, or the certificate in the folder of a release."""
 
-PUBLISHED = ("data.csv", "data.parquet")
+PUBLISHED = tuple(f"data.{kind}" for kind in FORMATS)
 """The published table, beside its certificate."""
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,8 +73,7 @@ def protect_file(
     _check_output(target, file_of(data), needed, overwrite=overwrite)
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
-    imprints = before.imprints
-    noted = None if warn is None else NotedWarnings(warn)
+    imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
     before.warn_of_floor(rules, noted)
     source = with_warnings(
         with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
@@ -83,13 +83,9 @@ def protect_file(
         source, rules, earlier=imprints, noted=noted, like=taken, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
+    dropped, numbered = rules.dropped, numbered_columns(rules)
     writer = version_writer(
-        source,
-        plan.recoding.table,
-        count=1,
-        drop=rules.dropped,
-        numbered=numbered_columns(rules),
-        progress=show,
+        source, plan.recoding.table, count=1, drop=dropped, numbered=numbered, progress=show
     )
     with (
         kept_on_success(reference_path(target)) as keep,
@@ -109,12 +105,13 @@ def protect_file(
             )
             return _beside_earlier(verdicts, staged, plan, imprints, rules, form) if imprints else verdicts
 
-        return plan, publish(target, write, judge, describe=describe, overwrite=overwrite)
+        described = None if describe is None else partial(describe, form=form)
+        return plan, publish(target, write, judge, describe=described, overwrite=overwrite)
 
 
 def _describer(
     rules: Policy, target: Path, needed: Mapping[Path, str], *, dictionary: bool, overwrite: bool
-) -> Callable[[Path], Mapping[Path, bytes]] | None:
+) -> Callable[..., Mapping[Path, bytes]] | None:
     """What writes the dictionary, where it is asked for, or where an older one would be left beside it."""
     places = beside(target)
     if not dictionary and not any(file.exists() for file in places.values()):
@@ -122,8 +119,8 @@ def _describer(
     for file in places.values():
         check_target(file, needed=needed, overwrite=overwrite)
 
-    def describe(staged: Path) -> Mapping[Path, bytes]:
-        contents = dictionary_files(staged, rules)
+    def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
+        contents = dictionary_files(staged, rules, form)
         return {places[name]: content for name, content in contents.items()}
 
     return describe

@@ -32,8 +32,10 @@ from sfumato.protection.recipients.capacity import (
     capacity_of,
     least_tolerance_for,
 )
+from sfumato.protection.recipients.leaked_rows import IdentifyingRows, identifying_rows
 from sfumato.protection.suppression import recoded
 from sfumato.protection.two_phases import is_kept_by_terms, with_original
+from sfumato.releases.names import same_name
 from sfumato.show.card import several
 
 if TYPE_CHECKING:
@@ -115,8 +117,11 @@ class RecipientVersions:
     def assign(self, names: Sequence[str], overrides: Mapping[str, Override]) -> list[AssignedVersion]:
         """A version for each, in the order of the names; raises where somebody cannot have one."""
         self._first_versions(names)
-        plain = sorted((n for n in names if n not in overrides), key=self._rank)
         chosen: dict[str, tuple[Policy, PlannedVersion, Patterns]] = {}
+        levels = {same_name(name): dict(named) for name, named in self.rule.patterns}
+        for name in sorted((n for n in names if n in levels and n not in overrides), key=self._rank):
+            chosen[name] = (self.policy, self._named(name, levels[name]), self.patterns)
+        plain = sorted((n for n in names if n not in overrides and n not in chosen), key=self._rank)
         if any(h.recipient in plain for h in self.held) or (self.held and self.policy.promises.looks_back):
             for name in plain:
                 chosen[name] = self._one(name, self.policy, self.patterns, tolerance=self.rule.tolerance)
@@ -154,7 +159,8 @@ class RecipientVersions:
             smallest = max((promise.least_people for promise in policy.promises), default=0)
             if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
-            now = self._imprint(policy, held.cuts)
+            every_row = Promises(()) if record.imported else None
+            now = self._imprint(policy, held.cuts, every_row)
             if not same_release(now, imprint):
                 raise RefusedByHistory(
                     f"the table is not the one that release {record.sequence} of chain {record.chain} was"
@@ -162,8 +168,10 @@ class RecipientVersions:
                     remedy=AS_NEW_RELEASE,
                 )
 
-    def _imprint(self, policy: Policy, cuts: Cuts) -> Imprint:
-        return Plan(policy, recoded(self.table, cuts, policy.promises), (), 0.0).imprint
+    def _imprint(self, policy: Policy, cuts: Cuts, promises: Promises | None = None) -> Imprint:
+        """The imprint of a version without the rows that break promises: these, or else the policy's."""
+        kept = policy.promises if promises is None else promises
+        return Plan(policy, recoded(self.table, cuts, kept), (), 0.0).imprint
 
     def _first_versions(self, names: Sequence[str]) -> None:
         """Without a promise about earlier releases, everybody gets one version of a table."""
@@ -205,6 +213,44 @@ class RecipientVersions:
                 remedy=_remedy(least_tolerance_for(self._versions(self.patterns), count)),
             )
         return chosen
+
+    def _named(self, name: str, levels: Mapping[str, int]) -> PlannedVersion:
+        """The version that the policy names for somebody, if it keeps every promise beside all others."""
+        place, patterns = f"recipients.patterns.{name}", self.patterns
+        index = patterns.index([levels[column] for column in patterns.names])
+        if not patterns.allowed[index]:
+            raise Infeasible(
+                "this pattern breaks a promise, or a control of the policy",
+                where=place,
+                remedy="Name a coarser one: `sfumato patterns` lists those that keep every promise.",
+            )
+        version = PlannedVersion(patterns.cuts(index), patterns.value(self.metric, index), index)
+        if not self._versions(patterns).is_fitting(name, version.cuts):
+            raise RefusedByHistory(
+                "with this pattern one recipient could build the version of another, or recipients together"
+                " learn more than is promised",
+                where=place,
+                remedy="Name another pattern, ask for less frame-proof, or leave it to be chosen.",
+            )
+        if not self._keeps(name, self.policy, version.cuts):
+            raise RefusedByHistory(
+                "this pattern breaks a promise beside earlier releases",
+                where=place,
+                remedy="Name a coarser one, or leave it to be chosen.",
+            )
+        self.held.append(EarlierVersion(name, version.cuts))
+        return version
+
+    def identifying_rows(self, assigned: Sequence[AssignedVersion]) -> dict[str, IdentifyingRows]:
+        """How many leaked rows of each version identify its holder, beside all versions that others hold."""
+        return {
+            one.recipient: identifying_rows(
+                one.recipient,
+                one.plan.recoding,
+                [held.cuts for held in self.held if held.recipient != one.recipient],
+            )
+            for one in assigned
+        }
 
     def _one(
         self,

@@ -8,6 +8,9 @@ from pathlib import Path
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
+from sfumato.engine.files.loaded_file import LoadedFileReader
+from sfumato.engine.form_of_source import first_reader
+from sfumato.engine.rows import RowSource
 from sfumato.engine.source import PARQUET, SPARK, Source
 from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
@@ -21,6 +24,7 @@ from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
+from sfumato.releases.formats import FORMATS
 from sfumato.releases.issue import issue_all, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.ledger import Ledger
@@ -28,12 +32,16 @@ from sfumato.releases.ledger.record import HistoryCheck
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.output_file import check_not_needed
 from sfumato.releases.private_file import kept_on_success
-from sfumato.releases.receipt import Receipt
+from sfumato.releases.receipt import Receipt, with_identifying_rows
 from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.releases.targets.target import check_first
 from sfumato.releases.weaker_override import AnyOverride
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
+
+WRITTEN_AS = {SPARK: PARQUET, "xlsm": "xlsx", "zsav": "sav", "feather": "arrow", "ipc": "arrow"}
+WRITTEN_AS |= {"arrows": "arrow", "ndjson": "jsonl"}
+"""Kinds of data by the format that their releases have, where it has another name."""
 
 
 def release(
@@ -111,8 +119,10 @@ def release(
 def _rehearsed(
     ledger: Ledger | None, delivery: Delivery, chain: str, checks: Sequence[HistoryCheck]
 ) -> Receipt | Event:
-    """What would be published; of several versions also how many recipients can be served."""
+    """What would be published; of several versions also how many recipients can be served, and how many
+    leaked rows identify each."""
     receipts = rehearse(ledger, delivery.prepare, chain=chain, checks=checks)
+    receipts = tuple(with_identifying_rows(receipt, delivery.identifying_rows) for receipt in receipts)
     capacity = None if delivery.versions is None else delivery.versions.capacity().as_dict()
     return receipts[0] if len(delivery.names) < 2 else Event(receipts, capacity)
 
@@ -128,10 +138,22 @@ def _opened_table(
 
 def _file_name(format: str | None, source: Source) -> str:
     """The name of the published file, whose ending says what it is; by default as the data is."""
-    kind = format or ("parquet" if source.kind in (SPARK, PARQUET) else "csv")
-    if kind not in ("csv", "parquet"):
-        raise WrongCall("a release is a CSV or a Parquet file", remedy="Say csv or parquet.")
-    return f"data.{kind}"
+    if format is None:
+        return f"data.{_default_format(source)}"
+    if format not in FORMATS:
+        raise WrongCall("a release has a format that is written", remedy=f"Say one of {', '.join(FORMATS)}.")
+    return f"data.{format}"
+
+
+def _default_format(source: Source) -> str:
+    """The format of the data, where it is written; else CSV, which the owner of a file is told."""
+    kind = WRITTEN_AS.get(source.kind, source.kind)
+    if kind in FORMATS:
+        return kind
+    reader = first_reader(source.reader) if isinstance(source, RowSource) else None
+    if isinstance(reader, LoadedFileReader):
+        reader.tell(f"what is released is a CSV file, since no {reader.kind} is written")
+    return "csv"
 
 
 def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Address | None:

@@ -86,9 +86,14 @@ def report(
         else:
             _check_internal(audience)
             evidence = _without_table(subject, rules, original, ledger, show)
+    return internal_report(evidence, made=when, by_criteria=by_criteria)
+
+
+def internal_report(evidence: InternalEvidence, *, made: str, by_criteria: bool = False) -> Report:
+    """Returns the internal report on evidence that was gathered."""
     mark = _fingerprint(evidence.subject, evidence.policy_digest, evidence.promises, evidence.figures)
-    page = internal_page(evidence, made=when, fingerprint=mark, by_criteria=by_criteria)
-    return Report(page, audience, evidence.subject, mark)
+    page = internal_page(evidence, made=made, fingerprint=mark, by_criteria=by_criteria)
+    return Report(page, "internal", evidence.subject, mark)
 
 
 def _public(published: PublishedEvidence, when: str, by_criteria: bool) -> Report:

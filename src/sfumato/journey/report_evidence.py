@@ -13,9 +13,10 @@ from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.progress import Progress
 from sfumato.engine import AnyTable
+from sfumato.engine.arrow_rows import form_of
 from sfumato.journey.audit import audit
 from sfumato.journey.compare import compare
-from sfumato.journey.table_argument import AnyMemory
+from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.judge.column_texts import file_texts
 from sfumato.policy.policy import Policy
 from sfumato.protection.column_shape import shape_of
@@ -90,14 +91,24 @@ def certified_beside(file: Path, policy: Policy, key: str | None) -> Certified |
 
 
 def published_evidence(
-    file: Path, policy: Policy, *, key: str | None, memory: AnyMemory, progress: Progress
+    file: Path,
+    policy: Policy,
+    *,
+    attacked: Audit | None = None,
+    key: str | None = None,
+    memory: AnyMemory = None,
+    progress: Progress,
 ) -> PublishedEvidence:
-    """Returns what anybody can say who holds a published file, its policy and its certificate."""
+    """Returns what anybody can say who holds a published file, its policy and its certificate.
+
+    `attacked` is the audit of the file, where that was made before.
+    """
     certified = certified_beside(file, policy, key)
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    attacked = audit(file, policy, memory=memory, progress=progress)
-    shown = file_texts(file, keys, most=MOST_TEXTS)
-    return PublishedEvidence(file.name, _digest(file), policy, shown, attacked, certified)
+    audited = attacked or audit(file, policy, memory=memory, progress=progress)
+    form = form_of(open_table(file, memory, policy))
+    shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
+    return PublishedEvidence(file.name, _digest(file), policy, shown, audited, certified)
 
 
 def _digest(file: Path) -> str:
@@ -125,12 +136,20 @@ def of_published(
 
 
 def with_original(
-    evidence: InternalEvidence, original: AnyTable, safe: AnyTable, progress: Progress
+    evidence: InternalEvidence,
+    original: AnyTable,
+    safe: AnyTable,
+    progress: Progress,
+    *,
+    attacked: Audit | None = None,
 ) -> InternalEvidence:
-    """Returns the evidence with what attackers get from the original, and with what was lost."""
+    """Returns the evidence with what attackers get from the original, and with what was lost.
+
+    `attacked` is the audit of the original, where that was made before.
+    """
     if evidence.policy is None:
         raise WrongCall("the original is read by a policy", remedy="Name the policy with -p.")
-    before: Audit = audit(original, evidence.policy, progress=progress)
+    before = attacked or audit(original, evidence.policy, progress=progress)
     use = compare(original, safe, evidence.policy, progress=progress)
     told = {
         "source_rows": f"{use.table.rows:,}",

@@ -6,6 +6,10 @@ from pathlib import Path
 
 from sfumato.policy.policy import Policy
 
+AS_PUBLISHED = (".csv", ".tsv", ".parquet", ".pq")
+TELLS_ALL = ".jsonl"
+"""The witness of any other file: no name of a column, no text and no number is too odd for it."""
+
 
 def needs_witness(policy: Policy) -> bool:
     """Returns whether promises count people whom the published file does not tell apart."""
@@ -19,4 +23,5 @@ def numbered_columns(policy: Policy) -> tuple[str, ...]:
 
 def witness_path(policy: Policy, staged: Path, private: Path) -> Path | None:
     """Returns where, in a private folder, the witness of a staged file is; nothing if it needs none."""
-    return private / f"witness{staged.suffix}" if needs_witness(policy) else None
+    suffix = staged.suffix if staged.suffix in AS_PUBLISHED else TELLS_ALL
+    return private / f"witness{suffix}" if needs_witness(policy) else None

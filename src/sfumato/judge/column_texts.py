@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.relation import Relation, header, number, text_of
 from sfumato.judge.taxonomies.value_tree import Text
 
@@ -37,12 +38,18 @@ class FileTexts:
     columns: tuple[ColumnTexts, ...]
 
 
-def file_texts(path: Path, listed: Sequence[str], *, most: int) -> FileTexts:
-    """Returns what a file shows; of the columns `listed`, the different texts, unless more than `most`."""
-    names = header(path)
+def file_texts(
+    path: Path, listed: Sequence[str], *, most: int, form: Mapping[str, str] | None = None
+) -> FileTexts:
+    """Returns what a file shows; of the columns `listed`, the different texts, unless more than `most`.
+
+    `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
+    """
+    told = FileForm.of(form)
+    names = header(path, form=told)
 
     def ask(db: duckdb.DuckDBPyConnection) -> FileTexts:
-        table = Relation.of_file(db, path, names)
+        table = Relation.of_file(db, path, names, told)
         rows = number(db, f"SELECT count(*) FROM {table.query}")  # noqa: S608  # columns by number
         columns = tuple(_column(db, table, name, most if name in listed else 0) for name in names)
         return FileTexts(rows, columns)

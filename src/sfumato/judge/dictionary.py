@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.relation import Relation, header, number, text_of
 
 if TYPE_CHECKING:
@@ -24,13 +25,23 @@ _DETAIL = re.compile(r"|week|month|quarter|year|decade|\d+ of \d+ characters|lev
 _TYPES = frozenset(["string", "integer", "number", "boolean", "date", "dateTime"])
 
 
-def dictionary_faults(path: Path, document: Mapping[str, Any], *, known: Collection[str]) -> list[str]:
+def dictionary_faults(
+    path: Path,
+    document: Mapping[str, Any],
+    *,
+    known: Collection[str],
+    form: Mapping[str, str] | None = None,
+) -> list[str]:
     """Returns what a dictionary says that its table does not show; nothing if it may stand beside it.
 
-    `known` are the sentences that do not depend on the table. A fault names a place, never a text.
+    `known` are the sentences that do not depend on the table, `form` how a CSV file is written, where not in
+    UTF-8 with commas. A fault names a place, never a text.
     """
-    names = header(path)
+    told = FileForm.of(form)
+    names = header(path, form=told)
     faults = list(_words(document, known, {path.name, *names, "http://www.w3.org/ns/csvw", ""}))
+    if document.get("dialect") != {"encoding": told.encoding, "delimiter": told.separator}:
+        faults.append("another way of writing than that of the table")
     (notes,) = document["notes"]
     columns = notes["columns"]
     schemas = document["tableSchema"]["columns"]
@@ -38,7 +49,7 @@ def dictionary_faults(path: Path, document: Mapping[str, Any], *, known: Collect
         return [*faults, "its columns are not those of the table"]
 
     def ask(db: duckdb.DuckDBPyConnection) -> list[str]:
-        table = Relation.of_file(db, path, names)
+        table = Relation.of_file(db, path, names, told)
         wrong = [] if number(db, f"SELECT count(*) FROM {table.query}") == notes["rows"] else ["its rows"]  # noqa: S608
         for place, column in enumerate(columns, 1):
             wrong += [f"column {place}: {what}" for what in _column_faults(db, table, column)]
@@ -77,7 +88,7 @@ def _words(document: Mapping[str, Any], known: Collection[str], own: Collection[
         yield "a name that is not that of the table"
     if not all(schema["datatype"] in _TYPES for schema in schemas):
         yield "a type that no column has"
-    shape = {"@context", "url", "tableSchema", "notes"}
+    shape = {"@context", "url", "dialect", "tableSchema", "notes"}
     inside = {"sfumato", "rows", "rows_are", "promises", "columns"}
     if set(document) != shape or set(notes) != inside:
         yield "a field that no dictionary has"

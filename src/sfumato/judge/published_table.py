@@ -23,6 +23,7 @@ from sfumato.judge.tables.handed_rows import WHERE, HandedRows
 from sfumato.judge.tables.parquet import is_parquet
 from sfumato.judge.tables.relation import APART, Relation, header
 from sfumato.judge.tables.tally import Tally, TallyRequest, count
+from sfumato.judge.tables.whole_file import is_whole
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def judge_file(
     asked = TallyRequest.of(meant, columns)
     by_rows = meant.person is not None and asked.person is None
     told: FileForm | None = FileForm.of(form)
-    if not is_parquet(path):
+    if not is_parquet(path) and not is_whole(path):
         told = form_of_file(path, columns, FileForm.of(form))
         if told is None:
             return None

@@ -81,7 +81,9 @@ def _origin(chosen: Preset) -> str:
 
 def remarks(chosen: Preset) -> str:
     """Returns the source of a preset in a sentence."""
-    return f"{chosen.meaning} Source: {chosen.source} ({chosen.dated})."
+    return (
+        f"{chosen.meaning} Source: {chosen.source} ({chosen.dated}). The number is known from {chosen.grade}."
+    )
 
 
 def _diversity_promises(columns: dict[str, ColumnRule], survey: TableEvidence) -> Promises:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import HierarchyFile, Intervals
+from sfumato.policy.taxonomies import HierarchyFile, Intervals, NestedTree
 
 
 def judge_data(policy: Policy) -> dict[str, Any]:
     """Returns texts, numbers, truths, fractions and bytes, and lists, tuples and mappings of them.
 
-    `columns`    name → `role`, `taxonomy` (as a policy writes it, with the `notation` of its intervals, or
-                 `None`), `options` (what else is said of a column of its role), `start` and `at_most` (the
-                 finest and the coarsest level that is published; `None`: up to the root), `ranges` (whether
-                 an ordered column is published in ranges only), `spelling` (`folded` or `exact`), and for a
-                 hierarchy file its `content` and `digest`
+    `columns`    name → `role`, `taxonomy` (as a policy writes it, with the `notation` of its intervals, and
+                 `root: own` where its single group is the root; or `None`), `options` (what else is said of
+                 a column of its role), `start` and `at_most` (the finest and the coarsest level that is
+                 published; `None`: up to the root), `ranges` (whether an ordered column is published in
+                 ranges only), `spelling` (`folded` or `exact`), and for a hierarchy file its `content` and
+                 `digest`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
@@ -49,6 +50,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
     }
     if isinstance(taxonomy, Intervals) and taxonomy.half_open:
         found["taxonomy"] |= {"notation": "half-open"}
+    if isinstance(taxonomy, NestedTree) and taxonomy.own_root:
+        found["taxonomy"] |= {"root": "own"}
     if isinstance(taxonomy, HierarchyFile):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}
     return found

@@ -23,6 +23,8 @@ from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.confirmation import remaining, unknown_columns
 from sfumato.policy.content import ColumnRule, PolicyContent, ProtectRule
 from sfumato.policy.notation import in_notation
+from sfumato.policy.policy_card import policy_card
+from sfumato.show.card import Card
 from sfumato.system.disk import read_start
 
 __all__ = ["ColumnRule", "Policy", "ProtectRule", "TaxonomyRule"]
@@ -147,6 +149,13 @@ class Policy(PolicyContent):
             protect=changed_protect(self.protect, protect),
             confirm={name: why for name, why in self.confirm.items() if name not in named},
         )
+
+    def card(self) -> Card:
+        """Returns the policy in a few lines: promises in plain words, and what each column is."""
+        return policy_card(self)
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
 
     def to_yaml(self) -> str:
         """Returns the policy as a file, with the reasons of guesses as comments."""

@@ -38,7 +38,8 @@ class RecipientRule:
     `quality` names the measure in which they are alike (else the policy's loss), within `tolerance` of the
     best. `frame_proof`: that many recipients together cannot build another's version. `coalition`: whoever
     puts their versions together learns no more than the promises allow, if they are the `adversary`.
-    `overriders` are the public keys of those who may let somebody have a smaller k.
+    `overriders` are the public keys of those who may let somebody have a smaller k. `patterns` names the
+    level of every key column for some recipients, whose versions are then not chosen but only checked.
     """
 
     quality: str | None = None
@@ -47,6 +48,12 @@ class RecipientRule:
     coalition: Coalition = Coalition.NONE
     overriders: tuple[str, ...] = ()
     adversary: Adversary = Adversary.REGISTER
+    patterns: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+
+    def pattern_of(self, recipient: str) -> Mapping[str, int] | None:
+        """Returns the levels by column that the policy names for somebody; `None` where it names none."""
+        named = dict(self.patterns).get(recipient)
+        return None if named is None else dict(named)
 
     @property
     def words(self) -> dict[str, object]:
@@ -64,6 +71,8 @@ class RecipientRule:
             written_out["adversary"] = self.adversary.value
         if self.overriders:
             written_out["overriders"] = list(self.overriders)
+        if self.patterns:
+            written_out["patterns"] = {name: dict(levels) for name, levels in self.patterns}
         return written_out
 
 
@@ -107,6 +116,15 @@ def schema() -> JsonObject:
                 "items": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
                 "description": "Public keys (hexadecimal) of those who may grant somebody a smaller k.",
             },
+            "patterns": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "additionalProperties": {"type": "integer", "minimum": 0},
+                },
+                "description": "Recipients with the level of every key column in their version (0: as it is);"
+                " such versions are checked like all others, and refused where they break a promise.",
+            },
         },
         "additionalProperties": False,
     }
@@ -121,4 +139,8 @@ def read(words: JsonMapping, tolerance: Fraction) -> RecipientRule:
         coalition=Coalition(words.get("coalition", Coalition.NONE)),
         overriders=tuple(words.get("overriders", ())),
         adversary=Adversary(words.get("adversary", Adversary.REGISTER)),
+        patterns=tuple(
+            (str(name), tuple((str(column), int(level)) for column, level in levels.items()))
+            for name, levels in words.get("patterns", {}).items()
+        ),
     )

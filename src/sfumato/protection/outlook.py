@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.core.errors import SfumatoError
+from sfumato.core.errors import BadPolicy, SfumatoError
 from sfumato.core.exact_numbers import written
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Microdata, Role
@@ -205,8 +205,11 @@ def _coarser_column(plans: _Plans) -> OfferedChange | None:
         if column.taxonomy.height < 2:
             continue
         columns = {**plans.policy.columns, column.name: replace(rule, start=rule.start + 1)}
-        table = _beginning_higher(plans.table, column.name)
-        other, restored = _restoring(plans, table, replace(plans.policy, columns=columns))
+        try:
+            policy = replace(plans.policy, columns=columns)
+        except BadPolicy:  # a control of the column forbids it, such as at-most: nothing to offer
+            continue
+        other, restored = _restoring(plans, _beginning_higher(plans.table, column.name), policy)
         if other is not None:
             more = max(0, other.recoding.suppressed - plans.plan.recoding.suppressed)
             key = f"columns.{column.name}.start"

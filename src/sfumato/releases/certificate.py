@@ -129,7 +129,11 @@ class Examination:
         notes = (
             f"release {entry['sequence']} of chain {entry['chain']}, entry {entry['number']} of its ledger",
             f"key {entry['signer'][:16]}…, {source}",
-            *remarks_on(entry["body"].get("weaker"), entry["body"].get("despite", ())),
+            *remarks_on(
+                entry["body"].get("weaker"),
+                entry["body"].get("despite", ()),
+                bool(entry["body"].get("imported")),
+            ),
         )
         return Card(title, lines, notes)
 

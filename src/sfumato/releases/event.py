@@ -77,4 +77,5 @@ def _line(receipt: Receipt) -> tuple[str, ...]:
     broken = [v["promise"] for v in record.verdicts if v["holds"] is not True]
     held = "every promise holds" if not broken else f"BROKEN: {', '.join(broken)}"
     why = "" if record.override is None else f"by override of {record.override['by']}"
-    return (record.recipient or "–", held, figures, why)
+    told = receipt.identifying_rows
+    return (record.recipient or "–", held, figures, why, "" if told is None else str(told["sentence"]))

@@ -39,13 +39,22 @@ class Floor:
 
 
 def floor_of(history: Sequence[Record]) -> Floor | None:
-    """Returns the floor of a chain, given its releases in order; `None` before the first one."""
+    """Returns the floor of a chain, given its releases in order; `None` before the first one.
+
+    Imported versions promise nothing: they are no floor.
+    """
+    history = judged_releases(history)
     if not history:
         return None
     if history[0].statement:
         return Floor(history[0].statement, whole=True)
     sealed = next((record.floor for record in history if record.floor), None)
     return Floor(told_by(history[0]), whole=False) if sealed is None else Floor(sealed, whole=True)
+
+
+def judged_releases(history: Sequence[Record]) -> Sequence[Record]:
+    """Returns the releases that were judged when they were made, without those that were imported."""
+    return [record for record in history if not record.imported]
 
 
 def told_by(record: Record) -> JsonObject:
@@ -94,7 +103,7 @@ def weaker_releases(records: Sequence[Record]) -> list[WeakerRelease]:
 
 
 def _below(chain: Sequence[Record]) -> Iterator[WeakerRelease]:
-    floor = floor_of(chain)
+    chain, floor = judged_releases(chain), floor_of(chain)
     for record in chain[1:]:
         if floor is None or (record.override is not None and not record.statement):
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -16,12 +16,14 @@ FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position"
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
-    "FA": "records left to whoever looks forward through all releases (FA)",
-    "BA": "records left to whoever looks back through all releases (BA)",
-    "k": "people or rows in the smallest class (k)",
-    "position": "people in the smallest position",
+    "FA": "fewest records that may be somebody's who is in an earlier one too (FA)",
+    "BA": "fewest records that may be somebody's who is not in the first one (BA)",
+    "position": "fewest people who share a position",
 }
-"""What figures of a few letters mean."""
+"""What figures mean that compare a release with others."""
+BESIDE = tuple(FIGURE_WORDS)
+HEADS = {"FA": "earlier (FA)", "BA": "later (BA)"}
+"""How the columns of a history are called."""
 
 
 def figure_words(name: str) -> str:
@@ -33,13 +35,15 @@ def figure_words(name: str) -> str:
 class Receipt(Printable):
     """A release, its place in the ledger, and where its files are; a rehearsal has neither.
 
-    `named` is the folder as the caller named it.
+    `named` is the folder as the caller named it. `identifying_rows` says, of a rehearsal, how many leaked
+    rows will identify the recipient.
     """
 
     record: Record
     folder: Path | Address | None = None
     files: tuple[str, ...] = ()
     named: Path | Address | None = None
+    identifying_rows: JsonMapping | None = None
 
     @property
     def published(self) -> bool:
@@ -64,6 +68,7 @@ class Receipt(Printable):
             "folder": None if self.folder is None else str(self.folder),
             "files": list(self.files),
             "figures": json_ready(record.figures),
+            **({} if self.identifying_rows is None else {"identifying_rows": dict(self.identifying_rows)}),
             "verdicts": json_ready(record.verdicts),
             **{name: value for name in REMARKS if (value := vars(record)[name])},
         }
@@ -75,15 +80,24 @@ class Receipt(Printable):
             f"release {record.sequence} of chain {record.chain}" if self.published else "nothing was released"
         )
         lines = [_verdict_line(verdict) for verdict in record.verdicts]
-        notes = ["  ".join(f"{name} {_figure(record.figures[name])}" for name in _ordered(record.figures))]
+        notes = [figures_line(record.figures), *beside_lines(record.figures)]
+        if self.identifying_rows is not None:
+            notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
-        return Card(title, lines, [*remarks_on(record.weaker, record.despite), *notes])
+        return Card(title, lines, [*remarks_on(record.weaker, record.despite, record.imported), *notes])
 
 
-def remarks_on(weaker: JsonMapping | None, despite: Sequence[str]) -> list[str]:
-    """Returns what has to be said of a release that promises less, or was not held against another chain."""
-    remarks = []
+def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
+    """Returns the receipt with how many leaked rows identify its recipient, if that is known."""
+    rows = found.get(receipt.record.recipient or "")
+    return receipt if rows is None else replace(receipt, identifying_rows=rows)
+
+
+def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False) -> list[str]:
+    """Returns what has to be said of a release that promises less, was not held against another chain, or
+    was imported."""
+    remarks = ["imported, NOT judged: nothing is promised of it"] if imported else []
     if weaker:
         parts = "; ".join(str(part) for part in weaker.get("parts", ()))
         remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
@@ -91,6 +105,21 @@ def remarks_on(weaker: JsonMapping | None, despite: Sequence[str]) -> list[str]:
         chains = ", ".join(despite)
         remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
     return remarks
+
+
+def figures_line(figures: JsonMapping) -> str:
+    """Returns the figures of a release, in their order, without those that compare it with others."""
+    alone = [name for name in _ordered(figures) if name not in BESIDE]
+    return "  ".join(f"{name} {_figure(figures[name])}" for name in alone)
+
+
+def beside_lines(figures: JsonMapping) -> list[str]:
+    """Returns, in words, what everybody keeps beside the other releases of the chain."""
+    return [
+        f"beside the other releases: {figure_words(name)} {_figure(figures[name])}"
+        for name in BESIDE
+        if figures.get(name) is not None
+    ]
 
 
 def _ordered(figures: JsonMapping) -> list[str]:
@@ -119,7 +148,7 @@ def history_card(records: Sequence[Record]) -> Card:
     if any(record.figures.get("position") is not None for record in records):
         names.insert(4, "position")
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
-    head = ("chain", "release", "when", "to", *names)
+    head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [
         (
             record.chain,
@@ -136,6 +165,6 @@ def history_card(records: Sequence[Record]) -> Card:
     notes = [
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
-        for remark in remarks_on(record.weaker, record.despite)
+        for remark in remarks_on(record.weaker, record.despite, record.imported)
     ]
     return Card(title, [head, *lines] if lines else [], notes)

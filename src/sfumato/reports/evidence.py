@@ -11,7 +11,7 @@ from sfumato.core.json_object import JsonMapping
 from sfumato.core.verdict import Finding, Verdict
 from sfumato.judge.column_texts import FileTexts
 from sfumato.policy.policy import Policy
-from sfumato.policy.published_forms import PublishedForm, PublishedForms
+from sfumato.policy.published_forms import PublishedForm, PublishedForms, ValueForm
 from sfumato.show.card import figure
 from sfumato.usefulness.usefulness import Usefulness
 
@@ -41,6 +41,12 @@ class ColumnUse:
     forms: tuple[tuple[PublishedForm, int], ...] = ()
     example: str = ""
     telling: Fraction | None = None
+
+    @property
+    def made_coarser(self) -> bool:
+        """Whether a cell of the column shows something else than a value, or may do so."""
+        exact = {ValueForm.VALUE, ValueForm.EMPTY}
+        return self.generalized and not (self.forms and {form.form for form, _ in self.forms} <= exact)
 
 
 @dataclass(frozen=True)
@@ -156,9 +162,11 @@ def column_uses(shown: FileTexts, policy: Policy) -> tuple[ColumnUse, ...]:
 
 
 def chance(finding: Finding) -> str:
-    """Returns an adversary's best chance for people: `certain`, `1 in 5`, else a percentage."""
+    """Returns an adversary's best chance for people: `certain`, `none`, `1 in 5`, else a percentage."""
     if finding.confidence >= 1:
         return "certain"
+    if finding.confidence <= 0:
+        return "none"
     if finding.confidence.numerator == 1:
         return f"1 in {finding.confidence.denominator:,}"
     return f"{float(finding.confidence):.1%}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from dataclasses import replace
 
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.registry import make_all
 from sfumato.core.verdict import Finding
 from sfumato.policy.policy import Policy
+from sfumato.policy.policy_card import ROLES
 from sfumato.policy.published_forms import example_of
 from sfumato.reports import parts
-from sfumato.reports.evidence import InternalEvidence, chance
+from sfumato.reports.evidence import InternalEvidence
 from sfumato.reports.words import ReportWords as W
 from sfumato.show.article import (
     Article,
@@ -19,6 +20,7 @@ from sfumato.show.article import (
     Block,
     Callout,
     Cell,
+    Heading,
     Listing,
     Paragraph,
     Phrase,
@@ -31,6 +33,8 @@ from sfumato.show.article_page import article_page
 from sfumato.show.chart import Chart, PairedBars
 from sfumato.usefulness.usefulness import Usefulness
 
+MOST_BARS = 10
+"""So many bars a chart of a report has; the verb `utility` draws all of them."""
 FIGURES = {
     "source_rows": W.SOURCE_ROWS,
     "rows": W.ROWS,
@@ -61,7 +65,7 @@ def internal_article(
         Phrase(W.TITLE, {"subject": evidence.subject}),
         "open" if holds and beyond else parts.MOOD[holds],
         parts.headline(holds, evidence.after),
-        (*parts.summary(evidence.promises, evidence.after), *evidence.remarks),
+        (*parts.summary(evidence.promises, evidence.after), *_before(evidence.before), *evidence.remarks),
         (
             _context(evidence),
             _data(evidence),
@@ -75,6 +79,13 @@ def internal_article(
     )
 
 
+def _before(audit: Audit | None) -> tuple[Phrase, ...]:
+    if audit is None:
+        return ()
+    counts = {"attacks": str(len(audit.findings)), "won": str(len(audit.breaches))}
+    return (Phrase(W.BEFORE_SUMMARY, counts),)
+
+
 def _holds(evidence: InternalEvidence) -> bool | None:
     """Whether every promise holds; nothing that is not decided counts as kept."""
     said = [promise.holds for promise in evidence.promises]
@@ -86,7 +97,9 @@ def _context(evidence: InternalEvidence) -> Section:
     struck = [f.attack for audit in (evidence.before, evidence.after) if audit for f in audit.findings]
     attacks = [attack for attack in make_all()[0] if not struck or attack.name in struck]
     blocks: list[Block] = [
+        Heading(Phrase(W.PROMISED)),
         parts.promised(evidence.promises),
+        Heading(Phrase(W.ADVERSARIES)),
         parts.adversaries(attacks),
         Paragraph(Phrase(W.ADVERSARY_NOTE), small=True),
     ]
@@ -104,7 +117,8 @@ def _data(evidence: InternalEvidence) -> Section:
         )
     blocks: list[Block] = [parts.facts(pairs)]
     if policy is not None:
-        blocks += [_columns(policy, dict(evidence.columns)), Paragraph(Phrase(W.EXAMPLE_NOTE), small=True)]
+        blocks += [Heading(Phrase(W.COLUMNS_HEAD)), _columns(policy, dict(evidence.columns))]
+        blocks += [Paragraph(Phrase(W.EXAMPLE_NOTE), small=True)]
     return Section(Phrase(W.DATA), blocks, Phrase(W.DATA_LEAD))
 
 
@@ -117,14 +131,16 @@ def _columns(policy: Policy, became: dict[str, str]) -> Listing:
         if not published:
             word = W.GENERALIZED if rule.role.is_key else W.UNCHANGED
             published = str(word if name in policy.published else W.DROPPED)
-        lines.append((Cell(name), Cell(rule.role.value), Cell(published), Cell(" → ".join(path) or "–")))
+        lines.append((Cell(name), Cell(ROLES[rule.role]), Cell(published), Cell(" → ".join(path) or "–")))
     return Listing(parts.heads(W.COLUMN, W.ROLE, W.CHANGE, W.EXAMPLE), lines)
 
 
 def _identifiability(evidence: InternalEvidence) -> Section:
-    blocks: list[Block] = [parts.verdicts(evidence.promises)]
+    blocks: list[Block] = [Heading(Phrase(W.OUTCOME)), parts.verdicts(evidence.promises)]
     if evidence.after is not None or evidence.before is not None:
-        blocks.append(before_and_after(evidence.before, evidence.after))
+        secrets = () if evidence.policy is None else _unchanged(evidence.policy)
+        blocks.append(Heading(Phrase(W.STRUCK if evidence.before is None else W.BEFORE_AND_AFTER)))
+        blocks.append(before_and_after(evidence.before, evidence.after, named=secrets))
     if evidence.before is None:
         blocks.append(Paragraph(Phrase(W.NO_ORIGINAL), small=True))
     if evidence.after is not None:
@@ -132,18 +148,27 @@ def _identifiability(evidence: InternalEvidence) -> Section:
     return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))
 
 
-def before_and_after(before: Audit | None, after: Audit | None) -> Listing:
-    """Returns every attack with what it gets from the original, and from the published table."""
+def _unchanged(policy: Policy) -> tuple[str, ...]:
+    """Returns the columns that are published as they are: attacks on several are told apart by them."""
+    return tuple(name for name in policy.published if not policy.columns[name].role.is_key)
+
+
+def before_and_after(before: Audit | None, after: Audit | None, *, named: Sequence[str] = ()) -> Listing:
+    """Returns every attack with what it gets from the original, and from the published table.
+
+    Of the columns that an attack is about, those in `named` are told.
+    """
     found: dict[str, tuple[list[Finding], list[Finding]]] = {}
     for side, audit in enumerate((before, after)):
         for finding in audit.findings if audit else ():
-            key = ", ".join([parts.attack_name(finding), *finding.columns])
+            about = [name for name in finding.columns if name in named]
+            key = ", ".join([parts.attack_name(finding), *about])
             found.setdefault(key, ([], []))[side].append(finding)
     lines = []
     for name, (first, second) in sorted(found.items(), key=lambda pair: (_severity(pair[1][1]), pair[0])):
-        for one, other in zip_longest(first, second):
-            result = Cell("–") if other is None else parts.result_cell(other)
-            lines.append((Cell(name), Cell(_told(one)), Cell(_told(other)), result))
+        one, other = _worst(first), _worst(second)
+        result = Cell("–") if other is None else parts.result_cell(other)
+        lines.append((Cell(name), Cell(_told(one)), Cell(_told(other)), result))
     return Listing(parts.heads(W.WHO, W.BEFORE, W.AFTER, W.RESULT), lines)
 
 
@@ -152,7 +177,12 @@ def _severity(findings: Sequence[Finding]) -> tuple[bool, float]:
 
 
 def _told(finding: Finding | None) -> str:
-    return "–" if finding is None else f"best chance {chance(finding)}: {finding.sentence}"
+    return "–" if finding is None else finding.sentence
+
+
+def _worst(findings: Sequence[Finding]) -> Finding | None:
+    """Returns the finding that an adversary gets most by."""
+    return max(findings, key=lambda f: (f.breach, f.confidence), default=None)
 
 
 def _losses(evidence: InternalEvidence) -> list[Section]:
@@ -176,7 +206,13 @@ def _use(use: Usefulness) -> list[Block]:
         told = f"{use.model.score} {use.model.safe:.3g} ({use.model.raw:.3g} with the original)"
         pairs.append((Phrase(W.MODEL), f"{use.model.target}: {told}"))
     charts = [chart for chart in use.charts() if isinstance(chart, Chart | PairedBars) and chart.points]
-    return [parts.facts(pairs), *(BarFigure(chart, chart.title) for chart in charts)]
+    return [parts.facts(pairs), *(BarFigure(_short(chart), chart.title) for chart in charts)]
+
+
+def _short(chart: Chart | PairedBars) -> Chart | PairedBars:
+    if isinstance(chart, Chart):
+        return replace(chart, points=chart.points[:MOST_BARS])
+    return replace(chart, points=chart.points[:MOST_BARS])
 
 
 def _governance(evidence: InternalEvidence, made: str, fingerprint: str) -> Section:
@@ -194,5 +230,5 @@ def _governance(evidence: InternalEvidence, made: str, fingerprint: str) -> Sect
         blocks.append(Callout(Phrase(W.CERTIFIED), "open"))
     blocks += [*parts.limits(), Signatures([Phrase(W.SIGN_OFFICER), Phrase(W.SIGN_OWNER)])]
     if evidence.policy is not None:
-        blocks += [Callout(Phrase(W.POLICY_TEXT), "plain"), Verbatim(evidence.policy.to_yaml())]
+        blocks += [Heading(Phrase(W.POLICY_TEXT)), Verbatim(evidence.policy.to_yaml())]
     return Section(Phrase(W.GOVERNANCE), blocks, Phrase(W.GOVERNANCE_LEAD))

@@ -16,6 +16,7 @@ from sfumato.show.article import (
     Callout,
     Cell,
     Facts,
+    Heading,
     Listing,
     Mood,
     Paragraph,
@@ -77,13 +78,16 @@ def attack_name(finding: Finding) -> str:
 
 
 def struck(audit: Audit, among: Criterion | None = None) -> Listing:
-    """Returns what every attack on the published table came to, without a count of people."""
+    """Returns what every attack on the published table came to, without a count of people.
+
+    Where one strikes several columns with the same result, it stands there once.
+    """
     lines = [
         (Cell(attack_name(f)), Cell(chance(f)), result_cell(f))
         for f in audit.findings
         if among is None or criterion_of(f.attack) is among
     ]
-    return Listing(heads(W.WHO, W.CHANCE, W.RESULT), lines)
+    return Listing(heads(W.WHO, W.CHANCE, W.RESULT), list(dict.fromkeys(lines)))
 
 
 def kept_chart(columns: Sequence[ColumnUse]) -> BarFigure | None:
@@ -114,7 +118,7 @@ def certificate_facts(certified: Certified | None) -> list[tuple[Text, Text]]:
 def limits() -> list[Block]:
     """Returns what a report does not say, whatever it is about."""
     said = (W.LIMIT_KNOWLEDGE, W.LIMIT_OTHERS, W.LIMIT_POLICY, W.LIMIT_LAW, W.LIMIT_AGAIN)
-    return [Callout(Phrase(W.LIMITS), "plain"), *(Paragraph(Phrase(word)) for word in said)]
+    return [Heading(Phrase(W.LIMITS)), *(Paragraph(Phrase(word)) for word in said)]
 
 
 def criterion_sections(promises: Sequence[PromiseLine], audit: Audit | None) -> list[Section]:

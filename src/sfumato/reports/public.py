@@ -14,6 +14,7 @@ from sfumato.show.article import (
     Block,
     Callout,
     Cell,
+    Heading,
     Listing,
     Paragraph,
     Phrase,
@@ -90,9 +91,10 @@ def attacks_of(evidence: PublishedEvidence) -> list[Attack]:
 
 
 def _context(evidence: PublishedEvidence, attacks: list[Attack]) -> Section:
-    blocks: list[Block] = [parts.promised(evidence.promises)]
+    blocks: list[Block] = [Heading(Phrase(W.PROMISED)), parts.promised(evidence.promises)]
     if attacks:
-        blocks += [parts.adversaries(attacks), Paragraph(Phrase(W.ADVERSARY_NOTE), small=True)]
+        blocks += [Heading(Phrase(W.ADVERSARIES)), parts.adversaries(attacks)]
+        blocks += [Paragraph(Phrase(W.ADVERSARY_NOTE), small=True)]
     return Section(Phrase(W.CONTEXT), blocks, Phrase(W.CONTEXT_LEAD))
 
 
@@ -106,7 +108,9 @@ def _data(evidence: PublishedEvidence) -> Section:
             (Phrase(W.ROWS_ARE), Phrase(person)),
         ]
     )
-    return Section(Phrase(W.DATA), [facts, columns_listing(evidence.columns)], Phrase(W.DATA_LEAD))
+    blocks: list[Block] = [facts, Heading(Phrase(W.COLUMNS_HEAD)), columns_listing(evidence.columns)]
+    blocks.append(Paragraph(Phrase(W.PUBLIC_EXAMPLE_NOTE), small=True))
+    return Section(Phrase(W.DATA), blocks, Phrase(W.DATA_LEAD))
 
 
 def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
@@ -118,7 +122,7 @@ def columns_listing(columns: tuple[ColumnUse, ...]) -> Listing:
         lines.append(
             (
                 Cell(column.name),
-                Cell(Phrase(W.GENERALIZED if column.generalized else W.UNCHANGED)),
+                Cell(Phrase(W.GENERALIZED if column.made_coarser else W.UNCHANGED)),
                 Cell(_forms(column)),
                 Cell(told),
                 Cell(Phrase(W.NONE) if form is None else form.form.reading),
@@ -138,9 +142,9 @@ def _forms(column: ColumnUse) -> Text:
 
 def _identifiability(evidence: PublishedEvidence) -> Section:
     chart = parts.kept_chart(evidence.columns)
-    blocks: list[Block] = [parts.verdicts(evidence.promises)]
+    blocks: list[Block] = [Heading(Phrase(W.OUTCOME)), parts.verdicts(evidence.promises)]
     if evidence.audit.findings:
-        blocks.append(parts.struck(evidence.audit))
+        blocks += [Heading(Phrase(W.STRUCK)), parts.struck(evidence.audit)]
     if chart is not None:
         blocks += [chart, Paragraph(Phrase(W.KEPT_NOTE), small=True)]
     return Section(Phrase(W.IDENTIFIABILITY), blocks, Phrase(W.IDENTIFIABILITY_LEAD))

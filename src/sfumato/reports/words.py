@@ -65,6 +65,11 @@ class ReportWords(StrEnum):
     NO_ORIGINAL = (
         "What the same attackers would get from the original table is left out: it was not handed in."
     )
+    OUTCOME = "What the promises came to"
+    STRUCK = "What attackers get from the published table"
+    BEFORE_AND_AFTER = "What attackers get, before and after"
+    COLUMNS_HEAD = "What became of every column"
+    BEFORE_SUMMARY = "From the original, {won} of {attacks} attacks would get more than is allowed."
     ADVERSARY_NOTE = "Nothing but the published table was given to these attackers, with what each knows."
 
     COLUMN = "Column"

@@ -19,7 +19,7 @@ Mood = Literal["good", "bad", "open", "plain"]
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phrase:
     """Fixed words with places in braces, and what fills them.
 
@@ -36,6 +36,12 @@ class Phrase:
         parts = _PLACE.split(self.template)
         found = [(self.values[part], True) if i % 2 else (part, False) for i, part in enumerate(parts)]
         return tuple((text, filled) for text, filled in found if text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Phrase) and self.pieces == other.pieces
+
+    def __hash__(self) -> int:
+        return hash(self.pieces)
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces)
@@ -62,6 +68,13 @@ class Cell:
 
     text: Text
     mood: Mood = "plain"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the next blocks of a section are about."""
+
+    text: Text
 
 
 @dataclass(frozen=True)
@@ -117,7 +130,7 @@ class Signatures:
     places: Sequence[Text]
 
 
-Block = Paragraph | Callout | Facts | Listing | BarFigure | Verbatim | Signatures
+Block = Heading | Paragraph | Callout | Facts | Listing | BarFigure | Verbatim | Signatures
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sfumato.show.article import (
     Callout,
     Cell,
     Facts,
+    Heading,
     Listing,
     Mood,
     Paragraph,
@@ -84,6 +85,8 @@ def _section(section: Section) -> str:
 
 def _block(block: Block) -> str:
     match block:
+        case Heading():
+            html = f"<h3>{_marked(block.text)}</h3>"
         case Paragraph():
             mark = ' class="small"' if block.small else ""
             html = f"<p{mark}>{_marked(block.text)}</p>"
@@ -131,7 +134,10 @@ def _bars(block: BarFigure) -> str:
         lines = [(label, [value / (largest or 1.0)]) for label, value in chart.points]
         key = ""
     else:
-        lines = [(label, [one, other]) for label, one, other in chart.points]
+        largest = max((max(pair) for _, *pair in chart.points), default=1.0)
+        lines = [
+            (label, [one / (largest or 1.0), other / (largest or 1.0)]) for label, one, other in chart.points
+        ]
         signs = ("<i></i>", '<i class="second"></i>')
         kinds = "".join(f"{s}{_marked(k)}" for s, k in zip(signs, chart.kinds, strict=True))
         key = f'<p class="key">{kinds}</p>'

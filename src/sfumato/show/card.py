@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from itertools import groupby
 
 from sfumato.core.verdict import Measure, Verdict
+from sfumato.show.card_look import card_html, card_on_terminal
 from sfumato.show.visible_text import visible
 
 LARGEST_DENOMINATOR = 1000
@@ -39,11 +39,12 @@ class Card:
         return "\n".join([visible(self.title), *indented, *(visible(note, keep="\n") for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        tables = "".join(
-            f"<table><tbody>{''.join(_row(line) for line in block)}</tbody></table>" for block in self._blocks
-        )
-        notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
-        return f"<div><p><b>{escape(visible(self.title))}</b></p>{tables}{notes}</div>"
+        return card_html(visible(self.title), self._blocks, [visible(note) for note in self.notes])
+
+    def on_terminal(self, *, colour: bool) -> str:
+        """Returns the card for whoever looks at a terminal; `str` is for files and programs."""
+        notes = [visible(note, keep="\n") for note in self.notes]
+        return card_on_terminal(visible(self.title), self._blocks, notes, colour=colour)
 
     @property
     def _blocks(self) -> list[Lines]:
@@ -72,10 +73,6 @@ class Printable:
 
     def _repr_html_(self) -> str:
         return self.card()._repr_html_()
-
-
-def _row(line: tuple[str, ...]) -> str:
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>"
 
 
 def figure(value: Measure | None) -> str:

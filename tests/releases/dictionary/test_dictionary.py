@@ -118,6 +118,7 @@ def change(document, *path, to):
         ("tableSchema", "columns", 0, "titles"),
         ("tableSchema", "columns", 0, "datatype"),
         ("tableSchema", "columns", 0, "null"),
+        ("dialect", "delimiter"),
         ("url",),
         ("title",),
     ],
@@ -161,8 +162,8 @@ def test_a_page_says_what_its_document_says(published):
 
 
 def test_a_dictionary_that_says_too_much_is_not_published(people, tmp_path, monkeypatch):
-    def careless(file, policy):
-        document = dictionary(file, policy)
+    def careless(*given):
+        document = dictionary(*given)
         document["notes"][0]["columns"][0]["forms"][0]["texts"].append(CANARY)
         return document
 
@@ -207,6 +208,22 @@ def test_a_release_holds_its_dictionary(people, tmp_path, format):
     )
     (folder / PAGE).unlink()
     assert f"{PAGE} is missing" in examine(folder / "certificate.json").faults
+
+
+def test_a_file_in_another_form_says_so(people, tmp_path):
+    """What came with semicolons in Latin-1 goes out so, and the dictionary tells how to read it."""
+    table = pl.read_csv(people, infer_schema=False).with_columns(
+        disease=pl.col("disease").replace("gout", "Hüfte")
+    )
+    text = table.write_csv(separator=";")
+    (tmp_path / "office.csv").write_bytes(text.encode("latin-1"))
+    out = tmp_path / "out.csv"
+    protect_file(tmp_path / "office.csv", POLICY, out, dictionary=True)
+    assert ";" in out.read_bytes().decode("latin-1").splitlines()[0]
+    document = json.loads(beside(out)[DOCUMENT].read_text(encoding="utf-8"))
+    assert document["dialect"]["delimiter"] == ";" and document["dialect"]["encoding"] != "utf-8"
+    assert "semicolon" in beside(out)[PAGE].read_text(encoding="utf-8")
+    assert "Every promise holds" in sf.report(out, POLICY, audience="public").html
 
 
 def test_the_same_rows_give_the_same_dictionary(people, tmp_path):

@@ -48,12 +48,18 @@ class Descent:
 
 
 def descend(
-    table: Coded, reading: Reading, *, order: Sequence[str] | None = None, progress: Progress = silent
+    table: Coded,
+    reading: Reading,
+    *,
+    order: Sequence[str] | None = None,
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> Descent:
     """Leave out one column after the other, last first, wherever the rest stays a quasi-identifier.
 
     The paper starts over after every column it drops. That changes nothing: a column that was needed
-    among more columns is needed among fewer. So every column is tested once.
+    among more columns is needed among fewer. So every column is tested once. Where the time of `limits` is
+    up, the columns that were not tested stay: a quasi-identifier, but perhaps no minimal one.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> descend(table, Reading.of(k=2, mode="all")).columns
@@ -65,19 +71,26 @@ def descend(
         raise WrongCall("an order names every column once")
     if question.reason and not question.empty_set:
         return Descent(question.terms, None, (), question.reason, question.duplicates)
-    kept, steps = _scan(question, chosen, progress)
+    kept, steps = _scan(question, chosen, progress, limits)
     return Descent(question.terms, _names(question, kept), steps, question.reason, question.duplicates)
 
 
 def _scan(
-    question: QuasiIdentifierQuestion, order: list[int], progress: Progress = silent
+    question: QuasiIdentifierQuestion,
+    order: list[int],
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> tuple[tuple[int, ...], tuple[DescentStep, ...]]:
-    prefixes = _Prefixes(question, order)
     kept: list[int] = []
-    steps = []
+    steps: list[DescentStep] = []
+    if limits is not None and limits.late:
+        return tuple(order), ()
+    prefixes = _Prefixes(question, order)
     names = _names(question, order)
     kept_names: tuple[str, ...] = ()
     for i in reversed(range(len(order))):
+        if limits is not None and limits.late:
+            return (*order[: i + 1], *kept), tuple(steps)
         holds = prefixes.exposes(i, kept)
         steps.append(DescentStep(names[i], holds, names, i, kept_names))
         if not holds:

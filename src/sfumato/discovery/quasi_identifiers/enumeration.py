@@ -9,9 +9,10 @@ from typing import Literal
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.column_sets import ColumnSets, listed
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
-from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
+from sfumato.discovery.quasi_identifiers.limits import Clock, Limits, Stop
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import TreeSearch
@@ -24,18 +25,20 @@ class MinimalSets:
     """Minimal quasi-identifiers, smallest first.
 
     `complete` says that no minimal set of at most `max_size` columns (of any size, if `None`) is missing;
-    of a search that was stopped, `complete_to` says that none of at most so many columns is.
+    of a search that was stopped, `complete_to` says that none of at most so many columns is, and `stopped`
+    which limit it met.
     `reason` tells why there is none, or why the empty set is the only one; `duplicates` counts the rows
     that repeat another one, where that is the reason.
     """
 
     terms: Terms
-    sets: tuple[tuple[str, ...], ...]
+    sets: ColumnSets
     complete: bool
     max_size: int | None = None
     reason: str = ""
     duplicates: int = 0
     complete_to: int = 0
+    stopped: Stop = ""
 
 
 def minimal(
@@ -49,26 +52,30 @@ def minimal(
     engine: Engine = "auto",
     progress: Progress = silent,
     clock: Clock = time.monotonic,
+    limits: Limits | None = None,
 ) -> MinimalSets:
     """Find all minimal quasi-identifiers, or those found within the bounds.
+
+    `limits`, if given, is all that bounds the search except `max_size`.
 
     Which ones are found within a number of results, a deadline or a budget of steps may depend on the
     order of the rows; a complete answer never does.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> minimal(table, Reading.of(k=2, mode="all")).sets
-    (('c',), ('a', 'b'))
+    [('c',), ('a', 'b')]
     """
     if max_size is not None and max_size < 0:
         raise WrongCall("max_size must be at least 0")
-    limits = Limits(max_results, deadline, clock, budget)
+    limits = limits or Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
     terms = question.terms
     if question.settled:
-        sets = ((),) if question.empty_set else ()
+        sets = listed([()] if question.empty_set else [], table.names)
         return MinimalSets(terms, sets, True, max_size, question.reason, question.duplicates)
     if max_size == 0:
-        return MinimalSets(terms, (), True, max_size, duplicates=question.duplicates)
+        nothing = listed([], table.names)
+        return MinimalSets(terms, nothing, True, max_size, duplicates=question.duplicates)
     reduced = ReducedTable.of(question.table, terms.k)
     bound = reduced.columns if max_size is None else min(max_size, reduced.columns)
     search = choose_search(reduced, terms, bound, engine)
@@ -78,13 +85,20 @@ def minimal(
         progress("minimal sets" if best is None else f"minimal sets, smallest {best}", found)
         return limits.allow(found, search.steps)
 
-    complete = search.run(keep_going)
+    ended = search.run(keep_going, fits=limits.fits)
     keep_going(search.found)
-    most = None if max_results is None else max_results + 1
-    found = reduced.expand(search.sets(), width=len(table.names), most=most)
-    cut = max_results is not None and len(found) > max_results
-    names = question.named(found[:max_results])
-    return MinimalSets(terms, names, complete and not cut, max_size, duplicates=question.duplicates)
+    stopped = "" if ended else limits.stopped
+    sets = question.named(search.words(), reduced, most=limits.max_results)
+    known = search.sizes_done if isinstance(search, LevelSearch) and not sets.cut else 0
+    return MinimalSets(
+        terms,
+        sets,
+        ended and not sets.cut,
+        max_size,
+        duplicates=question.duplicates,
+        complete_to=known,
+        stopped="results" if sets.cut else stopped,
+    )
 
 
 def choose_search(

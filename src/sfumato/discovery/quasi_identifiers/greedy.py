@@ -25,6 +25,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend
+from sfumato.discovery.quasi_identifiers.limits import Limits
 from sfumato.discovery.quasi_identifiers.partition import Partition
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
 from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
@@ -64,10 +65,13 @@ class GreedyCover:
         return self.columns is not None and len(self.columns) == self.lower_bound
 
 
-def greedy_cover(table: Coded, reading: Reading, *, progress: Progress = silent) -> GreedyCover:
+def greedy_cover(
+    table: Coded, reading: Reading, *, progress: Progress = silent, limits: Limits | None = None
+) -> GreedyCover:
     """Take the column that tells most of the records apart that are still alike, until enough are exposed.
 
-    Columns that turn out not to be needed are dropped at the end. Of equal columns the first is taken.
+    Columns that turn out not to be needed are dropped at the end. Of equal columns the first is taken. Where
+    the time of `limits` is up first, OutOfTime is raised.
 
     >>> table = Coded.of_columns({"a": "xxyy", "b": "xyxy", "c": "pppq"})
     >>> found = greedy_cover(table, Reading.of(k=2, mode="all"))
@@ -79,7 +83,7 @@ def greedy_cover(table: Coded, reading: Reading, *, progress: Progress = silent)
     if question.settled:
         nothing = () if question.empty_set else None
         return GreedyCover(terms, nothing, (), 0, None, question.reason, question.duplicates)
-    walk = _Walk(question, progress)
+    walk = _Walk(question, progress, limits or Limits())
     picked = walk.run()
     kept = descend(question.table.select(picked), reading).columns or ()
     columns = tuple(sorted(kept, key=table.names.index))
@@ -93,7 +97,8 @@ def greedy_cover(table: Coded, reading: Reading, *, progress: Progress = silent)
 class _Walk:
     """The greedy walk over the columns that group rows differently."""
 
-    def __init__(self, question: QuasiIdentifierQuestion, progress: Progress) -> None:
+    def __init__(self, question: QuasiIdentifierQuestion, progress: Progress, limits: Limits) -> None:
+        self.limits = limits
         self.terms, self.names, self.progress = question.terms, question.table.names, progress
         self.reduced = ReducedTable.of(question.table, question.terms.k)
         self.order = sorted(range(self.reduced.columns), key=lambda j: self.reduced.members[j][0])
@@ -120,6 +125,7 @@ class _Walk:
         """The column that exposes enough, or else leaves the fewest alike; the first of equal ones."""
         best: tuple[tuple[bool, int], int, Partition] | None = None
         for column in left:
+            self.limits.check()
             refined = groups.refined(self.reduced.codes[column], self.reduced.size)
             assert refined is not None  # noqa: S101  (nothing was asked to stop it)
             key = (refined.exposed < self.terms.t, self._alike(refined))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.partition import Partition
-from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
-from sfumato.discovery.quasi_identifiers.tree_search import KeepGoing
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
+from sfumato.discovery.quasi_identifiers.tree_search import Fits, KeepGoing, Sets
 from sfumato.kernels.sets.partitions import split_by_each
 
 LARGEST_SET = 3
@@ -30,7 +30,8 @@ class LevelSearch:
         self.max_size = min(max_size, LARGEST_SET)
         self.sizes_done = 0
         self.steps = 0
-        self._sets: list[tuple[int, ...]] = []
+        self.found = 0
+        self._found: list[NDArray[np.int32]] = []
         self._alone = np.zeros(table.columns, bool)
         self._together: Pairs = np.zeros((table.columns, table.columns), bool)
         self._count = np.zeros(table.size, np.int32)
@@ -39,27 +40,36 @@ class LevelSearch:
         self._bounds = np.empty(table.rows // k + 2, np.int32)
 
     @property
-    def found(self) -> int:
-        return len(self._sets)
-
-    @property
     def smallest(self) -> int | None:
         """The size of the smallest set found so far."""
-        return len(self._sets[0]) if self._sets else None
+        return self._found[0].shape[1] if self._found else None
 
-    def sets(self) -> Bits:
-        """What has been found so far: a set of columns per row."""
-        bits = np.zeros((len(self._sets), self.table.columns), bool)
-        for row, columns in zip(bits, self._sets, strict=True):
-            row[list(columns)] = True
-        return bits
+    def words(self) -> Sets:
+        """What has been found so far: a set per row, a bit per column."""
+        words = np.zeros((self.found, max(1, -(-self.table.columns // 64))), np.uint64)
+        start = 0
+        for sets in self._found:
+            rows = np.arange(start, start + len(sets))
+            for column in sets.T:
+                words[rows, column // 64] |= np.uint64(1) << (column % 64).astype(np.uint64)
+            start += len(sets)
+        return words
 
-    def run(self, keep_going: KeepGoing) -> bool:
-        """Search until the end (true) or until told to stop (false)."""
+    def _add(self, hit: NDArray[np.int32], *others: int) -> None:
+        """Notes sets: each of these columns, with the others."""
+        if len(hit):
+            sets = np.empty((len(hit), 1 + len(others)), np.int32)
+            sets[:, 0], sets[:, 1:] = hit, others
+            self._found.append(sets)
+            self.found += len(hit)
+
+    def run(self, keep_going: KeepGoing, *, fits: Fits = lambda *_: True) -> bool:
+        """Search until the end (true) or until told to stop, or memory would not suffice (false)."""
         steps = (self._singles, self._pairs, self._triples)
         for step in islice(steps, self.sizes_done, self.max_size):
             for _ in step():
-                if not keep_going(self.found):
+                held = 8 * self.found * max(1, -(-self.table.columns // 64))
+                if not keep_going(self.found) or not fits(held, held):
                     return False
             self.sizes_done += 1
         return True
@@ -67,7 +77,7 @@ class LevelSearch:
     def _singles(self) -> Iterator[None]:
         columns = np.arange(self.table.columns, dtype=np.int32)
         self._alone = self._exposing(Partition.whole(self.table.rows, self.k), columns)
-        self._sets += [(int(j),) for j in np.flatnonzero(self._alone)]
+        self._add(np.flatnonzero(self._alone).astype(np.int32))
         yield None
 
     def _pairs(self) -> Iterator[None]:
@@ -77,7 +87,7 @@ class LevelSearch:
                 continue
             hit = others[self._exposing(self._group(Partition.whole(self.table.rows, self.k), i), others)]
             self._together[i, hit] = self._together[hit, i] = True
-            self._sets += [(int(j), i) for j in hit]
+            self._add(hit, i)
             yield None
 
     def _triples(self) -> Iterator[None]:
@@ -89,7 +99,7 @@ class LevelSearch:
                 if len(others) == 0:
                     continue
                 hit = others[self._exposing(self._group(first, j), others)]
-                self._sets += [(int(c), j, i) for c in hit]
+                self._add(hit, j, i)
                 yield None
 
     def _open_columns(self) -> list[int]:

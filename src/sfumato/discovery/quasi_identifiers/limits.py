@@ -1,17 +1,23 @@
-"""How long a search may take, how many steps, and how much it may find, watched from outside."""
+"""How long a search may take, how many steps, and how much it may find and hold, watched from outside."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from sfumato.core.errors import WrongCall
+from sfumato.system.memory import Memory
 
 Clock = Callable[[], float]
+Stop = Literal["", "results", "deadline", "steps", "memory"]
+"""Why a search ended early: not at all, by the number of sets, the seconds, the counted steps, the memory."""
 
 LEAST_BUDGET = 1 << 33
 STEPS_PER_CELL = 512
+COPIES = 5
+"""What was found is held so many times over while it is put in order."""
 
 
 def usual_budget(rows: int, columns: int) -> int:
@@ -25,19 +31,25 @@ def usual_budget(rows: int, columns: int) -> int:
     return max(LEAST_BUDGET, STEPS_PER_CELL * rows * columns)
 
 
+class OutOfTime(Exception):
+    """The deadline was over before something was done that is of no use by halves."""
+
+
 @dataclass
 class Limits:
-    """Stops a search at a number of sets, after some seconds or some steps; `None` is no limit.
+    """Stops a search at a number of sets, after some seconds or steps, or where memory ends.
 
     A step is about one look at a row or at an edge. Searches count them, so that a budget ends at the same
-    place on every machine; seconds do not.
+    place on every machine; seconds do not. `None` is no limit; `stopped` says which limit was met.
     """
 
     max_results: int | None = None
     deadline: float | None = None
     clock: Clock = time.monotonic
     budget: int | None = None
-    started: float = field(init=False)
+    memory: Memory | None = None
+    started: float | None = None
+    stopped: Stop = field(default="", init=False)
 
     def __post_init__(self) -> None:
         if self.max_results is not None and self.max_results < 1:
@@ -46,15 +58,49 @@ class Limits:
             raise WrongCall("deadline must be a number of seconds from now")
         if self.budget is not None and self.budget < 1:
             raise WrongCall("budget must be at least 1 step")
-        self.started = self.clock()
+        if self.started is None:
+            self.started = self.clock()
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds that are left, `None` without a deadline."""
+        if self.deadline is None or self.started is None:
+            return None
+        return max(0.0, self.deadline - (self.clock() - self.started))
 
     @property
     def late(self) -> bool:
         """Whether the time is up."""
-        return self.deadline is not None and self.clock() - self.started >= self.deadline
+        return self.remaining == 0
+
+    def check(self) -> None:
+        """Raises OutOfTime if the time is up."""
+        if self.late:
+            raise OutOfTime
 
     def allow(self, found: int, steps: int = 0) -> bool:
         """Whether to go on after so many sets and so many steps."""
-        enough = self.max_results is not None and found >= self.max_results
-        spent = self.budget is not None and steps >= self.budget
-        return not (self.late or enough or spent)
+        if self.late:
+            self.stopped = "deadline"
+        elif self.max_results is not None and found >= self.max_results:
+            self.stopped = "results"
+        elif self.budget is not None and steps >= self.budget:
+            self.stopped = "steps"
+        else:
+            return True
+        return False
+
+    def fits(self, more: int, held: int = 0) -> bool:
+        """Whether so many bytes more may be taken, where `held` bytes of found sets will be put in order."""
+        if self.memory is None:
+            return True
+        left = self.memory.left if self.memory.limit is not None else self.memory.left // 2
+        if more + COPIES * held <= left:
+            return True
+        self.stopped = "memory"
+        return False
+
+    def until(self, share: float, *, max_results: int | None) -> Limits:
+        """Returns limits that begin when these did, and end after a share of their seconds."""
+        seconds = None if self.deadline is None else share * self.deadline
+        return replace(self, deadline=seconds, max_results=max_results)

@@ -10,20 +10,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.column_sets import listed
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.descent import BestOfOrders, best_of_orders
 from sfumato.discovery.quasi_identifiers.enumeration import MinimalSets
 from sfumato.discovery.quasi_identifiers.greedy import GreedyCover, greedy_cover
-from sfumato.discovery.quasi_identifiers.limits import usual_budget
+from sfumato.discovery.quasi_identifiers.limits import Limits, usual_budget
 from sfumato.discovery.quasi_identifiers.sample import SampledSets, minimal_by_sample
 from sfumato.discovery.quasi_identifiers.smallest import Smallest, search
+from sfumato.system.memory import Memory
 
 MethodName = Literal["exact", "greedy", "descend", "sample"]
 
@@ -60,6 +62,10 @@ class SearchMethod:
                 remedy="Leave the deadline out.",
             )
 
+    def limits(self, memory: Memory | None = None) -> Limits:
+        """Returns what bounds a search that begins now."""
+        return Limits(self.max_results, self.deadline, memory=memory)
+
 
 @dataclass(frozen=True)
 class MethodAnswer:
@@ -71,16 +77,23 @@ class MethodAnswer:
 
 
 def search_by(
-    method: SearchMethod, table: Coded, reading: Reading, *, progress: Progress = silent
+    method: SearchMethod,
+    table: Coded,
+    reading: Reading,
+    *,
+    progress: Progress = silent,
+    limits: Limits | None = None,
 ) -> MethodAnswer:
-    """Search by a method.
+    """Search by a method; `limits` began earlier, and may bound the memory.
 
     >>> table = Coded.of_columns({"a": "xxyy", "b": "xyxy", "c": "pppq"})
     >>> search_by(SearchMethod(name="greedy"), table, Reading.of(k=2, mode="all")).smallest.sets
     (('a', 'b'),)
     """
+    limits = limits or method.limits()
+    method = replace(method, deadline=limits.remaining)
     if method.name == "greedy":
-        return _by_cover(greedy_cover(table, reading, progress=progress))
+        return _by_cover(greedy_cover(table, reading, progress=progress), table)
     if method.name == "descend":
         tried = best_of_orders(
             table,
@@ -90,19 +103,12 @@ def search_by(
             deadline=method.deadline,
             progress=progress,
         )
-        return _by_orders(tried)
+        return _by_orders(tried, table)
     if method.name == "sample":
         return _by_sample(method, table, reading, progress)
     budget = method.budget or usual_budget(table.rows, len(table.names))
-    found, smallest = search(
-        table,
-        reading,
-        max_size=method.max_size,
-        max_results=method.max_results,
-        deadline=method.deadline,
-        budget=budget,
-        progress=progress,
-    )
+    bounds = replace(limits, budget=budget)
+    found, smallest = search(table, reading, max_size=method.max_size, progress=progress, limits=bounds)
     return MethodAnswer(found, smallest, "" if found.complete else _gap(found))
 
 
@@ -113,16 +119,16 @@ def _gap(found: MinimalSets) -> str:
     return f"none of at most {columns} is missing; larger ones may be"
 
 
-def _one_set(source: GreedyCover | BestOfOrders) -> MinimalSets:
-    sets = () if source.columns is None else (source.columns,)
+def _one_set(source: GreedyCover | BestOfOrders, table: Coded) -> MinimalSets:
+    sets = listed([] if source.columns is None else [source.columns], table.names)
     settled = bool(source.reason)
     return MinimalSets(source.terms, sets, settled, reason=source.reason, duplicates=source.duplicates)
 
 
-def _by_cover(cover: GreedyCover) -> MethodAnswer:
-    found = _one_set(cover)
+def _by_cover(cover: GreedyCover, table: Coded) -> MethodAnswer:
+    found = _one_set(cover, table)
     settled = found.complete
-    smallest = Smallest(found.sets, cover.lower_bound, cover.proved or settled, settled)
+    smallest = Smallest(tuple(found.sets), cover.lower_bound, cover.proved or settled, settled)
     if settled:
         return MethodAnswer(found, smallest, "")
     if cover.factor is None:
@@ -132,13 +138,13 @@ def _by_cover(cover: GreedyCover) -> MethodAnswer:
     return MethodAnswer(found, smallest, vouched)
 
 
-def _by_orders(tried: BestOfOrders) -> MethodAnswer:
-    found = _one_set(tried)
+def _by_orders(tried: BestOfOrders, table: Coded) -> MethodAnswer:
+    found = _one_set(tried, table)
     settled = found.complete
     if settled:
-        return MethodAnswer(found, Smallest(found.sets, 0, True, True), "")
+        return MethodAnswer(found, Smallest(tuple(found.sets), 0, True, True), "")
     size = len(tried.columns or ())
-    smallest = Smallest(found.sets, 1, size == 1, False)
+    smallest = Smallest(tuple(found.sets), 1, size == 1, False)
     smaller = max(1, size - 1)
     chance = _decimal(tried.chance(smaller), down=True)
     sentence = f"descend: best of {tried.orders} random orders, seed {tried.seed}"
@@ -162,7 +168,7 @@ def _by_sample(method: SearchMethod, table: Coded, reading: Reading, progress: P
     held = tuple(found.columns for found in sampled.sets if found.holds)
     settled = bool(sampled.reason)
     every = sampled.complete and sampled.verified and len(held) == len(sampled.sets)
-    found = MinimalSets(sampled.terms, held, every, method.max_size, sampled.reason)
+    found = MinimalSets(sampled.terms, listed(held, table.names), every, method.max_size, sampled.reason)
     if settled:
         return MethodAnswer(found, Smallest(held, 0, True, True), "")
     smallest = _smallest_sampled(sampled, table, reading, method.max_size)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +15,13 @@ from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.discovery.quasi_identifiers.greedy import greedy_cover
 from sfumato.discovery.quasi_identifiers.level_search import LARGEST_SET, LevelSearch
-from sfumato.discovery.quasi_identifiers.limits import Clock, Limits
+from sfumato.discovery.quasi_identifiers.limits import Clock, Limits, OutOfTime
 from sfumato.discovery.quasi_identifiers.question import QuasiIdentifierQuestion
-from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.discovery.quasi_identifiers.tree_search import Sets, TreeSearch
+
+PROVING = 0.7
+"""The share of the seconds that goes into proofs; what is left over is for a set at hand."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Minimum:
     """
 
     terms: Terms
-    sets: tuple[tuple[str, ...], ...]
+    sets: Sequence[tuple[str, ...]]
     lower_bound: int
     proved: bool
     complete: bool
@@ -55,32 +60,32 @@ def minimum(
     budget: int | None = None,
     progress: Progress = silent,
     clock: Clock = time.monotonic,
+    limits: Limits | None = None,
 ) -> Minimum:
     """Prove sizes impossible, one after the other, until one is possible.
+
+    `limits`, if given, is all that bounds the search.
 
     >>> table = Coded.of_columns({"a": "xxy", "b": "xyy", "c": "pqr"})
     >>> found = minimum(table, Reading.of(k=2, mode="all"))
     >>> found.columns, found.proved
     (('c',), True)
     """
-    limits = Limits(max_results, deadline, clock, budget)
+    limits = limits or Limits(max_results, deadline, clock, budget)
     question = QuasiIdentifierQuestion.of(table, reading)
-    sets: tuple[tuple[str, ...], ...]
+    sets: Sequence[tuple[str, ...]]
     if question.settled:
         sets = ((),) if question.empty_set else ()
         return Minimum(question.terms, sets, 0, bool(sets), True, question.reason, question.duplicates)
     reduced = ReducedTable.of(question.table, question.terms.k)
-    search = _SizeSearch(reduced, question.terms, limits, progress)
+    proving = limits.until(PROVING, max_results=limits.max_results)
+    search = _SizeSearch(reduced, question.terms, proving, progress)
     finished = search.run()
     if len(search.found):
-        most = None if max_results is None else max_results + 1
-        expanded = reduced.expand(search.found, width=len(table.names), most=most)
-        cut = max_results is not None and len(expanded) > max_results
-        sets = question.named(expanded[:max_results])
-        return Minimum(
-            question.terms, sets, search.bound, True, finished and not cut, "", question.duplicates
-        )
-    best, bound = _incumbent(table, reading)
+        sets = question.named(search.found, reduced, most=limits.max_results)
+        complete = finished and not sets.cut
+        return Minimum(question.terms, sets, search.bound, True, complete, "", question.duplicates)
+    best, bound = _incumbent(table, reading, limits)
     bound = max(bound, search.bound)
     return Minimum(question.terms, (best,), bound, len(best) == bound, False, "", question.duplicates)
 
@@ -93,7 +98,7 @@ class _SizeSearch:
         self.bound = 1
         self.steps = 0
         self.searching: LevelSearch | TreeSearch
-        self.found: Bits = np.zeros((0, reduced.columns), bool)
+        self.found: Sets = np.zeros((0, 1), np.uint64)
 
     def run(self) -> bool:
         """Whether the search of the last size came to its end."""
@@ -114,8 +119,8 @@ class _SizeSearch:
         self.searching = search
         for size in range(1, min(LARGEST_SET, self.reduced.columns) + 1):
             self.bound = search.max_size = size
-            finished = search.run(self._keep_going)
-            self.found = search.sets()
+            finished = search.run(self._keep_going, fits=self.limits.fits)
+            self.found = search.words()
             if len(self.found) or not finished:
                 return finished
         self.bound = LARGEST_SET + 1
@@ -127,24 +132,29 @@ class _SizeSearch:
         search = TreeSearch(self.reduced, k=self.terms.k, t=self.terms.t, max_size=self.bound)
         self.searching = search
         while True:
-            finished = search.run(self._keep_going)
-            self.found = search.sets()
+            finished = search.run(self._keep_going, fits=self.limits.fits)
+            self.found = search.words()
             if len(self.found) or not finished:
                 return finished
             self.bound = max(self.bound + 1, disjoint_edges(search.edges))
             search.restart(self.bound)
 
 
-def _incumbent(table: Coded, reading: Reading) -> tuple[tuple[str, ...], int]:
-    """A minimal set at hand, and how many columns every set needs at least.
+def _incumbent(table: Coded, reading: Reading, limits: Limits) -> tuple[tuple[str, ...], int]:
+    """A set at hand, and how many columns every set needs at least; minimal, unless time ran out.
 
     By greedy cover; as the columns come; dropping those with few values first.
     """
-    cover = greedy_cover(table, reading)
+    covers: list[tuple[str, ...]] = []
+    bound = 1
+    with suppress(OutOfTime):
+        cover = greedy_cover(table, reading, limits=limits)
+        covers, bound = [cover.columns or ()], cover.lower_bound
     strong_first = [table.names[j] for j in sorted(range(len(table.names)), key=lambda j: -table.sizes[j])]
-    descents = [descend(table, reading, order=order).columns or () for order in (None, strong_first)]
-    best = min([cover.columns or (), *descents], key=len)
-    return tuple(sorted(best, key=table.names.index)), cover.lower_bound
+    orders = [None] if limits.late else [None, strong_first]
+    descents = [descend(table, reading, order=order, limits=limits).columns or () for order in orders]
+    best = min([*covers, *descents], key=len)
+    return tuple(sorted(best, key=table.names.index)), bound
 
 
 def disjoint_edges(edges: Sets) -> int:

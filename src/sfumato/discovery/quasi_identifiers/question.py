@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-
-import numpy as np
 
 from sfumato.discovery.quasi_identifiers.coded import Coded
+from sfumato.discovery.quasi_identifiers.column_sets import ColumnSets, Words
 from sfumato.discovery.quasi_identifiers.criterion import Reading, Terms
 from sfumato.discovery.quasi_identifiers.partition import Partition, partition
-from sfumato.discovery.quasi_identifiers.reduced import Bits, without_duplicates
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable, without_duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +63,9 @@ class QuasiIdentifierQuestion:
             )
         return f"all columns together expose {self.exposed} records, {terms.t} are asked for"
 
-    def named(self, sets: Bits) -> tuple[tuple[str, ...], ...]:
-        """Sets of columns by name."""
-        which, column = np.nonzero(sets)
-        ends = np.searchsorted(which, np.arange(len(sets) + 1)).tolist()
-        flat = [self.table.names[j] for j in column.tolist()]
-        return tuple(tuple(flat[start:end]) for start, end in pairwise(ends))
+    def named(self, words: Words, reduced: ReducedTable, *, most: int | None = None) -> ColumnSets:
+        """Returns found sets by name, every choice among look-alikes; no more than `most` of them."""
+        return ColumnSets(words, reduced.members, self.table.names, most=most)
 
 
 def _surplus(pairs: Partition | None) -> int:

@@ -6,14 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.discovery.quasi_identifiers.coded import Coded, Codes
 from sfumato.discovery.quasi_identifiers.partition import partition
 from sfumato.kernels.sets.partitions import mark_rare, same_partition
-
-Bits = NDArray[np.bool_]
-"""A set of columns per row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +27,7 @@ class ReducedTable:
 
     @classmethod
     def of(cls, table: Coded, k: int) -> ReducedTable:
-        """Reduce a table; answers about it come back through `expand`."""
+        """Reduce a table; its columns stand for `members`."""
         marked = np.empty(table.codes.shape, np.int32)
         members: list[list[int]] = []
         weights: list[tuple[int, int]] = []
@@ -62,36 +58,6 @@ class ReducedTable:
     @property
     def columns(self) -> int:
         return int(self.codes.shape[0])
-
-    def expand(self, sets: Bits, *, width: int, most: int | None = None) -> Bits:
-        """Sets of reduced columns as sets of the table's `width` columns: every choice among look-alikes.
-
-        Smallest sets come first, then by position; no more than `most`, and then the smallest.
-        """
-        chosen = sets[np.argsort(sets.sum(axis=1), kind="stable")]
-        if most is not None:
-            choices = np.cumsum(np.where(chosen, [len(m) for m in self.members], 1).prod(axis=1, dtype=float))
-            chosen = chosen[: 1 + np.searchsorted(choices, most)]
-        sets_of_columns = np.zeros((len(chosen), width), bool)
-        for j, members in enumerate(self.members):
-            sets_of_columns[:, members[0]] = chosen[:, j]
-        for first, *others in self.members:
-            swapped = [sets_of_columns]
-            for other in others:
-                twin = sets_of_columns[sets_of_columns[:, first]]
-                twin[:, first], twin[:, other] = False, True
-                swapped.append(twin)
-            sets_of_columns = np.concatenate(swapped) if others else sets_of_columns
-        return ordered(sets_of_columns)[:most]
-
-
-def ordered(sets: Bits) -> Bits:
-    """Sort sets of columns by size, then by the positions of their columns."""
-    words = -(-sets.shape[1] // 64)
-    padded = np.zeros((len(sets), 64 * words), bool)
-    padded[:, : sets.shape[1]] = sets
-    keys = ~np.packbits(padded, axis=1).view(">u8").astype(np.uint64)
-    return sets[np.lexsort((*keys.T[::-1], sets.sum(axis=1)))]
 
 
 def _twin(codes: Codes, groups: int, others: Iterable[Codes]) -> int | None:

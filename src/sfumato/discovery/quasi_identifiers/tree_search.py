@@ -8,13 +8,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.discovery.quasi_identifiers.reduced import Bits, ReducedTable
+from sfumato.discovery.quasi_identifiers.reduced import ReducedTable
 from sfumato.kernels.sets import hitting_sets
 from sfumato.kernels.sets.edges import EDGES, REGISTERS, RESULTS, SAMPLED, EdgeTree, Goal, Stack
 
 Sets = NDArray[np.uint64]
 KeepGoing = Callable[[int], bool]
 """Told how many sets have been found; says whether to go on."""
+Fits = Callable[[int, int], bool]
+"""Told how many bytes more are wanted and how many hold what was found; says whether they may be taken."""
 
 STEPS_PER_RUN = 1 << 24
 """Steps of the compiled search between two looks at the limits."""
@@ -48,8 +50,10 @@ class TreeSearch:
         self._looked_at = 0
         self._smallest: int | None = None
 
-    def run(self, keep_going: KeepGoing, *, budget: int = STEPS_PER_RUN) -> bool:
-        """Search on until the end (true) or until told to stop (false)."""
+    def run(
+        self, keep_going: KeepGoing, *, fits: Fits = lambda *_: True, budget: int = STEPS_PER_RUN
+    ) -> bool:
+        """Search on until the end (true) or until told to stop, or memory would not suffice (false)."""
         while True:
             why = hitting_sets.walk(self.goal, self.stack, self.tree, budget)
             if why == hitting_sets.DONE:
@@ -58,6 +62,8 @@ class TreeSearch:
                 self.steps += budget
                 if not keep_going(self.found):
                     return False
+            elif not fits(self._needed(why), self.tree.results.nbytes):
+                return False
             elif why == hitting_sets.SHORT_OF_EDGES:
                 self.tree = _more_edges(self.tree)
             elif why == hitting_sets.SHORT_OF_RESULTS:
@@ -68,6 +74,15 @@ class TreeSearch:
                 self.stack = self.stack._replace(
                     rows=_longer(self.stack.rows), bounds=_longer(self.stack.bounds)
                 )
+
+    def _needed(self, why: int) -> int:
+        """How many bytes more it takes to double what is too short."""
+        if why == hitting_sets.SHORT_OF_EDGES:
+            tree = self.tree
+            return 2 * (tree.edges.nbytes + tree.hits.nbytes + tree.unhit.nbytes + tree.once.nbytes)
+        if why == hitting_sets.SHORT_OF_RESULTS:
+            return 2 * self.tree.results.nbytes
+        return 2 * (self.stack.rows.nbytes + self.stack.bounds.nbytes)
 
     def restart(self, max_size: int) -> None:
         """Begin again with another bound, keeping the edges."""
@@ -111,11 +126,9 @@ class TreeSearch:
             self._smallest = size if self._smallest is None else min(size, self._smallest)
         return self._smallest
 
-    def sets(self) -> Bits:
-        """What has been found so far: a set of columns per row."""
-        words = np.ascontiguousarray(self.tree.results[: self.found])
-        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-        return bits[:, : self.goal.codes.shape[0]].astype(bool)
+    def words(self) -> Sets:
+        """What has been found so far: a set per row, a bit per column."""
+        return self.tree.results[: self.found]
 
 
 def _new_tree(

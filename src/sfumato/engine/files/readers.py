@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
-from sfumato.core.data_file import NO_FORM, DataFile, SourceForm
+from sfumato.core.data_file import NO_FORM, DataFile, Note, SourceForm
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.csv.reader import CsvOptions, CsvReader
 from sfumato.engine.csv.utf8 import LONGEST_CELL
+from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
+from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
+from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import MatchingReader, PartsReader
+from sfumato.engine.files.query import QueryReader
+from sfumato.engine.files.spreadsheet import SPREADSHEET_ENDINGS, SpreadsheetReader
+from sfumato.engine.files.statistics_file import STATISTICS_ENDINGS, StatisticsFileReader
 from sfumato.engine.rows import RowSource
+from sfumato.system.database_address import DatabaseAddress
 
 CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -49,9 +56,40 @@ def open_file(
     if name.endswith(PARQUET_ENDINGS):
         _check_form(form, "a Parquet file")
         return RowSource(ParquetReader(path))
+    return RowSource(_loaded_file(path, form, expected, note))
+
+
+def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note | None) -> LoadedFileReader:
+    """A file that is read as a whole, by its ending."""
+    ending = path.suffix.lower()
+    if ending in SPREADSHEET_ENDINGS:
+        _check_form(form, "a spreadsheet", "sheet")
+        return SpreadsheetReader(path, ending[1:], note, form.sheet, expected)
+    for endings, reader, what in (
+        (STATISTICS_ENDINGS, StatisticsFileReader, "a file of SPSS, Stata or SAS"),
+        (ARROW_ENDINGS, ArrowFileReader, "an Arrow file"),
+        (LINES_ENDINGS, JsonLinesReader, "a file of JSON lines"),
+    ):
+        if ending in endings:
+            _check_form(form, what)
+            return reader(path, ending[1:], note)
     raise WrongCall(
-        "the ending of the path names no format", where=str(path), remedy="Use .csv, .csv.gz or .parquet."
+        "the ending of the path names no format",
+        where=str(path),
+        remedy="Use .csv, .csv.gz, .parquet, .xlsx, .xls, .ods, .sav, .dta, .sas7bdat, .xpt, .arrow, .jsonl"
+        " or, with --query, .sqlite.",
     )
+
+
+def open_query(data: str | PathLike[str], expected: SourceForm) -> RowSource:
+    """What a database answers to a query that is said, or that a policy names."""
+    form, note = (data.form, data.note) if isinstance(data, DataFile) else (NO_FORM, None)
+    _check_form(form, "a database", "query")
+    query = form.query or expected.query
+    if query is None:
+        raise WrongCall("a database is asked a query", remedy="Say which rows with --query 'SELECT …'.")
+    address = DatabaseAddress.of(fspath(data))
+    return RowSource(QueryReader(Path(address.kind), "sql", note, address, query))
 
 
 def _check_form(form: SourceForm, what: str, *keys: str) -> None:

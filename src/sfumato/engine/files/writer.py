@@ -23,9 +23,19 @@ from sfumato.core.progress import Progress
 from sfumato.engine.arrow_arrays import text_array, to_arrow
 from sfumato.engine.csv.text_form import DELIMITERS, PLAIN_FORM, TextForm
 from sfumato.engine.files.column_types import as_written
+from sfumato.engine.files.record_writers import write_arrow, write_json_lines
+from sfumato.engine.files.statistics_writer import write_statistics
+from sfumato.engine.files.xlsx_writer import write_xlsx
 from sfumato.engine.published_rows import PublishedRows
 from sfumato.engine.text import canonical
 from sfumato.system.disk import to_disk
+
+WRITTEN_ENDINGS = (
+    *(".csv", ".tsv", ".parquet", ".pq"),
+    *(".xlsx", ".sav", ".dta"),
+    *(".arrow", ".feather", ".jsonl", ".ndjson"),
+)
+"""The endings of files that are written."""
 
 ROW_GROUP = 1 << 20
 LINES_AT_A_TIME = 1 << 17
@@ -47,14 +57,25 @@ def writer(
     `form` is that of a CSV file. A `private` file can be read by its owner alone.
     """
     suffix = path.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
-        raise WrongCall(f"the ending {suffix!r} names no format", remedy="End the path in .csv or .parquet.")
+    if suffix not in WRITTEN_ENDINGS:
+        raise WrongCall(
+            f"the ending {suffix!r} names no format that is written",
+            remedy="End the path in .csv, .parquet, .xlsx, .sav, .dta, .arrow or .jsonl.",
+        )
     check_target(path, overwrite)
 
     def write(published: PublishedRows, progress: Progress) -> Path:
         with atomic_file(path, overwrite=overwrite, mode=0o600 if private else 0o666) as file:
             if suffix in (".csv", ".tsv"):
                 _write_csv(published, file, form_for(path, form), formula_safe, progress)
+            elif suffix == ".xlsx":
+                write_xlsx(published, file, progress)
+            elif suffix in (".sav", ".dta"):
+                write_statistics(published, file, suffix, progress)
+            elif suffix in (".arrow", ".feather"):
+                write_arrow(published, file, progress)
+            elif suffix in (".jsonl", ".ndjson"):
+                write_json_lines(published, file, progress)
             else:
                 _write_parquet(published, file, progress)
         return path

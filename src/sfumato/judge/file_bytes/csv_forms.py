@@ -20,6 +20,7 @@ from sfumato.judge.file_bytes.parquet_surplus import Surplus
 from sfumato.judge.tables.database import NO_LIMIT, strictly
 from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.relation import Relation, header, number
+from sfumato.judge.tables.whole_file import is_whole, whole_table
 from sfumato.judge.taxonomies.value_tree import Text
 from sfumato.system.memory import Memory
 
@@ -127,6 +128,8 @@ def csv_surplus(
     `columns` are those that somebody else has read, `form` is how. Of a file in a form that is not known here
     (compressed, another encoding or separator) it is said that nobody looked.
     """
+    if is_whole(path):
+        return _whole_surplus(path, columns)
     found_form = form_of_file(path, columns, form)
     if found_form is None:
         return (Surplus("how the cells of the file are written was not looked at", certain=False),)
@@ -146,6 +149,16 @@ def csv_surplus(
     if len(ends) > 1:
         found.append(Surplus("lines end in different ways", certain=False))
     return tuple(found)
+
+
+def _whole_surplus(path: Path, columns: Sequence[str]) -> tuple[Surplus, ...]:
+    """Returns nothing for a file that holds cells alone, as releases do; else that nobody looked further."""
+    try:
+        if whole_table(path).column_names == list(columns):
+            return ()
+    except BadData:
+        pass
+    return (Surplus("what the file holds beside its cells was not looked at", certain=False),)
 
 
 def _is_released_form(path: Path, columns: Sequence[str], memory: Memory, form: FileForm) -> bool:

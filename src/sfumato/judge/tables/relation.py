@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from sfumato.judge.tables.cell_text import label, moment
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.parquet import check_notes, columns, is_parquet, literal, parts_of, relation
+from sfumato.judge.tables.whole_file import is_whole, whole_table
 from sfumato.judge.taxonomies.value_tree import Text
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Relation:
         cls, db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm = RELEASED
     ) -> Relation:
         """Returns the rows of a published file with these columns; `form` is that of a CSV file."""
+        if is_whole(path):
+            return cls(_whole_in_sql(db, path), tuple(names), ("VARCHAR",) * len(names))
         query = relation(path, names) if is_parquet(path) else _csv_in_sql(db, path, names, form)
         described = db.execute(f"DESCRIBE SELECT * FROM {query}").fetchall()  # noqa: S608
         return cls(query, tuple(names), tuple(str(row[1]) for row in described))
@@ -103,6 +107,8 @@ def header(path: Path, *, notes: bool = False, form: FileForm = RELEASED) -> tup
     """
     if is_parquet(path):
         return _parquet_header(path, notes=notes)
+    if is_whole(path):
+        return tuple(whole_table(path).column_names)
     if not path.is_file():
         raise BadData("there is no such file", where=path.name)
     return _csv_header(path, form)
@@ -141,6 +147,14 @@ def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str],
         "escape='\"', nullstr='', allow_quoted_nulls=false, strict_mode=true, null_padding=false, "
         "ignore_errors=false, encoding='utf-8')"
     )
+
+
+def _whole_in_sql(db: duckdb.DuckDBPyConnection, path: Path) -> str:
+    """Returns a file that is read as a whole as a relation whose columns are c0, c1, …"""
+    table = whole_table(path)
+    name = f"whole_{sha256(str(path).encode()).hexdigest()[:16]}"
+    db.register(name, table.rename_columns([f"c{i}" for i in range(table.num_columns)]))
+    return name
 
 
 def _quoted(text: str) -> str:

@@ -44,8 +44,16 @@ def build_tree(spec: Mapping[str, object], texts: Sequence[Text]) -> ValueTree:
 
     >>> build_tree({"tree": {"Viral": ["Flu", "AIDS"], "Trauma": None}}, [None]).values
     ('Flu', 'AIDS', 'Trauma', None)
+
+    A single group is the root itself where `root: own` says so.
+
+    >>> build_tree({"tree": {"person": ["f", "m"]}, "root": "own"}, []).labels
+    (('f', 'm'), ('person', 'person'))
     """
-    return of_paths(list(_branches(spec["tree"], (ANY,))), spec, texts)
+    paths = list(_branches(spec["tree"], (ANY,)))
+    if spec.get("root") == "own":
+        paths = [path[:-1] for path in paths]
+    return of_paths(paths, spec, texts)
 
 
 def build_file(spec: Mapping[str, object], texts: Sequence[Text], content: bytes) -> ValueTree:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -7,10 +7,10 @@ are numbered branch by branch.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
+from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

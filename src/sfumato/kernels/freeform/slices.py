@@ -14,8 +14,9 @@ below 2**31.5, so products of two fit 64 bits.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]

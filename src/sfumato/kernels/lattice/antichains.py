@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import holds, ones, put
 
 Words = NDArray[np.uint64]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.local.key_classes import NOBODY
 
 Small = NDArray[np.int32]

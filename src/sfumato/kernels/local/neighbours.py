@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.local.key_classes import NOBODY, Forest, joined_cost
 
 Small = NDArray[np.int32]

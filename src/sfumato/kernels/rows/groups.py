@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Keys = NDArray[np.int64]
 Ints = NDArray[np.int64]
@@ -38,7 +39,7 @@ def _slots(rows: int) -> tuple[int, Small]:
     return bits, np.full(1 << bits, -1, np.int32)
 
 
-@njit(cache=True)
+@njit(cache=True, helper=False)
 def _regroup_narrow(
     keys: Ints, counts: Ints, shift: Ints, mask: Ints, offset: Ints, lift: Small
 ) -> tuple[Small, Ints, Ints]:
@@ -71,7 +72,7 @@ def _regroup_narrow(
     return group_of, out[:groups].copy(), sums[:groups].copy()
 
 
-@njit(cache=True)
+@njit(cache=True, helper=False)
 def _regroup_wide(
     keys: Keys, counts: Ints, word: Ints, shift: Ints, mask: Ints, offset: Ints, lift: Small
 ) -> tuple[Small, Keys, Ints]:

@@ -7,15 +7,15 @@ contiguous range of `key` (words by rows) and `tag` (row number above 32 bits of
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.rows.layout import WEIGHT_MASK, Ints, Layout, Longs, PackedRows, Truths
 
 ROWS_PER_LOOK = 256
 """Rows looked at between two chances to stop early."""
 
 
-@njit(cache=True)
+@njit(cache=True, helper=True)
 def lowest_cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
     """The lowest node of column j above the leaves low .. high, and its depth."""
     depth = layout.height[j]

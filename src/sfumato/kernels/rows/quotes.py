@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 FIELD_START, PLAIN, QUOTED, QUOTE_SEEN = 0, 1, 2, 3
 FINE, AFTER_QUOTE, RAGGED, TOO_LONG = 0, 1, 2, 3

@@ -7,8 +7,9 @@ order, and the rows below each of its children a sub-range, since codes number t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import Words, below, ones, put, take_first
 
 DONE, FULL, OUT_OF_STEPS = 0, 1, 2

@@ -15,8 +15,8 @@ The search can be stopped and continued at any time: its whole state is in array
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import below, ones, put, take_first
 from sfumato.kernels.sets.edges import (
     CHECKS,

@@ -8,8 +8,9 @@ not kept: their rows have left for good. A negative code is a value that fewer t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Ints = NDArray[np.int32]
 

@@ -8,9 +8,9 @@ set without its smallest column; the combination is minimal if that is so for ev
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import Words, holds, put
 from sfumato.kernels.sets.partitions import Ints
 

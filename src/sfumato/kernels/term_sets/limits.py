@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -34,7 +35,7 @@ class ConvexLimit(NamedTuple):
     slack: float
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def room_for(limit: ConvexLimit) -> Floats:
     """Scratch space for the largest entries."""
     most = 1
@@ -43,7 +44,7 @@ def room_for(limit: ConvexLimit) -> Floats:
     return np.empty(most)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def largest(mass: Floats, count: int, best: Floats) -> float:
     """The sum of the `count` largest entries; `best` is scratch space and holds them in ascending order."""
     if count <= 0:
@@ -59,7 +60,7 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
     return float(best[:count].sum())
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def distance(mass: Floats, target: Floats, size: float) -> float:
     """The squared distance of `mass / size` from a target."""
     total = 0.0
@@ -69,7 +70,7 @@ def distance(mass: Floats, target: Floats, size: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def excess(
     mass: Floats, limit: ConvexLimit, target: Floats, size: float, beside: Floats, best: Floats
 ) -> tuple[float, int, bool]:
@@ -93,7 +94,7 @@ def excess(
     return worst, which, kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def tangent(
     mass: Floats, limit: ConvexLimit, size: float, best: Floats, plane: Floats
 ) -> tuple[float, float, bool]:
@@ -124,7 +125,7 @@ def tangent(
     return value, 0.0, kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, helper=True)
 def cannot_keep(mass: Floats, limit: ConvexLimit, target: Floats, size: float, best: Floats) -> bool:
     """Whether the limit is out of reach: no mass can be added so that all shares, at most `size`, keep it."""
     for j in range(len(limit.c)):

@@ -132,6 +132,27 @@ def _limits(policy: PolicyContent) -> Iterator[Problem]:
         )
 
 
+def _named_patterns(policy: PolicyContent) -> Iterator[Problem]:
+    """Yields patterns of recipients that do not name exactly the key columns."""
+    named = () if policy.recipients is None else policy.recipients.patterns
+    keys = {name for name, rule in policy.columns.items() if rule.role.is_key}
+    for recipient, levels in named:
+        place = ("recipients", "patterns", recipient)
+        for column in dict(levels):
+            if column not in keys:
+                yield Problem(
+                    (*place, column),
+                    f"{short(column)} is no key column.",
+                    did_you_mean(column, sorted(keys)) or "Patterns have the levels of quasi-identifiers.",
+                )
+        if lacking := sorted(keys - set(dict(levels))):
+            yield Problem(
+                place,
+                f"a pattern names the level of every key column; lacking: {', '.join(map(short, lacking))}.",
+                "0 leaves a column as it is.",
+            )
+
+
 def _person(policy: PolicyContent) -> Iterator[Problem]:
     if policy.person is None:
         return
@@ -217,6 +238,7 @@ CHECKS: list[Callable[[PolicyContent], Iterator[Problem]]] = [
     search_problems,
     _limits,
     *controls.CHECKS,
+    _named_patterns,
     _person,
     _knows,
     set_columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
@@ -22,9 +22,14 @@ MOST_DEPTH = 30
 class NestedTree:
     """A tree literal: `{tree: {Viral: [Flu, AIDS], Bacterial: [E.Coli, TB]}}`. Its root is `*`.
 
+    With `own_root`, a single group that holds everything is the root itself, and nothing stands above it.
+
     >>> t = NestedTree.read({"tree": {"Viral": ["Flu", "AIDS"], "Bacterial": ["TB"], "Trauma": None}})
     >>> t.build(["Flu", None]).leaf_labels
     ('Flu', 'AIDS', 'TB', 'Trauma', None)
+    >>> one = NestedTree.read({"tree": {"person": ["f", "m"]}})
+    >>> one.build([]).height, one.with_own_root().build([]).height
+    (2, 1)
     """
 
     key: ClassVar[str] = "tree"
@@ -34,7 +39,8 @@ class NestedTree:
         "properties": {
             "tree": {
                 "type": ["object", "array"],
-                "description": "Groups as keys, values as lists below them; the root `*` is added.",
+                "description": "Groups as keys, values as lists below them; the root `*` is added."
+                " From version 2 on a single group that holds everything is the root.",
             },
             "ordered": {
                 "type": "boolean",
@@ -48,6 +54,7 @@ class NestedTree:
 
     branches: tuple[Branch, ...]
     ordered: bool = False
+    own_root: bool = False
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -74,9 +81,19 @@ class NestedTree:
     def build(self, values: Sequence[Label]) -> Taxonomy:
         return self._written_out.build(values)
 
+    def with_own_root(self) -> NestedTree:
+        """Returns the tree as policies of version 2 read it."""
+        return replace(self, own_root=True) if self.has_single_group else self
+
+    @property
+    def has_single_group(self) -> bool:
+        """Whether one group, of the tree's own naming, holds every value."""
+        return len(self.branches) == 1 and not isinstance(self.branches[0], str)
+
     @cached_property
     def _written_out(self) -> WrittenRows:
-        rows = (row for branch in self.branches for row in _rows(branch, (ANY,)))
+        above = () if self.own_root and self.has_single_group else (ANY,)
+        rows = (row for branch in self.branches for row in _rows(branch, above))
         return WrittenRows(tuple(rows), self.ordered)
 
 

@@ -126,6 +126,12 @@ class AvailableVersions:
                 return PlannedVersion(cuts, quality, index)
         return None
 
+    def is_fitting(self, owner: str, cuts: Cuts) -> bool:
+        """Whether a version can stand beside all that is held: nobody is framed, no coalition learns more."""
+        others = [h for h in self.held if h.recipient != owner]
+        family = self.families.family_of_held()
+        return family.fits(self.shown.detail(cuts), owner) and self.families.is_safe(cuts, others)
+
     def _candidates(self, owner: str, allowed: Indices) -> Iterator[tuple[Cuts, int | None]]:
         if self.has_subtree_versions:
             yield from ((h.cuts, None) for h in reversed(self.held) if h.recipient == owner)

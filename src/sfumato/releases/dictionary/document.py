@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping, JsonObject
@@ -45,17 +45,20 @@ WHOLE = (
 )
 
 
-def dictionary(file: Path, policy: Policy) -> JsonObject:
+def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None) -> JsonObject:
     """Returns the dictionary of a published file, from its bytes and from what the policy says of it.
 
     It holds names of published columns, texts of generalized ones as they stand in the file, the number of
     rows, and the promises in words: nothing of columns that are dropped, and nothing of the original table.
+    `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
     """
+    written = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
-    shown = file_texts(file, keys, most=MOST_TEXTS)
+    shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": file.name,
+        "dialect": {name: written[name] for name in ("encoding", "delimiter")},
         "tableSchema": {"columns": [_schema_of(column) for column in shown.columns]},
         "notes": [
             {

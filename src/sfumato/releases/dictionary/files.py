@@ -17,15 +17,18 @@ DOCUMENT, PAGE = "dictionary.json", "dictionary.html"
 """The names of both files in the folder of a release."""
 
 
-def dictionary_files(file: Path, policy: Policy) -> Mapping[str, bytes]:
+def dictionary_files(
+    file: Path, policy: Policy, form: Mapping[str, str] | None = None
+) -> Mapping[str, bytes]:
     """Returns the two files of a published table's dictionary, by their names in a release.
 
     The judge reads the table again and holds the document against it; the page may say what the document
     says. Raises `BadData` where anything else is found: nothing is to be published then.
     """
-    document = dictionary(file, policy)
+    document = dictionary(file, policy, form)
     page = dictionary_page(document)
-    wrong = dictionary_faults(file, document, known=_known(policy)) + allow_list(document).faults(page)
+    wrong = dictionary_faults(file, document, known=_known(policy), form=form)
+    wrong += allow_list(document).faults(page)
     if wrong:
         raise BadData(
             f"the data dictionary would say what is not published: {wrong[0]}",

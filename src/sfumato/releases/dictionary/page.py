@@ -8,11 +8,10 @@ from sfumato.core.json_object import JsonMapping
 from sfumato.releases.dictionary.document import texts_in
 from sfumato.releases.dictionary.words import DictionaryWording as W
 from sfumato.show.allow_list import AllowList
-from sfumato.show.article import Article, Cell, Listing, Paragraph, Phrase, Section, fragments
+from sfumato.show.article import Article, Cell, Facts, Listing, Paragraph, Phrase, Section, fragments
 from sfumato.show.article_page import article_page
 
-LISTED = " · "
-"""Stands between texts; no value is split by it that holds it, since each is looked up as a whole."""
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
 def dictionary_page(document: JsonMapping) -> str:
@@ -29,7 +28,7 @@ def dictionary_page(document: JsonMapping) -> str:
         Phrase(verdict, counts),
         (Phrase(W.SUMMARY), str(notes["rows_are"])),
         (
-            Section(Phrase(W.COLUMNS), [_columns(document)]),
+            Section(Phrase(W.COLUMNS), [*_written(document), _columns(document)]),
             Section(Phrase(W.VALUES), list(_values(columns)), Phrase(W.VALUES_LEAD)),
             Section(Phrase(W.PROMISED), [_promises(notes["promises"])]),
         ),
@@ -39,10 +38,21 @@ def dictionary_page(document: JsonMapping) -> str:
     return article_page(article)
 
 
+def _written(document: JsonMapping) -> list[Facts]:
+    """Returns how a CSV file is written."""
+    if not str(document["url"]).endswith(".csv"):
+        return []
+    dialect = document["dialect"]
+    pairs = [(Phrase(W.ENCODING), str(dialect["encoding"]))]
+    pairs.append((Phrase(W.DELIMITER), DELIMITERS.get(dialect["delimiter"], str(dialect["delimiter"]))))
+    return [Facts(pairs)]
+
+
 def allow_list(document: JsonMapping) -> AllowList:
     """Returns what the page of a dictionary may hold: its fixed words, and the texts of the document."""
     (notes,) = document["notes"]
     counts = {str(len(notes["columns"])), str(len(notes["promises"])), "yes", "no"}
+    counts |= {DELIMITERS.get(document["dialect"]["delimiter"], ""), str(document["dialect"]["encoding"])}
     return AllowList({*fragments(list(W))}, {*texts_in(dict(document)), *counts})
 
 

@@ -19,6 +19,8 @@ class DictionaryWording(StrEnum):
     IN_WORDS = "In plain words"
     LEFT_OPEN = "What it leaves open"
     COLUMNS = "Columns"
+    ENCODING = "Encoding"
+    DELIMITER = "Between cells"
     COLUMN = "Column"
     TYPE = "Type"
     PUBLISHED = "Published"

@@ -235,26 +235,36 @@ class Ledger:
         raise AssertionError
 
     def commit(
-        self, record: Record, *, after: str, before_commit: Callable[[], object] = lambda: None
+        self,
+        record: Record,
+        *,
+        after: str,
+        before_commit: Callable[[], object] = lambda: None,
+        staged: bool = True,
     ) -> Entry:
         """Enters one release, an event of its own; see `commit_event`."""
-        return self.commit_event([record], after=after, before_commit=before_commit)[0]
+        return self.commit_event([record], after=after, before_commit=before_commit, staged=staged)[0]
 
     def commit_event(
-        self, records: Sequence[Record], *, after: str, before_commit: Callable[[], object] = lambda: None
+        self,
+        records: Sequence[Record],
+        *,
+        after: str,
+        before_commit: Callable[[], object] = lambda: None,
+        staged: bool = True,
     ) -> tuple[Entry, ...]:
         """Enters all releases of an event, if their chain still ends with the entry whose hash is `after`.
 
         Returns the sealed entries. This is the moment of publication. What is in the ledger already is not
         entered again: the same entries are returned. All records are of one chain; the name of the first is
-        that of the event.
+        that of the event. What brings no files to a place, an import, is not `staged`.
         """
         event, chain = records[0].release, records[0].chain
 
         def work(connection: Connection) -> tuple[Entry, ...]:
             if committed := entries.of_event(connection, event):
                 return committed
-            if not underway.is_open(connection, event):
+            if staged and not underway.is_open(connection, event):
                 raise LedgerConflict("this release was given up by a recovery", remedy="Release again.")
             names = entries.spellings(connection, chain)
             last = entries.last_of_chain(connection, names)

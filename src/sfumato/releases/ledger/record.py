@@ -31,7 +31,8 @@ class Record:
     parts do. `statement` is what the policy promises (`policy/strictness.py`), `floor` what the chain's
     first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
     the marks of the people in it, while the release is being made; `despite` names chains with the same
-    people that it was not held against.
+    people that it was not held against. `imported` says that the version was handed out without the ledger
+    and entered later: nothing was judged, and nothing is promised of it.
     """
 
     release: str
@@ -48,6 +49,7 @@ class Record:
     override: JsonMapping | None = None
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
+    imported: bool = False
     statement: JsonMapping = field(default_factory=dict, repr=False)
     floor: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
@@ -105,7 +107,7 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = ("weaker", "despite")
+REMARKS = ("weaker", "despite", "imported")
 """Fields that are in a certificate where they say something."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table", "event", "place", "figures")
 """Fields that stay in the ledger. Entries that are older than one of these names lack it."""

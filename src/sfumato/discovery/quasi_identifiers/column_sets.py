@@ -1,0 +1,175 @@
+"""Sets of columns that a search found, as bits: counted at once, named only when somebody looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+Bits = NDArray[np.bool_]
+Names = tuple[str, ...]
+
+SORTED_AT_ONCE = 1 << 17
+"""So many sets of one size are listed by the positions of their columns; of more, look-alikes together."""
+MOST_SORTED = 1 << 20
+"""So many found sets are put in order; more of them stay in the order in which they were found, by size."""
+CHUNK = 1 << 15
+"""Sets that are spread out into one byte per column at a time."""
+
+
+class ColumnSets(Sequence[Names]):
+    """Sets of columns, smallest first: a sequence that makes a set when it is asked for, and keeps none.
+
+    `words` has a found set per row, a bit per reduced column; `members[j]` lists the columns of the table
+    that reduced column j stands for, each of which is a choice. `most` is how many sets were asked for.
+    """
+
+    def __init__(
+        self, words: Words, members: Sequence[tuple[int, ...]], names: Names, *, most: int | None = None
+    ) -> None:
+        self._words, self._members, self._names = _in_order(words, members), tuple(members), names
+        self._sizes = _sizes_of(self._words)
+        self._total = sum(int(choices.sum()) for _, choices in self._chunks())
+        self._length = self._total if most is None else min(most, self._total)
+
+    @property
+    def cut(self) -> bool:
+        """Whether there are more sets than were asked for."""
+        return self._length < self._total
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Names]:
+        return islice(self._all(), self._length)
+
+    @overload
+    def __getitem__(self, index: int) -> Names: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Names, ...]: ...
+    def __getitem__(self, index: int | slice) -> Names | tuple[Names, ...]:
+        if isinstance(index, slice):
+            places = range(self._length)[index]
+            if places.step == 1:
+                return tuple(islice(iter(self), places.start, places.stop))
+            kept = list(islice(iter(self), max(places, default=-1) + 1))
+            return tuple(kept[place] for place in places)
+        place = range(self._length)[index]
+        return next(islice(iter(self), place, None))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ColumnSets | tuple | list):
+            return NotImplemented
+        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # equal to lists and tuples alike
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:20]))
+        return f"[{shown}, … {self._length:,} in all]" if self._length > 20 else f"[{shown}]"
+
+    def joined(self, sets: Sequence[Names], *, most: int | None) -> ColumnSets:
+        """Returns these sets and those, with all that look alike, each once."""
+        place = {self._names[column]: j for j, members in enumerate(self._members) for column in members}
+        more = _words_of_names(sets, place, len(self._members))
+        together = np.unique(np.concatenate((self._words, more)), axis=0)
+        return ColumnSets(together, self._members, self._names, most=most)
+
+    def within(self) -> dict[str, int]:
+        """In how many sets each column is, of all that there are; columns in none are left out."""
+        counts = [0] * len(self._members)
+        for bits, choices in self._chunks():
+            for j, members in enumerate(self._members):
+                counts[j] += int(choices[bits[:, j]].sum()) // len(members)
+        return {
+            self._names[column]: count
+            for members, count in zip(self._members, counts, strict=True)
+            if count
+            for column in members
+        }
+
+    def _chunks(self) -> Iterator[tuple[Bits, NDArray[np.int64 | np.object_]]]:
+        """Yields some sets at a time, a byte per column, and how many choices each of them stands for."""
+        each = np.array([len(members) for members in self._members], np.int64)
+        for start in range(0, len(self._words), CHUNK):
+            bits = _bits(self._words[start : start + CHUNK], len(each))
+            kind = np.int64 if np.where(bits, each, 1).prod(axis=1, dtype=float).sum() < 2.0**62 else object
+            yield bits, np.where(bits, each, 1).astype(kind).prod(axis=1)
+
+    def _all(self) -> Iterator[Names]:
+        ends = np.flatnonzero(np.diff(self._sizes, append=-1)) + 1
+        start = 0
+        for end in ends.tolist():
+            yield from self._of_one_size(start, end)
+            start = end
+
+    def _of_one_size(self, start: int, end: int) -> Iterator[Names]:
+        if end - start <= SORTED_AT_ONCE:
+            bits = _bits(self._words[start:end], len(self._members))
+            each = [len(members) for members in self._members]
+            if np.where(bits, each, 1).prod(axis=1, dtype=float).sum() <= SORTED_AT_ONCE:
+                for columns in sorted(chosen for row in bits for chosen in self._choices(row)):
+                    yield tuple(self._names[column] for column in columns)
+                return
+        for place in range(start, end):
+            for columns in self._choices(_bits(self._words[place : place + 1], len(self._members))[0]):
+                yield tuple(self._names[column] for column in columns)
+
+    def _choices(self, bits: Bits) -> Iterator[tuple[int, ...]]:
+        """Yields every choice among the columns that look alike, for one found set."""
+        for columns in product(*(self._members[j] for j in np.flatnonzero(bits).tolist())):
+            yield tuple(sorted(columns))
+
+
+def listed(sets: Sequence[Names], names: Names) -> ColumnSets:
+    """Returns sets of columns, given by name, as such a sequence; none of the columns look alike."""
+    return ColumnSets(
+        _words_of_names(sets, {name: j for j, name in enumerate(names)}, len(names)), _alone(names), names
+    )
+
+
+def _alone(names: Names) -> tuple[tuple[int, ...], ...]:
+    return tuple((j,) for j in range(len(names)))
+
+
+def _words_of_names(sets: Sequence[Names], place: Mapping[str, int], columns: int) -> Words:
+    """Returns sets given by name as words; `place` says which column a name stands for."""
+    words = np.zeros((len(sets), max(1, -(-columns // 64))), np.uint64)
+    for row, names in zip(words, sets, strict=True):
+        for name in names:
+            row[place[name] // 64] |= np.uint64(1 << (place[name] % 64))
+    return words
+
+
+def _bits(words: Words, columns: int) -> Bits:
+    spread = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    return spread[:, :columns].astype(bool)
+
+
+def _sizes_of(words: Words) -> NDArray[np.int64]:
+    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return sizes
+
+
+def _in_order(words: Words, members: Sequence[tuple[int, ...]]) -> Words:
+    """Returns the sets by size, and those of one size by the positions of their first columns."""
+    sizes = _sizes_of(words)
+    if len(words) > MOST_SORTED:
+        return words[np.argsort(sizes, kind="stable")]
+    order = sorted(range(len(members)), key=lambda j: members[j])
+    keys = np.empty_like(words)
+    for start in range(0, len(words), CHUNK):
+        bits = _bits(words[start : start + CHUNK], len(members))[:, order]
+        keys[start : start + CHUNK] = _big_words(bits, words.shape[1])
+    return words[np.lexsort((*(~keys).T[::-1], sizes))] if len(words) else words
+
+
+def _big_words(bits: Bits, count: int) -> Words:
+    """Returns sets as words of which the first column is the highest bit of the first."""
+    padded = np.zeros((len(bits), 64 * count), bool)
+    padded[:, : bits.shape[1]] = bits
+    return np.packbits(padded, axis=1).view(">u8").astype(np.uint64)

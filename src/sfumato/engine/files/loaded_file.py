@@ -1,0 +1,70 @@
+"""Files that are read as a whole: their rows are held in memory as Arrow columns, and handed out again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.data_file import Note
+from sfumato.engine.column_names import check_names
+from sfumato.engine.frames.arrow import batches_of, no_columns
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedFileReader(ABC):
+    """A file that is loaded when something is first asked of it."""
+
+    path: Path
+    kind: str
+    note: Note | None = None
+
+    @abstractmethod
+    def load(self) -> pa.Table:
+        """Returns all rows; raises `BadData` where the file cannot be read without loss."""
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """All rows, once loaded."""
+        table = self.load()
+        check_names(table.column_names)
+        return table.replace_schema_metadata(None)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.table.schema
+
+    @property
+    def total(self) -> int | None:
+        return int(self.table.num_rows)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows of these columns."""
+        yield from batches_of(self.table.select(list(names)) if names else no_columns(self.table.num_rows))
+
+    def native(self, table: pa.Table) -> pa.Table:
+        return table
+
+    def first_rows(self, most: int) -> list[list[str]]:
+        """The cells of the first rows as texts, so many at most; missing ones are empty."""
+        rows = self.table.slice(0, most).to_pylist()
+        return [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
+
+    def tell(self, sentence: str) -> None:
+        """Tells what the owner of the file should know; it holds no cell."""
+        if self.note is not None:
+            self.note(f"{self.path.name}: {sentence}")
+
+
+def as_dates(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Returns points in time as dates, where all of them are midnights without a zone."""
+    if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
+        return column
+    dates = column.cast(pa.date32(), safe=False)
+    same = pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py()
+    return dates if same else column

@@ -1,0 +1,61 @@
+"""The rows that a query gives, read once: whoever asks again gets the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sfumato.core.errors import BadData
+from sfumato.engine.files.extra_library import extra_library
+from sfumato.engine.files.loaded_file import LoadedFileReader
+from sfumato.system.database_address import POSTGRESQL, SQLITE, DatabaseAddress
+
+DRIVERS: Mapping[str, str] = {
+    POSTGRESQL: "adbc_driver_postgresql.dbapi",
+    SQLITE: "adbc_driver_sqlite.dbapi",
+}
+
+NO_DATABASE = DatabaseAddress(SQLITE, "file::memory:")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryReader(LoadedFileReader):
+    """What a database answers to a query; it is asked in a transaction that can only read."""
+
+    address: DatabaseAddress = NO_DATABASE
+    query: str = ""
+
+    def load(self) -> pa.Table:
+        driver = extra_library(DRIVERS[self.address.kind], "a query of a database")
+        try:
+            connection = driver.connect(self.address.uri)
+        except driver.Error:  # its message may hold the address
+            raise BadData(
+                "the database cannot be reached",
+                where=self.path.name,
+                remedy="Check its address, and whether it lets you in.",
+            ) from None
+        with closing(connection), closing(connection.cursor()) as cursor:
+            try:
+                if self.address.kind == POSTGRESQL:
+                    cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.execute(self.query)
+                table = cursor.fetch_arrow_table()
+            except (driver.Error, pa.ArrowException, OSError):  # a message may quote cells
+                raise BadData(
+                    "the database refuses the query, or its answer cannot be read",
+                    where=self.path.name,
+                    remedy="Try the query in the database's own program. It may only read; cast columns in"
+                    " which texts and numbers are mixed, and types that are neither.",
+                ) from None
+        return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns the cells of a type that the driver does not know as the texts that stand for them."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], type=column.type.storage_type)
+    return column

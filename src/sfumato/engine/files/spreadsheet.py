@@ -1,0 +1,152 @@
+"""Spreadsheets as readers: XLSX, XLS and ODS, a sheet of them.
+
+The first row that holds something names the columns. Numbers, dates and truths keep their types; a column in
+which these are mixed with texts is read as text. Rows without a cell hold nobody. What a reader cannot know
+is refused: names that are missing or merged, cells that hold an error, sheets of which none was chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.core.errors import BadData, SfumatoError, WrongCall
+from sfumato.engine.column_names import safe_name
+from sfumato.engine.files.extra_library import extra_library
+from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
+
+SPREADSHEET_ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+LONGEST_LIST = 8
+MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadsheetReader(LoadedFileReader):
+    """One sheet: the one that is named, the one that a policy expects, or the only one."""
+
+    named: str | None = None
+    expected: SourceForm = field(default=NO_FORM)
+
+    @property
+    def sheet(self) -> str:
+        """The name of the sheet that is read."""
+        return self._sheet(self._workbook().sheet_names)
+
+    def load(self) -> pa.Table:
+        workbook = self._workbook()
+        name = self._sheet(workbook.sheet_names)
+        try:
+            names = self._names(workbook, name)
+            self._refuse_merged(workbook.sheet_names.index(name))
+            sheet = workbook.load_sheet(name, header_row=0, schema_sample_rows=None)
+            rows, errors = sheet.to_arrow_with_errors()
+        except SfumatoError:
+            raise
+        except Exception:  # of the library, whose message may quote cells
+            raise self._unreadable() from None
+        if errors is not None and errors.errors:
+            row, column = min(error.position for error in errors.errors)
+            raise BadData(
+                f"{len(errors.errors)} cells hold an error such as #N/A, the first in row {row + 1} of column"
+                f" {safe_name(names[column])}",
+                where=self.path.name,
+                remedy="Correct their formulas, or clear the cells if nothing is known.",
+            )
+        return _without_empty_rows(pa.table([as_dates(column) for column in rows.columns], names=names))
+
+    def _workbook(self) -> Any:  # a reader of fastexcel, which has no types for it
+        library = extra_library("fastexcel", "a spreadsheet")
+        try:
+            return library.read_excel(str(self.path))
+        except Exception:  # of the library
+            raise self._unreadable() from None
+
+    def _sheet(self, there: list[str]) -> str:
+        """Returns the name of the sheet to read."""
+        if self.named is not None and self.named not in there:
+            raise WrongCall(
+                "there is no such sheet", where=self.path.name, remedy=f"There are: {_listed(there)}."
+            )
+        if self.named is None and self.expected.sheet in there:
+            return str(self.expected.sheet)
+        if self.named is None and len(there) != 1:
+            raise WrongCall(
+                f"the file has {len(there)} sheets",
+                where=self.path.name,
+                remedy=f"Name one with --sheet: {_listed(there)}.",
+            )
+        return self.named or there[0]
+
+    def _names(self, workbook: Any, sheet: str) -> list[str]:
+        """Returns the texts of the first row; raises where one is missing."""
+        first = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_arrow()
+        names = [column[0].as_py() if len(column) else None for column in first.columns]
+        if not names or all(name is None for name in names):
+            raise BadData(
+                "the sheet is empty", where=self.path.name, remedy="It needs a row of column names."
+            )
+        lacking = [place for place, name in enumerate(names, 1) if not (name or "").strip()]
+        if lacking:
+            raise BadData(
+                f"{len(lacking)} of {len(names)} columns have no name in the first row, the first of them"
+                f" column {lacking[0]}",
+                where=self.path.name,
+                remedy="Delete titles above the row of names, unmerge its cells, and name every column.",
+            )
+        return [str(name) for name in names]
+
+    def _refuse_merged(self, sheet: int) -> None:
+        """Raises where cells of an XLSX sheet are merged: all but one of them would seem to be empty."""
+        if self.path.suffix.lower() not in (".xlsx", ".xlsm"):
+            return
+        try:
+            with ZipFile(self.path) as file:
+                parts = _sheet_parts(file)
+                merged = MERGED.findall(file.read(parts[sheet])) if sheet < len(parts) else []
+        except (BadZipFile, KeyError, OSError):
+            return  # the library has read it
+        if merged:
+            raise BadData(
+                f"{len(merged)} groups of cells are merged, the first in row {int(merged[0][1])}",
+                where=self.path.name,
+                remedy="Unmerge them, and write the value into each cell that it is about.",
+            )
+
+    def _unreadable(self) -> BadData:
+        return BadData(
+            "the file cannot be read as a spreadsheet",
+            where=self.path.name,
+            remedy="Open it in its program and save it again, without a password.",
+        )
+
+
+def _sheet_parts(file: ZipFile) -> list[str]:
+    """Returns the files of the sheets, in the order in which the workbook lists them."""
+    book = file.read("xl/workbook.xml").decode("utf-8", "replace")
+    links = file.read("xl/_rels/workbook.xml.rels").decode("utf-8", "replace")
+    targets = {}
+    for link in re.findall(r"<(?:\w+:)?Relationship\s[^>]*>", links):
+        said = dict(re.findall(r'(\w+)="([^"]*)"', link))
+        targets[said.get("Id")] = said.get("Target", "")
+    listed = re.findall(r"<(?:\w+:)?sheet\s[^>]*?\w+:id=\"([^\"]*)\"", book)
+    found = [targets.get(key, "") for key in listed]
+    return [target[1:] if target.startswith("/") else f"xl/{target}" for target in found]
+
+
+def _without_empty_rows(table: pa.Table) -> pa.Table:
+    """Returns the rows that hold something."""
+    held = pc.is_valid(table.column(0))
+    for column in table.columns[1:]:
+        held = pc.or_(held, pc.is_valid(column))
+    return table.filter(held)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:LONGEST_LIST])
+    return shown if len(names) <= LONGEST_LIST else f"{shown} and {len(names) - LONGEST_LIST} more"

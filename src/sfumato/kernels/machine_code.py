@@ -1,0 +1,155 @@
+"""Machine code on disk: what came with the package, and what was compiled on this machine.
+
+Numba keeps compiled functions by the text of their own file. Here the files that it imports count as well,
+so a change of a helper is never passed over.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+import llvmlite.binding as llvm
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from sfumato.system.compilation import compilation
+
+PACKAGE = Path(__file__).parents[1]
+PREBUILT = Path(__file__).parent / "prebuilt"
+"""Where machine code lies that came with the package, or that `sfumato compile` made."""
+PORTABLE = {"x86_64": ("x86-64-v2", ("popcnt", "sse4.2", "ssse3")), "aarch64": ("generic", ())}
+"""By architecture: the processor that the code of a wheel is made for, and features that have to be there."""
+Machine = tuple[str, str, str]
+_SELF = Path(__file__)
+_IMPORT = re.compile(r"^from (sfumato[\w.]*) import ([^(#\n]+|\([^)]*\))", re.MULTILINE)
+
+
+class MachineCode:
+    """The machine code of one function, by kinds of arguments: a cache as numba asks for it."""
+
+    to_package: ClassVar[bool] = False
+    """Whether what is compiled is kept in the package."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._opened: tuple[_StampedCache | None, IndexDataCacheFile] | None = None
+
+    @property
+    def _places(self) -> tuple[_StampedCache | None, IndexDataCacheFile]:
+        """The cache of numba, if it can be written, and the file in the package: both opened when needed."""
+        if self._opened is None:
+            source = Path(self._function.__code__.co_filename)
+            stamp = stamp_of(source)
+            name = ".".join((*source.relative_to(PACKAGE).with_suffix("").parts, self._function.__name__))
+            python = f"{name}.py{sys.version_info[0]}{sys.version_info[1]}"
+            own = None
+            with suppress(RuntimeError):  # no folder that can be written: compiled again in every process
+                own = _StampedCache(self._function, stamp)
+            self._opened = own, IndexDataCacheFile(str(PREBUILT), python, stamp)
+        return self._opened
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the compiled function for a signature; None if there is none."""
+        target_context.refresh()
+        own, prebuilt = self._places
+        for key in _keys(self._function, sig, target_context.codegen().magic_tuple()):
+            data = prebuilt.load(key)
+            if data is not None:
+                return FunctionCache._impl_class.rebuild(None, target_context, data)
+        found = None if own is None else own.load_overload(sig, target_context)
+        if found is None:
+            compilation.begins()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keeps a compiled function on disk."""
+        own, prebuilt = self._places
+        if MachineCode.to_package:
+            PREBUILT.mkdir(exist_ok=True)
+            key = next(_keys(self._function, sig, data.codegen.magic_tuple()))
+            prebuilt.save(key, _without_paths(FunctionCache._impl_class.reduce(None, data)))
+        elif own is not None:
+            own.save_overload(sig, data)
+
+    @property
+    def cache_path(self) -> str:
+        """Where what was compiled on this machine lies; an empty text if it is not kept."""
+        own, _ = self._places
+        return "" if own is None else str(own.cache_path)
+
+    def enable(self) -> None:
+        """Nothing: it is always on."""
+
+    def flush(self) -> None:
+        """Forgets what numba's own cache holds."""
+        own, _ = self._places
+        if own is not None:
+            own.flush()
+
+
+class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """Numba's own cache, with a stamp of all files that a function is compiled from."""
+
+    def __init__(self, function: Callable[..., Any], stamp: bytes) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = stamp
+
+
+def _keys(function: Callable[..., Any], sig: Any, machine: Machine) -> Iterator[tuple[object, ...]]:
+    """Yields the keys of a signature: for this very processor, and for any that can run the portable code."""
+    code = sha256(function.__code__.co_code).hexdigest()
+    yield str(sig), machine, code
+    portable = _portable(machine[0])
+    if portable is not None:
+        yield str(sig), portable, code
+
+
+@cache
+def _portable(triple: str) -> Machine | None:
+    """Returns what portable code is made for; None if this processor cannot run it."""
+    name, needed = PORTABLE.get(triple.split("-", maxsplit=1)[0], (None, ()))
+    if name is None:
+        return None
+    has = llvm.get_host_cpu_features()
+    return (triple, name, "") if all(has.get(feature, False) for feature in needed) else None
+
+
+def _without_paths(reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns a serialized function without its annotated text, which names folders of this machine."""
+    library, descriptor, environment, signature, objectmode, lifted, _, *rest = reduced
+    return (library, descriptor, environment, signature, objectmode, lifted, "", *rest)
+
+
+@cache
+def stamp_of(source: Path) -> bytes:
+    """Returns a digest of a file and of all files of the package that it imports, however far."""
+    together = sha256()
+    seen: set[Path] = set()
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        if path in seen or path == _SELF:  # where code is kept does not change it
+            continue
+        seen.add(path)
+        waiting.extend(sorted(_imported(path.read_text("utf-8"))))
+    for path in sorted(seen):
+        together.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0")
+        together.update(sha256(path.read_bytes()).digest())
+    return together.digest()
+
+
+def _imported(text: str) -> set[Path]:
+    """Returns the files of the package that a module's text imports from."""
+    paths: set[Path] = set()
+    for module, names in _IMPORT.findall(text):
+        folder = PACKAGE.joinpath(*module.split(".")[1:])
+        single = [name.split()[0] for name in names.strip("()\n ").split(",") if name.strip()]
+        candidates = [folder.with_suffix(".py"), *(folder / f"{name}.py" for name in single)]
+        paths.update(path for path in candidates if path.is_file())
+    return paths

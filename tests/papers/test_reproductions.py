@@ -1,0 +1,67 @@
+"""The page of reproductions: its figures are there, all of them, and small runs draw them again."""
+
+import re
+from pathlib import Path
+
+import pytest
+from experiments import quasi_identifiers, quasi_sensitive
+from experiments.__main__ import keep_figures, main
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "reproductions.md"
+FIGURES = PAGE.parent / "figures"
+
+
+def test_the_page_shows_every_figure_and_no_other():
+    shown = re.findall(r"!\[[^\]]+\]\(figures/([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(path.name for path in FIGURES.iterdir())
+
+
+def test_figures_fetch_nothing_and_name_no_machine():
+    for path in FIGURES.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("<svg")
+        assert set(re.findall(r"https?://[^\"' <]+", text)) <= {
+            "http://www.w3.org/2000/svg",
+            "http://www.w3.org/1999/xlink",
+        }
+
+
+def test_quasi_identifiers_need_no_data(tmp_path, monkeypatch):
+    small = list(quasi_identifiers.planted_covers(columns=20, size=4, elements=40, seeds=1))
+    monkeypatch.setattr(quasi_identifiers, "planted_covers", lambda: small)
+    figures = tmp_path / "figures"
+    words = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--figures", str(figures)]
+    assert main([*words, "quasi_identifiers"]) == 0
+    assert [path.name for path in figures.iterdir()] == ["quasi-identifiers-planted.svg"]
+    assert small[0]["greedy"] <= small[0]["50 orders"] and small[0]["at least"] <= 4
+    rows = list(quasi_identifiers.examples())
+    assert rows[0]["minimum"] == "c1 c4" and rows[1]["descent"] == "b c"
+    assert len(rows[1]["minimum"].split(" | ")) == 5
+
+
+def test_figures_in_folders_keep_their_folder_in_their_name(tmp_path):
+    (tmp_path / "out" / "fingerprint-paper").mkdir(parents=True)
+    (tmp_path / "out" / "fingerprint-paper" / "lattice.svg").write_text("<svg/>")
+    (tmp_path / "out" / "other.svg").write_text("<svg/>")
+    assert keep_figures(tmp_path / "out", tmp_path / "figures") == ["fingerprint-paper-lattice.svg"]
+
+
+@pytest.mark.parametrize("name", ["drawn", "real"])
+def test_costs_and_losses_of_term_removal_are_drawn(name):
+    rows = [
+        {"knowledge": name, "figure": "removal", "k": k, "l": count, "c": ratio}
+        | {f"cost {method}": 0.1 * count for method in quasi_sensitive.METHODS}
+        for k in quasi_sensitive.CROWDS
+        for count in (2, 6)
+        for ratio in ("1/2", "1")
+    ]
+    rows += [
+        {"knowledge": name, "figure": "phases", "way": way, "k": 2, "t squared": t, "cost": t, "loss": 1 - t}
+        for way in ("both", "removal only")
+        for t in (0.1, 0.2)
+    ]
+    figures = [figure for figure in quasi_sensitive.pictures(rows) if name in figure.name]
+    assert len(figures) == 6 and all(len(figure.rows()) > 1 for figure in figures)
+    cost = next(figure for figure in figures if figure.name.endswith("-cost"))
+    assert dict(cost.series["removal only"]) == {0.1: 0.1, 0.2: 0.2}
