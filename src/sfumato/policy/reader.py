@@ -31,6 +31,7 @@ from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
 from sfumato.policy.content import ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
+from sfumato.policy.number_file import numbers_in
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
 
@@ -207,10 +208,17 @@ class _Reader:
         if options is None:
             return None
         try:
-            return options.read({key: word for key, word in words.items() if key in own})
+            return options.read({key: self._with_file(word) for key, word in words.items() if key in own})
         except BadInput as wrong:
             self._note(wrong, place)
             return None
+
+    def _with_file(self, word: object) -> object:
+        """Returns what is said of a column; a file of numbers is read, so that the policy holds them."""
+        if not isinstance(word, Mapping) or set(word) != {"file"}:
+            return word
+        name = str(word["file"])
+        return {"values": numbers_in(Path(name) if self.folder is None else self.folder / name)}
 
     def _foreseen_role(self, words: Words, place: Place) -> bool:
         role = words.get("role")

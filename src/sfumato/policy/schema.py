@@ -204,7 +204,7 @@ def _protect() -> JsonObject:
                 f" {_by_version('price')}",
             },
             "loss": {
-                "enum": list(searches.LOSSES),
+                "enum": list(searches.known_losses()),
                 "default": rule.loss,
                 "description": f"What is kept small. {each_told(searches.LOSSES)}",
             },
