@@ -30,7 +30,7 @@ from sfumato.policy import (
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
-from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
+from sfumato.policy.content import ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
 from sfumato.policy.number_file import numbers_in
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
@@ -67,6 +67,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
         source=source,
+        formulas=reader.formulas(),
     )
 
 
@@ -138,6 +139,11 @@ class _Reader:
             return None
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
+
+    def formulas(self) -> Formulas | None:
+        """Returns what becomes of cells that a spreadsheet would run, where it is said."""
+        given = self.words.get("formulas")
+        return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
 
     def source(self) -> SourceForm:
         """Returns how the data are read."""
