@@ -25,7 +25,7 @@ WRITERS = {".sav": "write_sav", ".dta": "write_dta"}
 LONGEST_TEXT = {".sav": 32_767, ".dta": 2_045}
 LONGEST_NAME = {".sav": 64, ".dta": 32}
 NAME = re.compile(r"[^\W\d_]\w*")
-SPSS_TIME = slice(84, 101)
+SPSS_TIME = slice(92, 109)
 STATA_TIME = re.compile(rb"(<timestamp>\x11)[^<]{17}(</timestamp>)")
 REMEDY = "Write CSV or Parquet."
 

@@ -25,6 +25,8 @@ from sfumato.engine.text import LARGEST_EXACT, canonical
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_575, 16_384, 32_767
 ROWS_AT_A_TIME = 1 << 16
+OWN_FILE = 0o600 << 16
+"""The attributes of every part."""
 SHEET = "xl/worksheets/sheet1.xml"
 FIRST_DAY = date(1899, 12, 30)
 FIRST_SURE_DAY = date(1900, 3, 1)
@@ -61,7 +63,7 @@ PARTS = {
     '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
     '<cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
     '<xf numFmtId="14" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>'
-    "</styleSheet>",
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
 }
 """Everything but the cells; style 1 is that of dates, shown as the reader's own country writes them."""
 
@@ -92,7 +94,7 @@ def write_xlsx(published: PublishedRows, file: BinaryIO, progress: Progress) -> 
 
 def _entry(name: str) -> ZipInfo:
     entry = ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 0, 0
+    entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 0, OWN_FILE
     return entry
 
 

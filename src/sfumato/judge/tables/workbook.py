@@ -23,10 +23,11 @@ KNOWN_PARTS = {
     "_rels/.rels": "9f96bb683e71c45171c7ae310bf6c37fb5a834bb9738497ac7084c42ac9c2d9a",
     "xl/workbook.xml": "87daec00a41ef0b53ff23c4a14e05e978b94919841a29711f578b9c44fd0ce4a",
     "xl/_rels/workbook.xml.rels": "1b2fc82d18a622c89e94093d1d5a256857ac9641b8ee51a8290ea82796b1060f",
-    "xl/styles.xml": "e4a8bb4e7a90e274ce2f265a8ac737f7f1b265b6584a680618dc31c50c2e0816",
+    "xl/styles.xml": "4d2f544936654995212724e440a8bb6a08c07c729017847cd3927399e3c193af",
 }
 """The parts of a release beside its cells, and the SHA-256 of each: they say nothing of anybody."""
 
+PLAIN_FILE = 0o600 << 16
 LOCAL_BYTES, CENTRAL_BYTES, END_BYTES = 30, 46, 22
 """What a ZIP file has, beside names and contents, for each part, in its list of parts, and at its end."""
 BEGIN = (
@@ -81,7 +82,8 @@ def _sheet(path: Path) -> str:
         with ZipFile(path) as file:
             entries = file.infolist()
             expected = [*KNOWN_PARTS, SHEET]
-            bare = all(not (e.extra or e.comment or e.internal_attr or e.external_attr) for e in entries)
+            bare = all(not (e.extra or e.comment or e.internal_attr) for e in entries)
+            bare &= all((e.create_system, e.external_attr) == (0, PLAIN_FILE) for e in entries)
             names = sum(2 * len(e.filename.encode()) + e.compress_size for e in entries)
             size = names + len(entries) * (LOCAL_BYTES + CENTRAL_BYTES) + END_BYTES
             if [e.filename for e in entries] != expected or not bare or size != path.stat().st_size:
