@@ -79,6 +79,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "secrets": _hospital,
     "reference": _hospital,
     "freeform": _free,
+    "observed": _free,
     "symptoms": _symptoms,
     "recipients": _hospital,
     "chain": _chain,
