@@ -40,9 +40,7 @@ def check_loss(measure: Callable[[MeasuredRecoding], float], *, tables: int = 40
             name, node = coarser[int(rng.integers(len(coarser)))]
             cuts = {**cuts, name: _raised(cuts[name], node)}
             after = _measured(measure, Recoding.of_cuts(table, cuts))
-            require(
-                after >= before - ROUNDING * max(1.0, before), "it falls where a table is more general"
-            )
+            require(after >= before - ROUNDING * max(1.0, before), "it falls where a table is more general")
             before = after
 
 
