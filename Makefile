@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak reference docs mutants signatures compiled benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak reference pictures trial docs mutants signatures compiled benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
 	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
+	@echo "make trial        type the tutorials in a fresh environment and compare"
 	@echo "make compiled     compile every loop before the first call needs it"
 	@echo "make signatures   record what the compiled loops are called with, from all tests"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
@@ -114,6 +115,14 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 # What the guide says of keys, commands, errors and names comes from the code.
 reference: $(VENV)/.ready
 	@$(BIN)/python -m guide
+
+# Pages draw their own pictures: the commands that they print are typed again.
+pictures: $(VENV)/.ready
+	@$(BIN)/python -m guide.pictures
+
+# The tutorials, typed one by one in an environment of their own.
+trial: $(VENV)/.ready
+	@$(BIN)/python -m guide.trial
 
 docs: reference
 	@echo "== building the site in site/"

@@ -38,7 +38,7 @@ def options(name: str) -> set[str]:
     >>> "--dry-run" in options("protect")
     True
     """
-    told = {opt for p in parameters(name) if p.param_type_name == "option" for opt in p.opts}
+    told = {opt for p in parameters(name) if p.param_type_name == "option" for opt in _spelled(p)}
     return {opt for opt in told if opt.startswith("--")}
 
 
@@ -63,7 +63,12 @@ def _call(parameter) -> str:
         name = parameter.metavar or parameter.name.upper()
         return f"`{name}{'…' if parameter.nargs == -1 else ''}`"
     value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper().replace('_', '-')}"
-    return ", ".join(f"`{opt}{value}`" for opt in sorted(parameter.opts, key=len, reverse=True))
+    return ", ".join(f"`{opt}{value}`" for opt in _spelled(parameter))
+
+
+def _spelled(parameter) -> list[str]:
+    """The ways to write an option: the long one first, then the short one, then what turns a flag off."""
+    return [*sorted(parameter.opts, key=len, reverse=True), *parameter.secondary_opts]
 
 
 def _default(parameter) -> str:

@@ -54,6 +54,15 @@ def _chain():
     }
 
 
+def _office():
+    return {
+        "plz": [f"8{i % 4}331" for i in range(60)],
+        "geboren": [f"{1 + i % 28:02}.0{1 + i % 9}.19{50 + i % 40}" for i in range(60)],
+        "gewicht": [f"{60 + i % 30},5" for i in range(60)],
+        "diagnose": [("Grippe", "Röteln", "Masern")[i % 3] for i in range(60)],
+    }
+
+
 def _visits():
     january = [(f"J{i}", "Jan", d) for i, d in enumerate(["flu", "flu", "cold", "cold"])]
     february = [(f"F{i}", "Feb", d) for i, d in enumerate(["asthma", "asthma", "burn", "burn"])]
@@ -71,16 +80,18 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "chain": _chain,
     "members": _chain,
     "visits": _visits,
+    "source": _office,
 }
 """The table of each example policy, by the name of its file."""
 
 
 def write(name: str, path: Path) -> Path:
     """Writes the table of an example as CSV, with the columns that its policy declares; returns the file."""
-    declared = sf.Policy.load(FOLDER / f"{name}.yaml").columns
-    table = {key: cells for key, cells in TABLES[name]().items() if key in declared}
-    with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
+    policy = sf.Policy.load(FOLDER / f"{name}.yaml")
+    table = {key: cells for key, cells in TABLES[name]().items() if key in policy.columns}
+    form = {} if policy.source is None else policy.source.words
+    with path.open("w", encoding=form.get("encoding", "utf-8"), newline="") as file:
+        lines = csv.writer(file, delimiter=form.get("delimiter", ","), lineterminator="\n")
         lines.writerow(table)
         lines.writerows(zip(*table.values(), strict=True))
     return path

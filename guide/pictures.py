@@ -1,8 +1,8 @@
 """Pictures of pages: the sessions and programs of a page draw them, and what they show is compared.
 
-A page at `docs/…/NAME.md` shows pictures from `pictures/NAME/` beside it. Its own commands draw files of the same
-names. Two drawings are the same if they say the same: every text and every figure of every mark, whatever the
-version of the library that drew them.
+A page at `docs/…/NAME.md` shows pictures from `pictures/NAME/` beside it. Its own commands draw files of the
+same names. Two drawings are the same if they say the same: every text and every figure of every mark,
+whatever the version of the library that drew them.
 """
 
 from __future__ import annotations

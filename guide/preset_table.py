@@ -8,8 +8,7 @@ from sfumato.policy.presets import PRESETS
 def presets_table() -> str:
     """Returns every preset with its number, what it means, its source, and how the number is known."""
     lines = ["| preset | k | in plain words | source | the number is known from |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{preset.name}` | {preset.k} | {preset.meaning} | {preset.source} ({preset.dated}) | {preset.grade} |"
-        for preset in PRESETS.values()
-    ]
+    for one in PRESETS.values():
+        cells = (f"`{one.name}`", str(one.k), one.meaning, f"{one.source} ({one.dated})", one.grade.value)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

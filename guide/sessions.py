@@ -13,6 +13,8 @@ FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+ONCE = re.compile(r"^compiling for this machine.*\n", re.MULTILINE)
+"""What is said on stderr when a program runs for the first time, and not again."""
 HOLE = "..."
 """Stands in the output of a session for text that is left out."""
 
@@ -66,4 +68,4 @@ def run(typed: Typed, folder: Path, *, programs: Path, variables: Mapping[str, s
         text=True,
         check=False,
     )
-    return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+    return done.stdout if done.returncode == 0 else done.stdout + ONCE.sub("", done.stderr)

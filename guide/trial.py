@@ -1,8 +1,8 @@
 """Type the tutorials in a fresh environment: `python -m guide.trial [--environment FOLDER] [PAGE …]`.
 
 A new virtual environment is made in a temporary folder, this project is installed into it, and the commands
-of every tutorial are typed one by one in an empty folder. Each output is compared with the page. Exits 1 at the
-first page whose output differs, and shows the difference. `--environment` takes one that is there already.
+of every tutorial are typed one by one in an empty folder. Each output is compared with the page. Exits 1 if
+one differs, and shows the difference. `--environment` takes one that is there already.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from guide import command_options
+from guide import command_options, pictures
 from guide.sessions import blocks, run, session
 from ruamel.yaml import YAML
 
@@ -53,6 +53,7 @@ def test_python_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
             assert runner.failures == 0, "".join(printed)
         else:
             exec(compile(text, str(page), "exec"), names)
+    check_pictures(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", having("console"), ids=name_of)
@@ -60,6 +61,34 @@ def test_console_blocks_print_what_they_say(page, tmp_path):
     for typed in session(text_of(page)):
         shown = run(typed, tmp_path, programs=Path(sys.executable).parent)
         assert typed.fits(shown), f"$ {typed.command}\n{shown}"
+    check_pictures(page, tmp_path)
+
+
+def check_pictures(page, folder):
+    """What a page shows is what it draws; where both kinds of blocks draw, each is held to its own."""
+    both = {"python", "console"} <= set(dict(blocks(text_of(page))))
+    for picture in pictures.shown(page):
+        made = pictures.drawn(picture, folder)
+        assert made is not None or both, f"nothing on the page draws {picture.name}"
+        if made is not None:
+            stale = pictures.said(text_of(picture)) != pictures.said(text_of(made))
+            assert not stale, f"{picture.name} is older than what it shows: run `make pictures`"
+
+
+def test_every_picture_is_shown_and_drawn_by_a_page():
+    told = [picture.resolve() for page in PAGES for picture in pictures.shown(page)]
+    assert sorted(told) == sorted(path.resolve() for path in (ROOT / "docs").rglob("*.svg"))
+    for page in (page for page in PAGES if pictures.shown(page)):
+        assert {"python", "console"} & set(dict(blocks(text_of(page))))
+        assert {picture.parent.name for picture in pictures.shown(page)} == {page.stem}
+
+
+def test_a_picture_that_says_something_else_is_seen(tmp_path):
+    page = next(page for page in PAGES if pictures.shown(page))
+    for picture in pictures.shown(page):
+        (tmp_path / picture.name).write_text("<svg><text>another number</text></svg>")
+    with pytest.raises(AssertionError, match="older than what it shows"):
+        check_pictures(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

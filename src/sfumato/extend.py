@@ -57,10 +57,12 @@ if TYPE_CHECKING:
         histogram_of,
     )
     from sfumato.promises.verdicts import verdict as class_verdict
+    from sfumato.protection.loss import MeasuredRecoding
     from sfumato.protection.searches.registry import find as find_search
     from sfumato.protection.searches.search import Aim, Outcome, Search
     from sfumato.testing.attacks import check_attack
     from sfumato.testing.engines import check_engine
+    from sfumato.testing.losses import check_loss
     from sfumato.testing.promises import check_promise
     from sfumato.testing.searches import check_search
     from sfumato.testing.table_promises import check_table_promise
@@ -97,6 +99,7 @@ __all__ = [
     "Histogram",
     "Infeasible",
     "Label",
+    "MeasuredRecoding",
     "Microdata",
     "Name",
     "Optional",
@@ -127,6 +130,7 @@ __all__ = [
     "WrongCall",
     "check_attack",
     "check_engine",
+    "check_loss",
     "check_promise",
     "check_search",
     "check_table_promise",
@@ -165,9 +169,11 @@ _MODULES = {
     "sfumato.promises.parameters": (
         *("Choice", "Declared", "Exact", "Flag", "Name", "Optional", "Parameter", "Whole", "histogram_of"),
     ),
+    "sfumato.protection.loss": ("MeasuredRecoding",),
     "sfumato.protection.searches.search": ("Aim", "Outcome", "Search"),
     "sfumato.testing": (
-        *("check_attack", "check_engine", "check_promise", "check_search", "check_table_promise"),
+        *("check_attack", "check_engine", "check_loss", "check_promise", "check_search"),
+        "check_table_promise",
     ),
 }
 _HOMES = {name: (module, name) for module, names in _MODULES.items() for name in names}

@@ -18,6 +18,7 @@ from sfumato.policy import searches
 from sfumato.policy.policy import Policy
 from sfumato.policy.schema import schema
 from sfumato.protection.searches.registry import find
+from sfumato.testing import check_loss
 
 PROMISE = """
 from dataclasses import dataclass
@@ -219,3 +220,34 @@ def test_two_packages_with_one_name(install):
     install("tattle", ATTACK, {"sfumato.attacks": {"rumour": "tattle:Rumour"}})
     with pytest.raises(WrongCall, match="tattle bears the same name as one of gossip"):
         attacks.make("rumour")
+
+
+LOSS = """
+def widest(case):
+    recoding = case.recoding
+    width = (recoding.high - recoding.low).max(initial=1, axis=1)
+    return float(recoding.rows @ (width - 1))
+
+def shrinking(case):
+    return 1.0 / (1 + float((case.recoding.high - case.recoding.low).sum()))
+"""
+
+
+def test_a_loss_of_another_package_is_kept_small_exactly(install):
+    install("widths", LOSS, {"sfumato.losses": {"widest": "widths:widest"}})
+    assert searches.known_losses() == (*searches.LOSSES, "widest")
+    for search in ("optimum", "best"):
+        plan = sf.protect(PEOPLE, words({"k-anonymity": {"k": 3}}, search=search, loss="widest"))
+        assert plan.optimal and plan.as_dict()["measure"] == "widest" and plan.loss == 6 * 2
+    with pytest.raises(BadPolicy, match="keeps small what is built in alone"):
+        Policy.from_dict(words(search="top-down", loss="widest"))
+    with pytest.raises(BadPolicy):
+        Policy.from_dict(words(search="optimum", loss="narrowest"))
+
+
+def test_a_loss_is_checked_before_anybody_relies_on_it():
+    names = {}
+    exec(LOSS, names)
+    check_loss(names["widest"])
+    with pytest.raises(AssertionError, match="more general"):
+        check_loss(names["shrinking"])

@@ -246,3 +246,20 @@ def test_deep_json_is_refused_quickly():
         sf.protect("hospital.csv", "ladders.yaml", like="deep.json")
     assert time.monotonic() - begun < 10
     assert json.loads("[]") == []
+
+
+@pytest.mark.usefixtures("place")
+def test_the_longest_cell_is_settled_by_an_option_or_the_policy():
+    rows = "zip,note\n" + f"1,{'x' * 1_100_000}\n1,y\n"
+    Path("long.csv").write_text(rows, encoding="utf-8")
+    words = "columns: {zip: {role: quasi}, note: {role: insensitive}}\npromises: [{k-anonymity: {k: 2}}]\n"
+    Path("p.yaml").write_text(words, encoding="utf-8")
+    Path("q.yaml").write_text(words + "source: {longest-cell: 2000000}\n", encoding="utf-8")
+    refused = run("protect", "long.csv", "-p", "p.yaml", "--dry-run")
+    assert refused.returncode == 3 and "line 2" in refused.stderr and "--longest-cell" in refused.stderr
+    for more in (("-p", "p.yaml", "--longest-cell", "2000000"), ("-p", "q.yaml")):
+        assert run("protect", "long.csv", *more, "--dry-run").returncode == 0
+    assert run("protect", "long.csv", "-p", "p.yaml", "--longest-cell", "-1", "--dry-run").returncode == 2
+    policy = sf.Policy.load("q.yaml")
+    assert sf.Policy.from_dict(policy.to_dict()).source == policy.source
+    assert policy.digest == sf.Policy.load("p.yaml").digest

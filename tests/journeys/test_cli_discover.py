@@ -23,7 +23,7 @@ MORE = {"reason", "duplicates", "sets", "identifiers", "record_risk", "sample_of
 def test_a_card_and_nothing_on_stderr(sfumato, hospital):
     said = sfumato("discover", hospital / "hospital.csv", "--k", 2, "--mode", "any", "--max-size", 2)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("quasi-identifiers, k = 2, reading any: at least 1 of 1,500 records exposed\n")
+    assert said.out.startswith("quasi-identifiers, k = 2, reading any: at least 1 of 1,500 rows exposed\n")
     assert "smallest set  patient_id" in said.out and "not 2-anonymous" in said.out
 
 

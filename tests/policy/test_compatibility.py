@@ -96,7 +96,7 @@ WORKS = {
     "top-down": {"loss", "discernibility"},
     "lattice": set(LOSSES),
     "mondrian": {"loss", "discernibility"},
-    "optimum": {"loss"},
+    "optimum": set(LOSSES) - {"height"},
     "local": {"loss"},
     "best": set(LOSSES),
 }

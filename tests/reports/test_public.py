@@ -201,3 +201,31 @@ def test_any_published_table_can_be_reported_in_public(tmp_path_factory, rows, s
     assert "Zebra" not in made.html, "no value of a sensitive column is listed"
     examples = re.findall(r'data-head="Example"><span class="v">(.*?)</span>', made.html)
     assert set(examples) <= {json.loads(json.dumps(text)) for text in shown}
+
+
+def test_people_with_several_rows_are_attested_by_the_certificate(tmp_path):
+    """The published file does not tell whose rows they are: alone it does not decide what is promised."""
+    rows = 60
+    table = pl.DataFrame(
+        {
+            "who": [f"{CANARY}{i // 2}" for i in range(rows)],
+            "age": [str(20 + i // 2 % 30) for i in range(rows)],
+            "ward": ["north"] * rows,
+        }
+    )
+    policy = {
+        "columns": {
+            "who": {"role": "identifier"},
+            "age": {"role": "quasi", "taxonomy": {"intervals": [10, 50], "from": 0, "to": 100}},
+            "ward": {"role": "insensitive"},
+        },
+        "promises": [{"k-anonymity": {"k": 3}}],
+        "person": "who",
+    }
+    protect_file(table, policy, tmp_path / "safe.csv")
+    with pytest.raises(BrokenPromise, match="not decided"):
+        sf.report(tmp_path / "safe.csv", policy, audience="public")
+    sf.release(table, policy, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "one")
+    made = sf.report(tmp_path / "one", policy, audience="public")
+    assert "somebody may have several rows" in made.html and CANARY not in made.html
+    assert text_of(sf.report(tmp_path / "safe.csv", policy).html).count("not decidable") == 1

@@ -122,6 +122,10 @@ Query = Annotated[
     str | None,
     typer.Option("--query", metavar="SQL", help="What is asked of a database, whose address DATA then is."),
 ]
+LongestCell = Annotated[
+    str | None,
+    typer.Option("--longest-cell", metavar="BYTES", help="Of a text file: how long a cell may be."),
+]
 SOURCE_OPTIONS = {
     "encoding": Encoding,
     "delimiter": Delimiter,
@@ -129,6 +133,7 @@ SOURCE_OPTIONS = {
     "date_format": DateFormat,
     "sheet": Sheet,
     "query": Query,
+    "longest_cell": LongestCell,
 }
 """How the data of a verb are read; what a policy says under `source` need not be said again."""
 

@@ -21,7 +21,8 @@ class SourceForm:
 
     `encoding` and `delimiter` are those of a text file. `decimal` and `date_format` say how its texts write
     numbers and dates (`,` and `dd.mm.yyyy`), where several readings are possible; cells stay as they are.
-    `sheet` names a sheet of a spreadsheet, `query` what is asked of a database.
+    `sheet` names a sheet of a spreadsheet, `query` what is asked of a database. `longest_cell` is how many
+    bytes a cell of a text file may have.
 
     >>> SourceForm(delimiter=";").over(SourceForm(delimiter=",", decimal=",")).words
     {'delimiter': ';', 'decimal': ','}
@@ -33,6 +34,7 @@ class SourceForm:
     date_format: str | None = None
     sheet: str | None = None
     query: str | None = None
+    longest_cell: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -41,6 +43,8 @@ class SourceForm:
             raise WrongCall("a decimal mark is a point or a comma", remedy="Say --decimal , or --decimal .")
         if self.encoding is not None:
             _check_encoding(self.encoding)
+        if self.longest_cell is not None:
+            _check_length(self.longest_cell)
 
     @classmethod
     def of_words(cls, words: Mapping[str, object]) -> SourceForm:
@@ -69,6 +73,11 @@ def _check_delimiter(delimiter: str) -> None:
         raise WrongCall("a delimiter is one character, no quote and no line end")
     if not delimiter.isascii():
         raise WrongCall("a delimiter is an ASCII character")
+
+
+def _check_length(length: str) -> None:
+    if not (length.isascii() and length.isdigit() and len(length) < 16 and int(length) > 0):
+        raise WrongCall("the longest cell is a number of bytes", remedy="Say --longest-cell 5000000.")
 
 
 def _check_encoding(encoding: str) -> None:
@@ -100,10 +109,12 @@ class DataFile(PathLike[str]):
         date_format: str | None = None,
         sheet: str | None = None,
         query: str | None = None,
+        longest_cell: int | str | None = None,
         note: Note | None = None,
     ) -> None:
         self.path = fspath(path)
-        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query)
+        longest = None if longest_cell is None else str(longest_cell)
+        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query, longest)
         self.note = note
 
     def __fspath__(self) -> str:

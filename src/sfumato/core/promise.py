@@ -136,6 +136,14 @@ class Promise(DerivesPromises, InPlainWords, ABC):
         del l
         return self
 
+    @property
+    def stricter(self) -> tuple[Self, ...]:
+        """The same promise asking for more, the nearest first, along a ladder that does not depend on itself.
+
+        What keeps one of them keeps this: a search may look there, so that asking less does not lose more.
+        """
+        return ()
+
     # What several tables say together.
     @property
     def cone(self) -> bool:

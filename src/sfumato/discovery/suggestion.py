@@ -44,7 +44,7 @@ def _strength(scan: DiscoveryEvidence, name: str) -> list[str]:
         return ["left out of the search"]
     said = []
     if alone := scan.alone[name]:
-        said.append(f"alone it exposes {alone:,} of {several(scan.rows, 'record')}")
+        said.append(f"alone it exposes {alone:,} of {several(scan.rows, 'row')}")
     if within := scan.within[name]:
         said.append(f"in {within:,} of {several(len(scan.found.sets), 'minimal set')}")
     elif scan.complete and scan.max_size is None:

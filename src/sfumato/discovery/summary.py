@@ -21,7 +21,7 @@ Lines = list[tuple[str, ...]]
 def card(scan: DiscoveryEvidence) -> Card:
     """The card: the whole table, the smallest set, then sets, identifiers and record risk."""
     lines = [*_answers(scan), (), *_sets(scan), (), *_identifiers(scan), (), *_risk(scan)]
-    asked = f"at least {figure(scan.t)} of {several(scan.found.terms.rows, 'record')} exposed"
+    asked = f"at least {figure(scan.t)} of {several(scan.found.terms.rows, 'row')} exposed"
     return Card(f"quasi-identifiers, k = {scan.k}, reading {scan.reading}: {asked}", lines, _notes(scan))
 
 
@@ -59,7 +59,7 @@ def _risk(scan: DiscoveryEvidence) -> Lines:
     if risk is None:
         return []
     size = several(risk.max_size, "column")
-    head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'record')}")
+    head = (f"unique by up to {size}", f"{figure(risk.at_risk)} of {several(scan.rows, 'row')}")
     parts = [
         (f"  with {name}", f"{percent(share)} of the score") for name, share in scan.contribution.items()
     ]

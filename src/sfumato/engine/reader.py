@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
+
+from sfumato.system.memory import Memory
 
 
 class Reader(Protocol):
@@ -31,6 +33,15 @@ class Reader(Protocol):
 
     def native(self, table: pa.Table) -> Any:  # pandas, Polars, ...: what the caller handed in decides
         """A published table in this reader's own kind."""
+        ...
+
+
+@runtime_checkable
+class CanBeBounded(Protocol):
+    """A reader that unpacks what it reads, and can be held to a limit of memory meanwhile."""
+
+    def within(self, memory: Memory) -> Reader:
+        """The same reader, held to that limit."""
         ...
 
 

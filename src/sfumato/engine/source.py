@@ -146,9 +146,13 @@ def open_source(
     source = _opened(data, csv, expected)
     if memory is None:
         return source
+    from sfumato.engine.reader import CanBeBounded  # noqa: PLC0415  # loads Arrow
     from sfumato.engine.rows import RowSource  # noqa: PLC0415  # loads Arrow
 
-    return replace(source, memory=memory) if isinstance(source, RowSource) else source
+    if not isinstance(source, RowSource):
+        return source
+    reader = source.reader.within(memory) if isinstance(source.reader, CanBeBounded) else source.reader
+    return replace(source, reader=reader, memory=memory)
 
 
 def _opened(data: object, csv: CsvOptions | None, expected: SourceForm) -> Source:

@@ -67,14 +67,10 @@ def protect_file(
     meanwhile. What later judges need of the original table (`plan.reference`) is kept beside the file, for
     its owner. With `dictionary`, or where there is one, what columns and values mean is written beside it.
     """
-    if is_address(out):
-        Address.of(str(out))
-        raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
-    target, show, rules = Path(out), progress or silent, load_policy(policy)
+    target, show, rules = _file_named(out), progress or silent, load_policy(policy)
     check_confirmed(rules)
     needed = needed_files(policy, rules, against, [data, like, *earlier])
-    check_target(target, source=file_of(data), needed=needed, overwrite=overwrite)
-    check_not_needed(reference_path(target), needed)
+    _check_output(target, file_of(data), needed, overwrite=overwrite)
     describe = _describer(rules, target, needed, dictionary=dictionary, overwrite=overwrite)
     before = EarlierReleases.of(earlier, against, chain)
     imprints, noted = before.imprints, None if warn is None else NotedWarnings(warn)
@@ -82,9 +78,9 @@ def protect_file(
     source = with_warnings(
         with_name_check(open_table(data, memory, rules), rules), rules, noted, progress=show
     )
-    earlier_plan = load_transformation(like, rules)
+    taken = load_transformation(like, rules)
     plan = plan_table(
-        source, rules, earlier=imprints, noted=noted, like=earlier_plan, foretell=foretell, progress=show
+        source, rules, earlier=imprints, noted=noted, like=taken, foretell=foretell, progress=show
     )
     shared, form = target.parent if source.kind == SPARK else None, form_of(source, target)
     dropped, numbered = rules.dropped, numbered_columns(rules)
@@ -128,6 +124,20 @@ def _describer(
         return {places[name]: content for name, content in contents.items()}
 
     return describe
+
+
+def _file_named(out: str | Path) -> Path:
+    """Return the path of the output; raise for an address in a store."""
+    if is_address(out):
+        Address.of(str(out))
+        raise WrongCall("a file is not written to a store", remedy="`release` publishes there.")
+    return Path(out)
+
+
+def _check_output(target: Path, source: Path | None, needed: Mapping[Path, str], *, overwrite: bool) -> None:
+    """Raise for a path that could not be written to, or where something is that is needed."""
+    check_target(target, source=source, needed=needed, overwrite=overwrite)
+    check_not_needed(reference_path(target), needed)
 
 
 def _beside_earlier(

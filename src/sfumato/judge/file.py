@@ -15,6 +15,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
 from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
+from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
 from sfumato.judge.rulings import covers_several, on_rows
@@ -65,6 +66,8 @@ def recheck(
     progress(PHASE, 1, steps)
     asked = TallyRequest.of(meant, read)
     _check_bytes(place)
+    if meant.refuses_formulas:
+        check_formulas(place, names, told, allowed)
     progress(PHASE, 2, steps)
     tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked, told), allowed)
     _check_values(tally, meant, where=place.name)

@@ -147,6 +147,7 @@ class JudgedPolicy:
     person: str | None = None
     by_profile: bool = False
     together: tuple[tuple[str, ...], ...] = ()
+    refuses_formulas: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> JudgedPolicy:
@@ -158,6 +159,7 @@ class JudgedPolicy:
             data.get("person"),
             bool(data.get("by_profile")),
             tuple(tuple(map(str, group)) for group in data.get("together") or ()),
+            data.get("formulas") == "refuse",
         )
 
     @property

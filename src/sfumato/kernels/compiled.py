@@ -2,7 +2,8 @@
 
 A function is compiled when it is first asked for, which is dear: most of the time goes into working out
 types. Numba would do it again for every mixture of 32 and 64 bits, and make every function callable from
-Python. Here whole numbers arrive as 64 bits, and helpers, which only compiled code calls, get no wrapper.
+Python. Here whole numbers arrive as 64 bits, and inner functions, which only compiled code calls, have no
+wrapper.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]  # numba has no types
             Kernel._depth -= 1
 
 
-class Helper(Kernel):
+class InnerKernel(Kernel):
     """A function for compiled code alone; a call from Python compiles it again, with a wrapper."""
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
@@ -61,19 +62,19 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def njit(
-    *, cache: bool = True, nogil: bool = False, inline: str = "never", helper: bool | None = None
+    *, cache: bool = True, nogil: bool = False, inline: str = "never", inner: bool | None = None
 ) -> Callable[[Function], Function]:
     """Compiles a function when it is first asked for, and keeps its machine code on disk.
 
-    A helper is called by compiled code alone: unless said otherwise, whatever begins with an underscore.
+    Compiled code alone calls an inner function: unless said otherwise, one that begins with an underscore.
     """
 
     def compiled(function: Function) -> Function:
-        alone = function.__name__.startswith("_") if helper is None else helper
+        alone = function.__name__.startswith("_") if inner is None else inner
         options: dict[str, object] = {**_OPTIONS, "nogil": nogil, **(_NO_WRAPPERS if alone else {})}
         if inline != "never":
             options["inline"] = inline
-        made = _dispatcher(Helper if alone else Kernel, function, **options)
+        made = _dispatcher(InnerKernel if alone else Kernel, function, **options)
         made._cache = MachineCode(function) if cache and not alone else NullCache()
         return made  # type: ignore[no-any-return]  # called like the function
 

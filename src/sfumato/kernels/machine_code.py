@@ -1,11 +1,12 @@
 """Machine code on disk: what came with the package, and what was compiled on this machine.
 
 Numba keeps compiled functions by the text of their own file. Here the files that it imports count as well,
-so a change of a helper is never passed over.
+so a change of what it calls is never passed over.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from sfumato.system.compilation import compilation
 PACKAGE = Path(__file__).parents[1]
 PREBUILT = Path(__file__).parent / "prebuilt"
 """Where machine code lies that came with the package, or that `sfumato compile` made."""
+WITHOUT = "SFUMATO_WITHOUT_MACHINE_CODE"
+"""Set to anything, the package is built without machine code, and what it has is not used."""
 PORTABLE = {"x86_64": ("x86-64-v2", ("popcnt", "sse4.2", "ssse3")), "aarch64": ("generic", ())}
 """By architecture: the processor that the code of a wheel is made for, and features that have to be there."""
 Machine = tuple[str, str, str]
@@ -58,7 +61,8 @@ class MachineCode:
         """Returns the compiled function for a signature; None if there is none."""
         target_context.refresh()
         own, prebuilt = self._places
-        for key in _keys(self._function, sig, target_context.codegen().magic_tuple()):
+        keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
+        for key in () if os.environ.get(WITHOUT) else keys:
             data = prebuilt.load(key)
             if data is not None:
                 return FunctionCache._impl_class.rebuild(None, target_context, data)

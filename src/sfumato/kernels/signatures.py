@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numba.core import types as numba_types
 
-from sfumato.kernels.compiled import Helper, Kernel
+from sfumato.kernels.compiled import InnerKernel, Kernel
 
 types: Any = numba_types  # its stubs leave out what is used here
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
@@ -36,7 +36,7 @@ def kernel_named(name: str) -> Kernel:
     """Returns a kernel by its full name; an ImportError or AttributeError if it is gone."""
     module, function = name.rsplit(".", 1)
     kernel = getattr(import_module(module), function)
-    if not isinstance(kernel, Kernel) or isinstance(kernel, Helper):
+    if not isinstance(kernel, Kernel) or isinstance(kernel, InnerKernel):
         raise AttributeError(f"{name} is not a kernel that Python code calls.")
     return kernel
 
@@ -80,7 +80,7 @@ def asked() -> dict[str, list[list[Plain]]]:
     return {
         name_of(kernel): [[as_plain(each) for each in kinds] for kinds in several]
         for kernel, several in Kernel.asked.items()
-        if not isinstance(kernel, Helper) and kernel.py_func.__module__.startswith("sfumato.kernels.")
+        if not isinstance(kernel, InnerKernel) and kernel.py_func.__module__.startswith("sfumato.kernels.")
     }
 
 

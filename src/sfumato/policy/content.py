@@ -89,6 +89,15 @@ class Knows(StrEnum):
     """The key values of all rows: people are counted by what all their rows show."""
 
 
+class Formulas(StrEnum):
+    """What becomes of cells of a CSV file that a spreadsheet would run when it opens the file."""
+
+    REFUSE = "refuse"
+    """A file with such a cell is not published."""
+    KEEP = "keep"
+    """They are published as they are: no spreadsheet will open the file."""
+
+
 @dataclass(frozen=True)
 class PolicyContent:
     """The parts of a policy, and what follows from them; nothing here was checked (see `Policy`)."""
@@ -111,6 +120,7 @@ class PolicyContent:
     """Columns that nobody has confirmed yet, and why they would be published unchanged. No promise, so it is
     no part of the digest."""
     source: SourceForm = NO_FORM
+    formulas: Formulas | None = None
     """How the data are read. No promise either: the same rows in another form have the same digest."""
 
     @property
@@ -124,6 +134,13 @@ class PolicyContent:
         return self.knows is Knows.PROFILE or (
             self.knows is None and any(not promise.by_size for promise in self.promises)
         )
+
+    @property
+    def refuses_formulas(self) -> bool:
+        """Whether no CSV file may have cells that a spreadsheet would run: from version 2 on, unless said."""
+        if self.formulas is None:
+            return self.version > versions.FIRST
+        return self.formulas is Formulas.REFUSE
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -201,6 +218,8 @@ class PolicyContent:
             words["confirm"] = dict(self.confirm)
         if self.source:
             words["source"] = self.source.words
+        if self.formulas is not None:
+            words["formulas"] = self.formulas.value
         return words if self.recipients is None else {**words, "recipients": self.recipients.words}
 
     @cached_property

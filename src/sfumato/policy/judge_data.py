@@ -22,6 +22,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
     `by_profile` whether people are judged by what all their rows show
     `together`   groups of key columns that are published at the same level
     `missing`    what an empty cell of a key column means
+    `formulas`   whether a CSV file may hold cells that a spreadsheet would run: `refuse` or `keep`
     """
     return {
         "columns": {
@@ -33,6 +34,7 @@ def judge_data(policy: Policy) -> dict[str, Any]:
         "by_profile": policy.by_profile,
         "together": [list(group) for group in policy.protect.together],
         "missing": policy.missing.value,
+        "formulas": "refuse" if policy.refuses_formulas else "keep",
     }
 
 

@@ -101,6 +101,7 @@ class Policy(PolicyContent):
             parts.version,
             parts.confirm,
             parts.source,
+            parts.formulas,
         )
 
     def confirm_columns(self, *columns: str) -> Policy:

@@ -30,7 +30,8 @@ from sfumato.policy import (
 from sfumato.policy.column_controls import ColumnControls
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.compatibility.search_fit import of_search
-from sfumato.policy.content import ColumnRule, Knows, PolicyContent, ProtectRule
+from sfumato.policy.content import ColumnRule, Formulas, Knows, PolicyContent, ProtectRule
+from sfumato.policy.number_file import numbers_in
 from sfumato.policy.set_columns import TermRule
 from sfumato.policy.taxonomies import TaxonomyRule, rule_from
 
@@ -66,6 +67,7 @@ def content(words: object, origin: Origin, *, folder: Path | None = None) -> Pol
         version=reader.version,
         confirm=confirmation.read_entries(reader.words.get(confirmation.KEY)),
         source=source,
+        formulas=reader.formulas(),
     )
 
 
@@ -138,6 +140,11 @@ class _Reader:
         tolerance = self._fraction(given.get("tolerance", 0), ("recipients", "tolerance"))
         return recipients.read(given, tolerance)
 
+    def formulas(self) -> Formulas | None:
+        """Returns what becomes of cells that a spreadsheet would run, where it is said."""
+        given = self.words.get("formulas")
+        return Formulas(str(given)) if given in [choice.value for choice in Formulas] else None
+
     def source(self) -> SourceForm:
         """Returns how the data are read."""
         given = self.words.get(source_words.KEY)
@@ -201,10 +208,17 @@ class _Reader:
         if options is None:
             return None
         try:
-            return options.read({key: word for key, word in words.items() if key in own})
+            return options.read({key: self._with_file(word) for key, word in words.items() if key in own})
         except BadInput as wrong:
             self._note(wrong, place)
             return None
+
+    def _with_file(self, word: object) -> object:
+        """Returns what is said of a column; a file of numbers is read, so that the policy holds them."""
+        if not isinstance(word, Mapping) or set(word) != {"file"}:
+            return word
+        name = str(word["file"])
+        return {"values": numbers_in(Path(name) if self.folder is None else self.folder / name)}
 
     def _foreseen_role(self, words: Words, place: Place) -> bool:
         role = words.get("role")

@@ -50,11 +50,6 @@ class RecipientRule:
     adversary: Adversary = Adversary.REGISTER
     patterns: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
-    def pattern_of(self, recipient: str) -> Mapping[str, int] | None:
-        """Returns the levels by column that the policy names for somebody; `None` where it names none."""
-        named = dict(self.patterns).get(recipient)
-        return None if named is None else dict(named)
-
     @property
     def words(self) -> dict[str, object]:
         """The rule as a policy file holds it; what stands at its default is left out."""

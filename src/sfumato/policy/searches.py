@@ -13,6 +13,9 @@ from sfumato.system import plugins
 GROUP = "sfumato.searches"
 """The entry-point group of other packages: name = "module:function", the function with an `ability`."""
 
+LOSS_GROUP = "sfumato.losses"
+"""The entry-point group of other packages for losses of their own: name = "module:function"."""
+
 LOSSES: Mapping[str, str] = {
     "loss": "mean share of the values that a published value stands for",
     "geometric": "the same, as a geometric mean over the columns",
@@ -35,7 +38,8 @@ class Ability:
     `ranges`: it publishes ranges of ordered columns, and nothing finer than the level that these run between;
     `weighs`: it makes use of a limit where a suppressed row has a price, and weighs that against detail;
     `levels`: it moves a column a whole level at a time; `beside_others`: its table may stand beside other
-    tables of a chain, as far as promises judge them. `why_not` says why other losses do not work.
+    tables of a chain, as far as promises judge them; `any_loss`: it also keeps losses of other packages
+    small, which it measures. `why_not` says why other losses do not work.
     """
 
     losses: tuple[str, ...]
@@ -49,6 +53,11 @@ class Ability:
     levels: bool = False
     beside_others: bool = True
     weighs: bool = False
+    any_loss: bool = False
+
+    def can_keep_small(self, loss: str) -> bool:
+        """Returns whether the search makes a loss small; one that another package offers, if it can any."""
+        return loss in self.losses or (self.any_loss and loss not in LOSSES and loss in known_losses())
 
     def can_suppress(self, price: Fraction | None) -> bool:
         """Returns whether the search makes use of a suppression limit, at this price of a suppressed row."""
@@ -73,12 +82,13 @@ BUILT_IN: Mapping[str, Ability] = {
         ranges=True,
     ),
     "optimum": Ability(
-        losses=("loss",),
+        losses=tuple(name for name in LOSSES if name != "height"),
         suppresses=False,
         weighs=True,
         any_promise=False,
         whole_table=True,
-        why_not="the exact search adds up what each column loses, which only loss can tell",
+        any_loss=True,
+        why_not="levels are mixed within a column, which then has no height",
     ),
     "local": Ability(
         losses=("loss",),
@@ -90,7 +100,12 @@ BUILT_IN: Mapping[str, Ability] = {
         why_not="local recoding adds up what each row loses, which only loss can tell",
     ),
     "best": Ability(
-        losses=tuple(LOSSES), relaxes=True, whole_table=True, whole_columns=False, beside_others=False
+        losses=tuple(LOSSES),
+        relaxes=True,
+        whole_table=True,
+        whole_columns=False,
+        beside_others=False,
+        any_loss=True,
     ),
 }
 
@@ -98,6 +113,11 @@ BEST = "best"
 """The search that compares others."""
 COMPARED = ("local", "lattice", "optimum", "mondrian", "top-down")
 """The searches that `best` compares; of equally good results the first is taken."""
+
+
+def known_losses() -> tuple[str, ...]:
+    """Returns the names of all losses, the built-in ones first."""
+    return (*LOSSES, *plugins.names(LOSS_GROUP, taken=LOSSES))
 
 
 def known() -> tuple[str, ...]:

@@ -20,6 +20,11 @@ def schema() -> JsonObject:
             "date-format": {"enum": list(DATE_FORMS), "description": "How texts write a date."},
             "sheet": {"type": "string", "minLength": 1, "description": "The sheet of a spreadsheet."},
             "query": {"type": "string", "minLength": 1, "description": "What is asked of a database."},
+            "longest-cell": {
+                "type": ["integer", "string"],
+                "minimum": 1,
+                "description": "How many bytes a cell of a text file may have; 1048576 unless it is said.",
+            },
         },
         "additionalProperties": False,
         "description": "How the data are read. It is no promise, and no part of the policy's digest.",

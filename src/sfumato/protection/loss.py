@@ -21,6 +21,8 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Column, Counts
 from sfumato.core.recoding import SUPPRESSED, Recoding, classes_under
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.policy.searches import LOSS_GROUP, known_losses
+from sfumato.system import plugins
 
 Levels = Mapping[str, int]
 Reals = NDArray[np.float64]
@@ -68,10 +70,17 @@ def measure(
 
 
 def find_measure(name: str) -> Callable[[MeasuredRecoding], float]:
-    """Returns the measure with this name; raises `WrongCall` if there is none."""
-    if name not in MEASURES:
-        raise WrongCall(f"unknown loss '{name}'", remedy=f"Known: {', '.join(MEASURES)}.")
-    return MEASURES[name]
+    """Returns the measure with this name; raises `WrongCall` if there is none.
+
+    A package may offer measures of its own by entry point: functions of a `MeasuredRecoding` that never fall
+    when a table becomes more general (`sfumato.testing.check_loss`).
+    """
+    if name in MEASURES:
+        return MEASURES[name]
+    offered: Callable[[MeasuredRecoding], float] | None = plugins.find(LOSS_GROUP, name, taken=MEASURES)
+    if offered is None:
+        raise WrongCall(f"unknown loss '{name}'", remedy=f"Known: {', '.join(known_losses())}.")
+    return offered
 
 
 def column_weights(keys: Sequence[Column], weights: Mapping[str, Fraction] | None) -> Reals:

@@ -49,10 +49,11 @@ class Plan(Printable):
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    `terms` tells what became of term sets, class by class, where a quasi-sensitive promise had terms
-    removed; `policy` then holds the prior that beliefs are compared with. `search` is the search that found
-    it, `compared` what each of several gave, and `left_out` why others were not tried. What a plan prints
-    names only values that the published table itself shows.
+    `bound` is what every global recoding loses at least, where an exact search ran out of steps. `terms`
+    tells what became of term sets, class by class, where a quasi-sensitive promise had terms removed;
+    `policy` then holds the prior that beliefs are compared with. `search` is the search that found it,
+    `compared` what each of several gave, and `left_out` why others were not tried. What a plan prints names
+    only values that the published table itself shows.
     """
 
     policy: Policy
@@ -67,6 +68,7 @@ class Plan(Printable):
     search: str = ""
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    bound: float | None = None
 
     @property
     def cuts(self) -> dict[str, tuple[Label, ...]] | None:
@@ -172,6 +174,7 @@ class Plan(Printable):
             "measure": self.policy.protect.loss,
             "loss": self.loss,
             "optimal": self.optimal,
+            **({} if self.bound is None or self.optimal else {"bound": self.bound}),
             "checked": self.checked,
             "rows": self.rows,
             "suppressed": self.suppressed,
@@ -201,6 +204,8 @@ class Plan(Printable):
             shape_of(self.recoding, j, levels.get(c.name)) for j, c in enumerate(self.recoding.table.keys)
         ]
         best = " (the best there is)" if self.optimal else ""
+        if self.bound is not None and not self.optimal:
+            best = f" (no global recoding is below {figure(self.bound)})"
         notes = (
             f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",
@@ -293,6 +298,7 @@ def make_plan(
         outcome.search or (policy.protect.search if like is None else LIKE),
         outcome.compared,
         outcome.left_out,
+        outcome.bound,
     )
 
 

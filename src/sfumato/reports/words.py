@@ -97,7 +97,6 @@ class ReportWords(StrEnum):
     CELLS_LOST = "Key cells that tell nothing"
     QUERIES = "Counting queries: median error, and what a tenth of them exceeds"
     MODEL = "A model trained on the published table"
-    COMPARED = "Before and after, by column"
     NOT_COMPARED = (
         "The original was not handed in, so losses are told as far as the published table shows them."
     )
@@ -145,15 +144,9 @@ class ReportWords(StrEnum):
         "it was written."
     )
     FOOTER = "Made by Sfumato. A self-contained page: nothing is loaded from anywhere."
-    ARROW = "{first} → {second}"
-    LIST_2 = "{a}, {b}"
-    SENTENCE_2 = "{a} {b}"
-    SINGLE = "{text}"
     IN_WORDS_ROW = "about another person each"
     IN_WORDS_ROWS = "not a person: somebody may have several rows, and promises count people"
     NONE = "–"
-    YES = "yes"
     UNCHANGED = "as it is"
     GENERALIZED = "made less exact"
-    TERMS_REMOVED = "as it is, some terms may be left out"
     DROPPED = "not published"

@@ -1,4 +1,4 @@
-"""Conformance suites: what every promise, attack, engine and search must do, whoever wrote it."""
+"""Conformance suites: what every promise, attack, engine, loss and search must do, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.testing.attacks import check_attack
     from sfumato.testing.engines import check_engine
+    from sfumato.testing.losses import check_loss
     from sfumato.testing.promises import check_promise
     from sfumato.testing.searches import check_search
     from sfumato.testing.table_promises import check_table_promise
 
-__all__ = ["check_attack", "check_engine", "check_promise", "check_search", "check_table_promise"]
+__all__ = [
+    "check_attack",
+    "check_engine",
+    "check_loss",
+    "check_promise",
+    "check_search",
+    "check_table_promise",
+]
 
 _HOMES = {
     "check_attack": "sfumato.testing.attacks",
     "check_engine": "sfumato.testing.engines",
+    "check_loss": "sfumato.testing.losses",
     "check_promise": "sfumato.testing.promises",
     "check_search": "sfumato.testing.searches",
     "check_table_promise": "sfumato.testing.table_promises",

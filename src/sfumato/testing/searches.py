@@ -50,7 +50,7 @@ def check_search(search: Search, *, ability: Ability | None = None, tables: int 
     _check_words(able)
     rng = np.random.default_rng(seed)
     for _ in range(tables):
-        table, again = _tables(rng)
+        table, again = random_tables(rng)
         for promises, aim in _requests(able, table, rng):
             before = _bytes(table)
             outcome = _outcome_of(search, table, promises, aim)
@@ -72,7 +72,7 @@ def _check_words(able: Ability) -> None:
     )
 
 
-def _tables(rng: np.random.Generator) -> tuple[Microdata, Microdata]:
+def random_tables(rng: np.random.Generator) -> tuple[Microdata, Microdata]:
     """A random table, and the same rows counted from another order; nobody has two sensitive values."""
     rows = int(rng.integers(1, 25))
     columns = [Column(f"q{j}", Role.QUASI, _tree(rng)) for j in range(int(rng.integers(1, 4)))]

@@ -329,3 +329,19 @@ def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
         int((Recoding.of_cuts(data, {f"q{j}": c for j, c in enumerate(o)}).rows ** 2).sum()) for o in safe
     ]
     assert best.loss == min(losses)
+
+
+@given(chains(count=2, rows=7), st.integers(1, 3), st.sampled_from(["loss", "discernibility", "entropy"]))
+def test_the_exact_search_beside_an_earlier_release_is_the_best_of_all_recodings(chain, k, loss):
+    from sfumato.protection.searches.optimum import search
+    from sfumato.testing.exhaustive import exhaustive
+
+    trees, people, cuts = chain
+    try:
+        data, bound, _ = searched(trees, people, cuts, k)
+    except RefusedByHistory:
+        assume(False)
+    aim = Aim(loss=loss)
+    found, best = search(data, bound, aim), exhaustive(data, bound, aim)
+    assert found.optimal
+    assert found.loss == pytest.approx(best.loss)

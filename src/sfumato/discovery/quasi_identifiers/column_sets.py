@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import overload
@@ -34,12 +35,9 @@ class ColumnSets(Sequence[Names]):
         self._words, self._members, self._names = _in_order(words, members), tuple(members), names
         self._sizes = _sizes_of(self._words)
         self._total = sum(int(choices.sum()) for _, choices in self._chunks())
-        self._length = self._total if most is None else min(most, self._total)
-
-    @property
-    def cut(self) -> bool:
+        self._length = min(self._total, sys.maxsize if most is None else most)
+        self.cut = most is not None and most < self._total
         """Whether there are more sets than were asked for."""
-        return self._length < self._total
 
     def __len__(self) -> int:
         return self._length
@@ -50,14 +48,14 @@ class ColumnSets(Sequence[Names]):
     @overload
     def __getitem__(self, index: int) -> Names: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Names, ...]: ...
-    def __getitem__(self, index: int | slice) -> Names | tuple[Names, ...]:
+    def __getitem__(self, index: slice) -> list[Names]: ...
+    def __getitem__(self, index: int | slice) -> Names | list[Names]:
         if isinstance(index, slice):
             places = range(self._length)[index]
             if places.step == 1:
-                return tuple(islice(iter(self), places.start, places.stop))
+                return list(islice(iter(self), places.start, places.stop))
             kept = list(islice(iter(self), max(places, default=-1) + 1))
-            return tuple(kept[place] for place in places)
+            return [kept[place] for place in places]
         place = range(self._length)[index]
         return next(islice(iter(self), place, None))
 

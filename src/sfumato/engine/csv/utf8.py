@@ -178,7 +178,7 @@ class Utf8:
             line = self._state[quotes.RECORD_LINE]
             raise self._refuse(
                 f"line {line} begins a row with a cell of more than {self.longest} bytes",
-                "Check its quotes and line ends, or allow longer cells: CsvOptions(longest_cell=…).",
+                "Check its quotes and line ends, or allow longer cells: --longest-cell BYTES.",
             )
         if verdict == quotes.FINE and not self._end and 0 < self.columns < self._state[quotes.FIELDS]:
             line = self._state[quotes.RECORD_LINE]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,16 +11,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
-from sfumato.engine.column_names import check_names
+from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
+from sfumato.system.memory import Memory
+
+VALUES_PER_PAGE = 4096
+"""Writers look after so many values at the latest whether a page is full: long values make long pages."""
+ORDINARY_PAGE = 8 << 20
+COPIES_OF_A_PAGE = 3
+"""A page is held as it is, unpacked, and as values."""
 
 
 @dataclass(frozen=True, eq=False)
 class ParquetReader:
-    """A Parquet file; text is read as dictionaries, straight from its pages."""
+    """A Parquet file; text is read as dictionaries, straight from its pages.
+
+    Its own figures say how much its pages unpack to: a page that `memory` has no room for is not begun.
+    """
 
     path: Path
     kind: str = "parquet"
+    memory: Memory = field(default_factory=Memory)
+
+    def within(self, memory: Memory) -> ParquetReader:
+        """Returns the same reader, held to a limit of memory."""
+        return replace(self, memory=memory)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -42,9 +57,35 @@ class ParquetReader:
         text = [n for n in names if _is_text(self.schema.field(n).type)]
         try:
             with pq.ParquetFile(self.path, read_dictionary=text, pre_buffer=False) as file:
-                yield from file.iter_batches(ROWS_AT_A_TIME, columns=list(names))
+                rows = self._rows_at_a_time(file.metadata, set(names))
+                yield from file.iter_batches(rows, columns=list(names))
         except (pa.ArrowException, OSError):
             raise self._unreadable() from None
+
+    def _rows_at_a_time(self, told: pq.FileMetaData, names: set[str]) -> int:
+        """How many rows are read at once, by how much they unpack to; raises where a page is too long."""
+        widest = 0
+        for number in range(told.num_row_groups):
+            group = told.row_group(number)
+            columns = [group.column(j) for j in range(group.num_columns)]
+            chosen = [column for column in columns if column.path_in_schema.split(".")[0] in names]
+            for column in chosen:
+                self._check_page(column)
+            unpacked = sum(column.total_uncompressed_size for column in chosen)
+            widest = max(widest, unpacked // max(group.num_rows, 1))
+        room = self.memory.left // (4 * COPIES_OF_A_PAGE)
+        return max(1, min(ROWS_AT_A_TIME, room // max(widest, 1)))
+
+    def _check_page(self, column: pq.ColumnChunkMetaData) -> None:
+        unpacked = max(0, column.total_uncompressed_size)
+        each = unpacked // max(column.num_values, 1)
+        page = min(unpacked, max(ORDINARY_PAGE, each * VALUES_PER_PAGE))
+        if page > ORDINARY_PAGE:
+            self.memory.check(
+                page * COPIES_OF_A_PAGE,
+                f"unpacking values of about {each:,} bytes in column {safe_name(column.path_in_schema)}",
+                "shorten its values beforehand, or leave the column out of the file.",
+            )
 
     def native(self, table: pa.Table) -> pa.Table:
         return table

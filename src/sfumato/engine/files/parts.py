@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from sfumato.engine.column_names import check_names
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.writer import check_target
 from sfumato.system.disk import digest_of, read_document, to_disk
+from sfumato.system.memory import Memory
 
 MANIFEST = "_manifest.json"
 """Begins with a mark that makes other readers of such folders pass it over."""
@@ -111,6 +112,11 @@ class PartsReader:
 
     path: Path
     kind: str = "parquet"
+    memory: Memory = field(default_factory=Memory)
+
+    def within(self, memory: Memory) -> PartsReader:
+        """Returns the same reader, held to a limit of memory."""
+        return replace(self, memory=memory)
 
     @cached_property
     def parts(self) -> tuple[ParquetReader, ...]:
@@ -131,7 +137,7 @@ class PartsReader:
                 raise BadData("a part is not what the manifest says", where=self.path.name)
         if not named:
             raise BadData("the manifest names no part", where=self.path.name)
-        return tuple(ParquetReader(self.path / name) for name, _ in named)
+        return tuple(ParquetReader(self.path / name, memory=self.memory) for name, _ in named)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -162,4 +168,4 @@ class MatchingReader(PartsReader):
         files = sorted(file for file in self.path.parent.glob(self.path.name) if file.is_file())
         if not files:
             raise BadData("no file has such a name", where=str(self.path), remedy="Check the pattern.")
-        return tuple(ParquetReader(file) for file in files)
+        return tuple(ParquetReader(file, memory=self.memory) for file in files)

@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.core.data_file import NO_FORM, DataFile, Note, SourceForm
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine.csv.reader import CsvOptions, CsvReader
+from sfumato.engine.csv.utf8 import LONGEST_CELL
 from sfumato.engine.files.arrow_file import ARROW_ENDINGS, ArrowFileReader
 from sfumato.engine.files.json_lines import LINES_ENDINGS, JsonLinesReader
 from sfumato.engine.files.loaded_file import LoadedFileReader
@@ -46,8 +47,9 @@ def open_file(
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     if name.endswith(CSV_ENDINGS):
-        _check_form(form, "a CSV file", "encoding", "delimiter")
-        options = csv or CsvOptions(form.delimiter, form.encoding)
+        _check_form(form, "a CSV file", "encoding", "delimiter", "longest-cell")
+        longest = int(form.longest_cell or expected.longest_cell or LONGEST_CELL)
+        options = csv or CsvOptions(form.delimiter, form.encoding, longest)
         return RowSource(CsvReader(path, options, expected=expected, note=note))
     if csv is not None:
         raise WrongCall("csv options are for CSV files", where=str(path))

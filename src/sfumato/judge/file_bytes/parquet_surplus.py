@@ -54,7 +54,9 @@ def _of_part(part: Path) -> Iterator[Surplus]:
         yield Surplus(f"{layout.stray:,} bytes of the file belong to no column")
     yield from _behind_values(layout.chunks)
     try:
-        with pq.ParquetFile(part) as file:
+        # Dictionaries stay what they are: one long value in many rows takes the room of one.
+        texts = [field.name for field in pq.read_schema(part) if _is_text(field.type)]
+        with pq.ParquetFile(part, read_dictionary=texts) as file:
             yield from _claims(file, layout.chunks)
     except (pa.ArrowException, OSError):
         raise BadData("the file cannot be read as Parquet", where=part.name) from None
@@ -124,7 +126,7 @@ class _Held:
         self.unknown = self.miscounted = False
         for chunk in chunks:
             cells = _cells(file, chunk.row_group, path)
-            found = None if cells is None else plain_values(cells, chunk.physical, chunk.length)
+            found = None if cells is None else plain_values(_used(cells), chunk.physical, chunk.length)
             if cells is None or found is None:
                 self.unknown = any(self._left.values())
                 return
@@ -143,6 +145,21 @@ class _Held:
             if left and shortened is not None:
                 cut = {claim for claim in left if any(shortened(value, claim) for value in found)}
                 left.difference_update(cut)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _used(cells: pa.Array) -> pa.Array:
+    """Returns the values that cells have; of a dictionary, those that some cell refers to."""
+    import pyarrow as pa  # noqa: PLC0415  # heavy
+
+    if not pa.types.is_dictionary(cells.type):
+        return cells
+    return cells.dictionary.take(cells.indices.unique().drop_null())
 
 
 def _begins(value: bytes, claim: bytes) -> bool:

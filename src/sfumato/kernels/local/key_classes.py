@@ -52,7 +52,7 @@ class KeyClasses(NamedTuple):
     cost: Longs
 
 
-@njit(cache=True, inline="always", helper=True)
+@njit(cache=True, inline="always", inner=True)
 def lowest_cover(forest: Forest, node: int, other: int) -> int:
     """The lowest node over two nodes of one tree."""
     while not node <= other < forest.end[node]:
@@ -60,7 +60,7 @@ def lowest_cover(forest: Forest, node: int, other: int) -> int:
     return node
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     """What a row loses in the lowest box over two boxes; once that exceeds the bound, something above it."""
     cost = 0
@@ -71,7 +71,7 @@ def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     return cost
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: int) -> int:
     """How much the total rises when a group joins this class; once that reaches the bound, the bound.
 
@@ -90,7 +90,7 @@ def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: 
     return bound if cost >= BARRED else int((size + weight) * cost - before)
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def relief(classes: KeyClasses, forest: Forest, group: int) -> int:
     """How much the total falls when a group leaves its class."""
     owner = classes.class_of[group]
@@ -143,7 +143,7 @@ def join(classes: KeyClasses, forest: Forest, group: int, target: int) -> int:
     return int((size + classes.weight[group]) * cost - old)
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def leave(classes: KeyClasses, forest: Forest, group: int) -> int:
     """Takes a group out of its class; returns how much the total falls."""
     owner = classes.class_of[group]

@@ -39,7 +39,7 @@ def _slots(rows: int) -> tuple[int, Small]:
     return bits, np.full(1 << bits, -1, np.int32)
 
 
-@njit(cache=True, helper=False)
+@njit(cache=True, inner=False)
 def _regroup_narrow(
     keys: Ints, counts: Ints, shift: Ints, mask: Ints, offset: Ints, lift: Small
 ) -> tuple[Small, Ints, Ints]:
@@ -72,7 +72,7 @@ def _regroup_narrow(
     return group_of, out[:groups].copy(), sums[:groups].copy()
 
 
-@njit(cache=True, helper=False)
+@njit(cache=True, inner=False)
 def _regroup_wide(
     keys: Keys, counts: Ints, word: Ints, shift: Ints, mask: Ints, offset: Ints, lift: Small
 ) -> tuple[Small, Keys, Ints]:

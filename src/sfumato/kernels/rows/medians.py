@@ -15,7 +15,7 @@ ROWS_PER_LOOK = 256
 """Rows looked at between two chances to stop early."""
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def lowest_cover(layout: Layout, j: int, low: int, high: int) -> tuple[int, int]:
     """The lowest node of column j above the leaves low .. high, and its depth."""
     depth = layout.height[j]

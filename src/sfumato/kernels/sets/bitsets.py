@@ -16,7 +16,7 @@ _M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
 _H1 = np.uint64(0x0101010101010101)
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def ones(x: np.uint64) -> int:
     """How many bits are set."""
     x -= (x >> _ONE) & _M1
@@ -25,19 +25,19 @@ def ones(x: np.uint64) -> int:
     return int((x * _H1) >> np.uint64(56))
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def holds(words: Words, i: int) -> bool:
     """Whether i is in the set."""
     return bool((words[i >> 6] >> np.uint64(i & 63)) & _ONE != np.uint64(0))
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def put(words: Words, i: int) -> None:
     """Add i to the set."""
     words[i >> 6] |= _ONE << np.uint64(i & 63)
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def below(words: Words, other: Words) -> bool:
     """Whether the set is contained in the other one."""
     for w in range(len(words)):  # noqa: SIM110
@@ -46,7 +46,7 @@ def below(words: Words, other: Words) -> bool:
     return True
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def take_first(words: Words) -> int:
     """Remove and return the smallest member, -1 if there is none."""
     for w in range(len(words)):

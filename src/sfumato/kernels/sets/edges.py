@@ -71,7 +71,7 @@ def _draw(random: Words, bound: int) -> int:
     return int((x >> np.uint64(11)) % np.uint64(bound))
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int) -> int:
     """Refine the partition at `depth` by a column into the one above; why it stopped."""
     top = stack.at[depth] + stack.kept[depth]
@@ -101,7 +101,7 @@ def step(goal: Goal, stack: Stack, depth: int, column: int, drop: int, keep: int
     return why
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, draws: int) -> int:
     """Draw k rows that share a cluster, again and again; where they differ is an edge. Returns the edges.
 
@@ -152,7 +152,7 @@ def differences(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int
     return last
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def complement(goal: Goal, stack: Stack, tree: EdgeTree, depth: int, first: int, turn: int) -> int:
     """Grow the path to a maximal set that falls short; what lies outside is an edge. Returns the edges.
 
@@ -193,7 +193,7 @@ def _overwrite(stack: Stack, source: int, target: int) -> None:
     stack.clusters[target] = stack.clusters[source]
 
 
-@njit(cache=True, helper=True)
+@njit(cache=True, inner=True)
 def register(tree: EdgeTree, depth: int, first: int, last: int) -> None:
     """Make edges known that no column of the path hits."""
     for e in range(first, last):

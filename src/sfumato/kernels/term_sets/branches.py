@@ -25,7 +25,7 @@ MOST_SHARES = 20_000_000
 """So many shares may be written out for the depth-first search."""
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def shares(sets: SetArrays, choice: Ints, mass: Floats) -> None:
     """The mass of all groups under a choice of subsets."""
     mass[:] = 0.0
@@ -35,7 +35,7 @@ def shares(sets: SetArrays, choice: Ints, mass: Floats) -> None:
             add_share(sets.trace[i], sets.group, choice[i], 1.0 / number, mass)
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def keeps(sets: SetArrays, limit: ConvexLimit, choice: Ints, mass: Floats, best: Floats) -> bool:
     """Whether a choice keeps the limit; `mass` receives what it shares out."""
     shares(sets, choice, mass)
@@ -43,7 +43,7 @@ def keeps(sets: SetArrays, limit: ConvexLimit, choice: Ints, mass: Floats, best:
     return bool(excess(mass, limit, limit.target, float(len(choice)), nothing, best)[2])
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def cost_of(sets: SetArrays, choice: Ints) -> int:
     """What a choice costs."""
     cost = 0
@@ -52,14 +52,14 @@ def cost_of(sets: SetArrays, choice: Ints) -> int:
     return cost
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def weigh(sets: SetArrays, i: int, value: Floats, sums: Floats) -> None:
     """For every subset of set i: the sum of `value` over the groups that contain it."""
     span = slice(sets.entry[i], sets.entry[i + 1])
     sums_over_supersets(sets.mask[span], sets.owner[span], sets.weight[span], value, sets.bits[i], sums)
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def greedy(sets: SetArrays, limit: ConvexLimit, choice: Ints) -> bool:
     """Shorten the subset that takes most of the excess away for its price, until the limit is kept."""
     labels, best = limit.target.shape[1], room_for(limit)
@@ -91,7 +91,7 @@ def greedy(sets: SetArrays, limit: ConvexLimit, choice: Ints) -> bool:
         choice[where] = what
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def polish(sets: SetArrays, limit: ConvexLimit, choice: Ints, tries: int) -> None:
     """Give back what need not be gone: cheaper subsets of single sets, cheapest first."""
     mass, best = np.empty(limit.target.shape[1]), room_for(limit)
@@ -113,7 +113,7 @@ def polish(sets: SetArrays, limit: ConvexLimit, choice: Ints, tries: int) -> Non
             choice[i] = old
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def raise_multipliers(
     sets: SetArrays, limit: ConvexLimit, choice: Ints, cost: int, rounds: int, reduced: Floats, stop: Ints
 ) -> tuple[float, int]:
@@ -172,7 +172,7 @@ def raise_multipliers(
     return bound, cost
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def branch(
     sets: SetArrays,
     limit: ConvexLimit,

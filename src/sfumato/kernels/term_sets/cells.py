@@ -19,7 +19,7 @@ Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def widest(mass: Floats, c: float) -> int:
     """The largest l for which the largest entry is at most c times the sum of all but the l-1 largest."""
     some = np.sort(mass[mass > 0.0])
@@ -78,7 +78,7 @@ def _affordable(sets: SetArrays, tail: Ints, whose: Ints, bit: Ints, now: Ints, 
     return left
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def search_cells(
     sets: SetArrays, limit: ConvexLimit, adaptive: bool, choice: Ints, cost: int, nodes: int, stop: Ints
 ) -> tuple[int, bool]:

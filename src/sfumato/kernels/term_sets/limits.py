@@ -35,7 +35,7 @@ class ConvexLimit(NamedTuple):
     slack: float
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def room_for(limit: ConvexLimit) -> Floats:
     """Scratch space for the largest entries."""
     most = 1
@@ -44,7 +44,7 @@ def room_for(limit: ConvexLimit) -> Floats:
     return np.empty(most)
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def largest(mass: Floats, count: int, best: Floats) -> float:
     """The sum of the `count` largest entries; `best` is scratch space and holds them in ascending order."""
     if count <= 0:
@@ -60,7 +60,7 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
     return float(best[:count].sum())
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def distance(mass: Floats, target: Floats, size: float) -> float:
     """The squared distance of `mass / size` from a target."""
     total = 0.0
@@ -70,7 +70,7 @@ def distance(mass: Floats, target: Floats, size: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def excess(
     mass: Floats, limit: ConvexLimit, target: Floats, size: float, beside: Floats, best: Floats
 ) -> tuple[float, int, bool]:
@@ -94,7 +94,7 @@ def excess(
     return worst, which, kept
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def tangent(
     mass: Floats, limit: ConvexLimit, size: float, best: Floats, plane: Floats
 ) -> tuple[float, float, bool]:
@@ -125,7 +125,7 @@ def tangent(
     return value, 0.0, kept
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def cannot_keep(mass: Floats, limit: ConvexLimit, target: Floats, size: float, best: Floats) -> bool:
     """Whether the limit is out of reach: no mass can be added so that all shares, at most `size`, keep it."""
     for j in range(len(limit.c)):

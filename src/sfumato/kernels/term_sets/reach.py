@@ -19,7 +19,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def out_of_reach(sets: SetArrays, limit: ConvexLimit, rounds: int, stop: Ints) -> bool:
     """Whether some distance is proved to be too large whatever is chosen. False proves nothing, except for
     a single set and a single distance."""
@@ -34,7 +34,7 @@ def out_of_reach(sets: SetArrays, limit: ConvexLimit, rounds: int, stop: Ints) -
     return False
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def least_of_one(sets: SetArrays, target: Floats) -> float:
     """The least squared distance of one set's shares: with n groups, |target|² + (1 - 2 target there)/n."""
     sums = np.empty(1 << sets.bits[0])
@@ -49,7 +49,7 @@ def least_of_one(sets: SetArrays, target: Floats) -> float:
     return least
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def least_of_mixtures(sets: SetArrays, target: Floats, border: float, rounds: int, stop: Ints) -> float:
     """A bound below the squared distance of every choice; no better than needed to tell it from `border`."""
     many, size = len(sets.bits), float(len(sets.bits))

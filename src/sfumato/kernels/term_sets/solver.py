@@ -50,7 +50,7 @@ class Holders(NamedTuple):
     group: Ints
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def prices(start: Longs, atom: Ints, bits: Longs, begin: Longs, table: Longs) -> Longs:
     """What it costs to keep each subset: `table[w, v]` for v of w terms that are gone."""
     price = np.zeros(begin[-1], np.int64)
@@ -69,7 +69,7 @@ def prices(start: Longs, atom: Ints, bits: Longs, begin: Longs, table: Longs) ->
     return price
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def prepare(query: Query, holders: Holders, table: Longs, closed_only: bool) -> SetArrays:
     """Everything about the subsets of some sets that a search needs."""
     start, atom = query.start, query.atom

@@ -42,7 +42,7 @@ class SetArrays(NamedTuple):
     same: Ints
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count: int) -> Ints:
     """The trace of every set in every reference row.
 
@@ -72,7 +72,7 @@ def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count
     return trace
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Ints]:
     """Weighted masks per set such that the weights over masks that contain S add up to 1 for every group
     that contains S, else to 0: one mask where a group has one row, else inclusion and exclusion.
@@ -141,7 +141,7 @@ def _doubled(array: Ints) -> Ints:
     return larger
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def sums_over_supersets(mask: Ints, owner: Ints, weight: Ints, value: Floats, bits: int, out: Floats) -> None:
     """For every subset S: the sum of `value` over the groups that contain S."""
     size = 1 << bits
@@ -155,7 +155,7 @@ def sums_over_supersets(mask: Ints, owner: Ints, weight: Ints, value: Floats, bi
                 out[s] += out[s | bit]
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def containing(mask: Ints, weight: Ints, bits: int) -> Longs:
     """For every subset S: how many groups contain it."""
     size = 1 << bits
@@ -170,7 +170,7 @@ def containing(mask: Ints, weight: Ints, bits: int) -> Longs:
     return out
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def closed(counts: Longs, bits: int) -> Ints:
     """The subsets to which nothing can be added without losing a group, fullest numbers first."""
     size = 1 << bits
@@ -188,7 +188,7 @@ def closed(counts: Longs, bits: int) -> Ints:
     return subsets[:used].copy()
 
 
-@njit(cache=True, nogil=True, helper=True)
+@njit(cache=True, nogil=True, inner=True)
 def add_share(trace: Ints, group: Ints, subset: int, share: float, total: Floats) -> None:
     """Add `share` to the groups that contain the subset."""
     last = -1

@@ -86,10 +86,17 @@ def of_search(protect: ProtectRule, missing: Missing) -> Iterator[Problem]:
 
 
 def _losses(protect: ProtectRule, ability: Ability) -> Iterator[Problem]:
-    if protect.loss not in LOSSES:
-        hint = did_you_mean(protect.loss, list(LOSSES))
-        yield Problem(("protect", "loss"), f"the losses are {', '.join(LOSSES)}.", hint)
-    elif protect.loss not in ability.losses:
+    losses = searches.known_losses()
+    if protect.loss not in losses:
+        hint = did_you_mean(protect.loss, list(losses))
+        yield Problem(("protect", "loss"), f"the losses are {', '.join(losses)}.", hint)
+    elif protect.loss not in LOSSES and not ability.can_keep_small(protect.loss):
+        yield Problem(
+            ("protect", "loss"),
+            f"{protect.loss} does not work: {protect.search} keeps small what is built in alone.",
+            _searches_that(lambda a: a.any_loss),
+        )
+    elif not ability.can_keep_small(protect.loss):
         remedy = f"Use {' or '.join(ability.losses)}, or search: lattice."
         reason = ability.why_not or f"{protect.search} cannot keep it small"
         yield Problem(("protect", "loss"), f"{protect.loss} does not work: {reason}.", remedy)

@@ -89,7 +89,7 @@ class Continuous(Declared, TablePromise):
     monotone: ClassVar[bool] = False
     hereditary: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence.EARLIER
-    searches: ClassVar[tuple[str, ...] | None] = ("top-down",)
+    searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True
     looks_back: ClassVar[bool] = True
     threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")

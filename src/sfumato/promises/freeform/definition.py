@@ -28,6 +28,12 @@ from sfumato.promises.parameters import Declared, Exact, Parameter
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import NOTHING
 
+LADDER_OF_THREATS = tuple(
+    Fraction(*threat)
+    for threat in ((9, 10), (4, 5), (3, 4), (2, 3), (3, 5), (1, 2), (2, 5), (1, 3), (1, 4), (1, 5), (1, 10))
+)
+"""Threats that searches also look at where a larger one is allowed."""
+
 
 class Share(Exact):
     """A fraction that may be left out."""
@@ -126,6 +132,11 @@ class Freeform(Declared, TablePromise):
             if column != FreeColumn() and not written_down(column.rule)
         ]
         return said
+
+    @property
+    def stricter(self) -> tuple[Freeform, ...]:
+        """The same promise with every smaller threat of a ladder, from the largest down."""
+        return tuple(replace(self, threat=threat) for threat in LADDER_OF_THREATS if threat < self.threat)
 
     def limits(self) -> tuple[FreeformLimit, ...]:
         return (self._limit,)

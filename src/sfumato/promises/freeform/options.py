@@ -14,9 +14,25 @@ from sfumato.core.freeform.observability import Belief, Observability, unless_se
 from sfumato.core.freeform.published_nodes import has_no_groups, written_down
 from sfumato.core.freeform.sensitivity import Sensitivity, aggregate, guarded_leaves, particular
 from sfumato.core.taxonomy import Label, Taxonomy
+from sfumato.promises.freeform.models import read_model, written_model
 
 Schema = Mapping[str, Any]
 
+NUMBERS: Schema = {
+    "type": "object",
+    "properties": {
+        "values": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/fraction"},
+            "description": "The number of every node that is named; others have that of the usual model.",
+        },
+        "file": {
+            "type": "string",
+            "description": "A CSV file of labels and numbers, relative to the policy.",
+        },
+    },
+    "additionalProperties": False,
+}
 LABELS: Schema = {"type": "array", "items": {"type": ["string", "number", "null"]}}
 
 
@@ -24,7 +40,8 @@ LABELS: Schema = {"type": "array", "items": {"type": ["string", "number", "null"
 class FreeOptions:
     """The keys `sensitive`, `aggregate` and `observable` of a column whose role is free.
 
-    In Python, `aggregate` and `observable` take a `Sensitivity` or an `Observability` of one's own.
+    `aggregate` and `observable` take a `Sensitivity` or an `Observability` of one's own: as numbers, by
+    importable name, and in Python as it is.
 
     >>> FreeOptions.read({"sensitive": ["AIDS"], "observable": {"leaf": 0, "boost": 1}}).words()
     {'sensitive': ['AIDS'], 'observable': {'leaf': 0, 'boost': 1}}
@@ -37,14 +54,17 @@ class FreeOptions:
     schema: ClassVar[Schema] = {
         "sensitive": {**LABELS, "description": "The highest nodes that cover the sensitive values."},
         "aggregate": {
-            "type": "boolean",
+            "anyOf": [{"type": "boolean"}, {"type": "string"}, NUMBERS],
             "default": True,
-            "description": "Harm is to learn that it is some sensitive value (true), or which one (false).",
+            "description": "Harm is to learn that it is some sensitive value (true), or which one (false);"
+            " or a sensitivity of one's own: importable name (package.module:function), or numbers of nodes.",
         },
         "observable": {
-            "type": "object",
-            "description": "Beliefs, from 0 to 1; else a value is observable unless all of it is sensitive.",
+            "type": ["object", "string"],
+            "description": "Beliefs, from 0 to 1; else a value is observable unless all of it is sensitive."
+            " Or an observability of one's own: importable name, or numbers of nodes.",
             "properties": {
+                **NUMBERS["properties"],
                 "leaf": {
                     "anyOf": [
                         {"$ref": "#/$defs/fraction"},
@@ -58,7 +78,6 @@ class FreeOptions:
                     "description": "How much easier a group is to see than what is in it.",
                 },
             },
-            "required": ["leaf"],
             "additionalProperties": False,
         },
     }
@@ -70,6 +89,10 @@ class FreeOptions:
         seen = words.get("observable")
         if isinstance(shape, bool):
             shape = aggregate if shape else particular
+        shape = read_model(shape, aggregate, where="aggregate") or shape
+        if isinstance(shape, Mapping):
+            raise BadPolicy("give `values`, or a `file` of them", where="aggregate")
+        seen = read_model(seen, unless_sensitive, where="observable") or seen
         if seen is None or isinstance(seen, Mapping):
             seen = unless_sensitive if seen is None else _belief(seen)
         return cls(tuple(_label(x) for x in words.get("sensitive", ())), shape, seen)
@@ -80,11 +103,11 @@ class FreeOptions:
         if self.sensitive:
             found["sensitive"] = list(self.sensitive)
         if self.sensitivity is not aggregate:
-            found["aggregate"] = False if self.sensitivity is particular else _named(self.sensitivity)
+            found["aggregate"] = False if self.sensitivity is particular else written_model(self.sensitivity)
         if isinstance(self.observability, Belief):
             found["observable"] = _written(self.observability)
         elif self.observability is not unless_sensitive:
-            found["observable"] = _named(self.observability)
+            found["observable"] = written_model(self.observability)
         return found
 
     def declared(self, rule: Any) -> FreeColumn:
@@ -99,7 +122,7 @@ def plain_column(column: FreeColumn) -> dict[str, object]:
     `aggregate`    whether harm is to learn that it is some sensitive value (true), or which one (false)
     `observable`   `None`: unless sensitive; else the beliefs: `leaf` (a share, or label -> share) and `boost`
 
-    Of a model of one's own, which only Python can give, the numbers stand there, as `_numbers` says.
+    Of a model of one's own the numbers stand there, as `_numbers` says.
     """
     seen: object = None
     if isinstance(column.observability, Belief):
@@ -141,7 +164,9 @@ def _path(tree: Taxonomy, node: int) -> tuple[Label, ...]:
 
 
 def _belief(words: Mapping[str, Any]) -> Belief:
-    leaf = words.get("leaf", 0)
+    if "leaf" not in words:
+        raise BadPolicy("say how observable a `leaf` is, or give `values`", where="observable")
+    leaf = words["leaf"]
     boost = fraction(words.get("boost", 0), key="boost")
     if isinstance(leaf, Mapping):
         leaf = {_label(label): fraction(value, key="leaf") for label, value in leaf.items()}
@@ -162,7 +187,3 @@ def _written(belief: Belief) -> dict[str, object]:
 
 def _label(word: object) -> Label:
     return None if word is None else str(word)
-
-
-def _named(model: object) -> str:
-    return f"{getattr(model, '__module__', '')}.{getattr(model, '__qualname__', type(model).__qualname__)}"

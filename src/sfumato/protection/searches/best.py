@@ -45,9 +45,9 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
 
     Which searches are tried, and how far, depends on counts alone, so the same rows give the same result.
     Searches that are not exact are also asked for more than was promised, rung by rung along the ladders of
-    k, l and suppression, the nearest first, as far as the budget goes: what keeps more keeps this, so a
-    smaller k or l, or more suppression, does not give a worse table. Of equal losses the one with fewer rows
-    suppressed is taken, then that of the first search.
+    k, l, threats and suppression, the nearest first, as far as the budget goes: what keeps more keeps this,
+    so a smaller k or l, a larger threat, or more suppression does not give a worse table. Of equal losses the
+    one with fewer rows suppressed is taken, then that of the first search.
     """
     names = [name for name in ORDER if aim.compared is None or name in aim.compared]
     left_out = {name: reason for name in names if (reason := _too_much(name, table, promises, aim))}
@@ -95,7 +95,7 @@ def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
     ability, nodes = BUILT_IN[name], prod(c.taxonomy.height + 1 for c in table.keys)
     of_class, rows = promises.of_class, max(1, table.distinct)
     reasons = (
-        (aim.loss not in ability.losses, f"it does not keep {aim.loss} small"),
+        (not ability.can_keep_small(aim.loss), f"it does not keep {aim.loss} small"),
         (promises.of_table and not ability.whole_table, "a promise is about the table as a whole"),
         (not ability.any_promise and not all(p.monotone for p in of_class), "a promise is not monotone"),
         (
@@ -167,10 +167,11 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
     """Returns the promise with more people, or more values, than it asks for: the rungs above it.
 
-    A promise about the table as a whole has none: earlier releases may make more impossible.
+    A promise about the table as a whole says itself what is stricter: beside earlier releases nothing is, for
+    more may be impossible.
     """
     if isinstance(promise, TablePromise):
-        return []
+        return list(promise.stricter)
     if promise.by_size:
         people = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= table.rows]
         return [promise.with_least_people(k) for k in people]

@@ -1,4 +1,4 @@
-"""The best global recoding: the cuts with the least mean loss that keep every promise.
+"""The best global recoding: the cuts with the least loss that keep every promise.
 
 Promises break on conflicts (`conflicts.py`): sets of values that cannot all stay. Losing a value means that
 its parent, or something higher, is published in its place, which never costs less. So the search starts with
@@ -6,11 +6,15 @@ the raw table, picks a conflict, and branches over which of its values is lost; 
 of what they cost at least, and the first without a conflict is the best there is. Conflicts are found as they
 are needed, made as general as they can be (a general one is harder to lose), and kept; the data is asked only
 where no conflict that is known decides.
+
+What a cut costs is added up node by node for the measure `loss` (`_NodeCosts`). Every other measure is taken
+of the recoding as a whole (`_MeasuredCosts`): it does not fall when values are lost, so the order of states
+is right, but nothing is known of a state before it is measured, and fewer states are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -27,6 +31,9 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Cuts, Promise, Promises
 from sfumato.core.recoding import Recoding
+from sfumato.policy.searches import BUILT_IN
+from sfumato.protection.loss import measure as loss_by
+from sfumato.protection.searches.all_recodings import best_of_all
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
 from sfumato.protection.searches.conflicts import conflict_sources
 from sfumato.protection.searches.search import Aim, Outcome
@@ -62,6 +69,9 @@ class Optimum:
         return self.loss == self.bound
 
 
+MOST_MEASURED = 20_000_000
+"""Distinct rows that are recoded, all states together, where a measure is taken of whole recodings."""
+
 MOST_WITHHELD_TRIED = 400_000
 """Distinct rows that are recoded again, all together, without those that may be suppressed."""
 
@@ -69,9 +79,12 @@ MOST_WITHHELD_TRIED = 400_000
 def search(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best global recoding (`best_cuts`), where suppressed rows have a price also of fewer rows.
 
-    Which rows are suppressed is guessed, so nothing is proved optimal where some may be. Without a price
-    nothing is suppressed.
+    Which rows are suppressed is guessed, so nothing is proved optimal where some may be. Without a price, and
+    for other measures than `loss`, nothing is suppressed.
     """
+    if aim.loss != "loss":
+        found = best_cuts(table, promises, aim, progress=progress)
+        return replace(found, optimal=found.optimal and aim.allowed(table) <= table.dropped)
     return with_suppression(
         best_cuts,
         table,
@@ -88,32 +101,41 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
     """Returns the best global recoding; `optimal` in the outcome says whether that is proved.
 
     Nothing is suppressed beyond rows with empty key cells. Where a person has several rows and is counted in
-    classes, promises that are not hereditary have no conflicts to branch on, and what top-down finds is
+    classes, promises that are not hereditary have no conflicts to branch on, and neither has what is promised
+    beside earlier releases: of a small table all recodings are tried, of others what top-down finds is
     returned.
     """
     summed = table.profiles or not table.has_person
     lasting = all(p.hereditary or (p.monotone and summed) for p in promises)
-    if aim.loss != "loss":
-        raise WrongCall("the exact search keeps the measure loss small, and no other")
     budget_of(table, promises, aim)
     nothing_more = Fraction(table.dropped, max(1, table.rows + table.dropped))
-    greedy = top_down(table, promises, replace(aim, suppress=nothing_more), progress=progress)
-    if not lasting or greedy.recoding.cuts is None:
+    ranked_by = aim.loss if aim.loss in BUILT_IN["top-down"].losses else "loss"
+    descent = replace(aim, suppress=nothing_more, loss=ranked_by)
+    greedy = top_down(table, promises, descent, progress=progress)
+    greedy = replace(greedy, loss=aim.loss_of(greedy.recoding))
+    if greedy.recoding.cuts is None:
         return greedy
-    progress("optimum", 0, MOST_STATES)
+    if not lasting:
+        return best_of_all(table, promises, aim, greedy, progress=progress)
+    most = MOST_STATES
+    if aim.loss != "loss":
+        most = min(MOST_STATES, MOST_MEASURED // max(1, table.distinct))
+    progress("optimum", 0, most)
     best = optimum(
         table,
         promises,
         weights=aim.weights,
+        measure=aim.loss,
         start=greedy.recoding.cuts,
-        most=MOST_STATES,
+        most=most,
         beat=aim.beat,
         progress=progress,
     )
-    progress("optimum", MOST_STATES, MOST_STATES)
+    progress("optimum", most, most)
     recoding = Recoding.of_cuts(table, best.cuts)
-    loss = aim.loss_of(recoding)
-    return Outcome(recoding, loss, optimal=best.optimal, checked=greedy.checked + best.states)
+    loss, bound = aim.loss_of(recoding), float(best.bound)
+    checked = greedy.checked + best.states
+    return Outcome(recoding, loss, optimal=best.optimal, checked=checked, bound=min(bound, loss))
 
 
 def optimum(
@@ -121,20 +143,24 @@ def optimum(
     promises: Promises | Promise,
     *,
     weights: Mapping[str, Fraction] | None = None,
+    measure: str = "loss",
     deadline: float = inf,
     start: Cuts | None = None,
     most: int = 2_000_000,
     beat: float | None = None,
     progress: Progress = silent,
 ) -> Optimum:
-    """Returns the cuts with the least mean loss that keep the promises; no row is suppressed.
+    """Returns the cuts that keep the promises and lose least by a measure; no row is suppressed.
 
     After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached; so
     they are where nothing is left whose published rows alone lose at most `beat`. `start` are cuts that keep
     the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
-    search = _OptimumSearch(table, kept, weights or {})
+    costs: _NodeCosts | _MeasuredCosts = _NodeCosts(table, weights or {})
+    if measure != "loss":
+        costs = _MeasuredCosts(table, measure, weights or {})
+    search = _OptimumSearch(table, kept, costs)
     return search.run(monotonic() + deadline, start, most, beat, progress)
 
 
@@ -166,8 +192,8 @@ class _NodeCosts:
             rows = before[t.high] - before[t.low]
             self.of_node.append(rows * (t.leaf_count - 1).astype(np.int64) * factor)
 
-    def loss(self, cost: int) -> Fraction:
-        return (cost + self._dropped) / self._whole if self._whole else Fraction(0)
+    def loss(self, cost: float) -> Fraction:
+        return (int(cost) + self._dropped) / self._whole if self._whole else Fraction(0)
 
     def at_most(self, loss: float) -> int:
         """Returns the largest cost of published rows alone that is no more than this loss, or a little more.
@@ -177,11 +203,32 @@ class _NodeCosts:
         return int((Fraction(loss) + ROUNDING) * self._whole // 1)
 
 
+class _MeasuredCosts:
+    """A measure of whole recodings, each taken once; nodes cost nothing by themselves."""
+
+    def __init__(self, table: Microdata, measure: str, weights: Mapping[str, Fraction]) -> None:
+        self._table, self._measure, self._weights = table, measure, weights
+        self._known: dict[State, float] = {}
+        self.of_node = [np.zeros(len(c.taxonomy.labels), np.int64) for c in table.keys]
+
+    def of_state(self, state: State, cuts: Callable[[State], Cuts]) -> float:
+        if state not in self._known:
+            recoding = Recoding.of_cuts(self._table, cuts(state))
+            self._known[state] = loss_by(self._measure, recoding, weights=self._weights)
+        return self._known[state]
+
+    def loss(self, cost: float) -> Fraction:
+        return Fraction(cost)
+
+    def at_most(self, loss: float) -> float:
+        return loss * (1 + float(ROUNDING))
+
+
 class _OptimumSearch:
-    def __init__(self, table: Microdata, promises: Promises, weights: Mapping[str, Fraction]) -> None:
+    def __init__(self, table: Microdata, promises: Promises, costs: _NodeCosts | _MeasuredCosts) -> None:
         self.table = table
         self.sources = conflict_sources(table, promises)
-        self.costs = _NodeCosts(table, weights)
+        self.costs = costs
         trees = [c.taxonomy for c in table.keys]
         self.columns = [ColumnCuts(t, cost) for t, cost in zip(trees, self.costs.of_node, strict=True)]
         self.known = np.zeros((0, len(trees)), np.int64)
@@ -218,7 +265,7 @@ class _OptimumSearch:
                     heappush(heap, (max(least, self._cost(child)), next(turn), child))
         return self._answer(best, ceiling, looked)
 
-    def _judge(self, state: State) -> tuple[int, list[State] | None]:
+    def _judge(self, state: State) -> tuple[float, list[State] | None]:
         """Returns what a state and all above it cost at least, and where to go on (`None`: it is safe)."""
         alive = self._alive(state)
         if not len(alive):
@@ -276,7 +323,9 @@ class _OptimumSearch:
             self.known = np.vstack([self.known, values])
             self._used = np.append(self._used, sum(1 << j for j, v in enumerate(values.tolist()) if v))
 
-    def _cost(self, state: State) -> int:
+    def _cost(self, state: State) -> float:
+        if isinstance(self.costs, _MeasuredCosts):
+            return self.costs.of_state(state, self._cuts)
         return sum(c.cuts[i].cost for c, i in zip(self.columns, state, strict=True))
 
     def _state_of(self, cuts: Cuts | None) -> State:
@@ -288,6 +337,6 @@ class _OptimumSearch:
         shown = [c.cuts[i].node_of for c, i in zip(self.columns, state, strict=True)]
         return {c.name: Cut(c.taxonomy, n) for c, n in zip(self.table.keys, shown, strict=True)}
 
-    def _answer(self, state: State, bound: int, looked: int) -> Optimum:
+    def _answer(self, state: State, bound: float, looked: int) -> Optimum:
         losses = self.costs.loss(self._cost(state)), self.costs.loss(bound)
         return Optimum(self._cuts(state), *losses, looked, len(self.known))

@@ -81,7 +81,8 @@ class Outcome:
     """What a search found: a recoding that keeps every promise, and what is known about it.
 
     `levels` is set by full-domain searches; `loss` is the value of the measure that the aim names;
-    `optimal` says that nothing allowed is better; `checked` counts the recodings that were judged. Where
+    `optimal` says that nothing allowed is better; `bound`, where it is known, is what every recoding of the
+    kind that was searched loses at least; `checked` counts the recodings that were judged. Where
     several searches were tried, `search` is the one whose result this is, `compared` tells of all, and
     `left_out` says why others were not tried.
     """
@@ -91,6 +92,7 @@ class Outcome:
     levels: Mapping[str, int] | None = None
     optimal: bool = False
     checked: int = 0
+    bound: float | None = None
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)

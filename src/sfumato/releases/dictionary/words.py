@@ -31,7 +31,6 @@ class DictionaryWording(StrEnum):
     READING = "How to read it"
     TEXTS = "Texts of this form"
     MANY = "too many to list"
-    ROWS = "Rows"
     NOTE = "This dictionary was made from the published file, and holds nothing that the file does not show."
     AND = ", "
 
@@ -41,8 +40,3 @@ SEVERAL_ROWS = "Somebody may have several rows; promises count people, not rows.
 GENERALIZED = "made less exact"
 UNCHANGED = "as in the source"
 TERMS_REMOVED = "as in the source, some terms may be left out"
-EMPTY_CELLS = {
-    "none": "none",
-    "own-value": "some: the source has no value there",
-    "suppress": "none in columns that were made less exact: such rows are left out",
-}
