@@ -34,7 +34,7 @@ def policy(search, *more):
     ill = {"role": "sensitive" if more else "insensitive"}
     promises = [{"k-anonymity": {"k": 3}}, *more]
     return {"columns": {**keys, "ill": ill}, "promises": promises, "protect": {"search": search}}
-diverse = {"distinct-l-diversity": {"sensitive": "ill", "l": 2}}
+diverse = {"l-diversity": {"of": "ill", "l": 2}}
 """
 END = """
 compiled = 0
