@@ -42,7 +42,7 @@ endef
 
 $(VENV)/.ready: pyproject.toml requirements/versions.txt
 	$(call make_venv,$(VENV))
-	@echo "== installing Sfumato and what its tests need into $(VENV)"
+	@echo "== installing Sfumato and what its tests need into $(VENV), and compiling its loops: some minutes"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements/versions.txt --editable '.[dev]'
 	@touch $@
 

@@ -29,6 +29,7 @@ people = pd.DataFrame({
     "sex": draw.choice(["m", "f"], 300), "ill": draw.choice(["flu", "cold", "asthma"], 300),
 })
 keys = {name: {"role": "quasi"} for name in ("age", "zip", "sex")}
+keys["age"]["taxonomy"] = {"intervals": [5, 10, 20], "from": 0, "to": 120}
 def policy(search, *more):
     ill = {"role": "sensitive" if more else "insensitive"}
     promises = [{"k-anonymity": {"k": 3}}, *more]

@@ -1,6 +1,7 @@
 """How many random cases, that they are the same on every machine, what each test needs; and buckets."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -130,7 +131,7 @@ def buckets(server, monkeypatch):
 
 def pytest_sessionfinish():
     """Records what kernels were called with, where the environment names a folder for it."""
-    if os.environ.get("SFUMATO_RECORD_SIGNATURES"):
+    if folder := os.environ.get("SFUMATO_RECORD_SIGNATURES"):
         from sfumato.kernels.signatures import record_asked
 
-        record_asked()
+        record_asked(Path(folder))

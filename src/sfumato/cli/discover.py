@@ -156,9 +156,8 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
     tell(discovery, as_json=as_json)
     if suggest is not None:
-        talk(
-            f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"
-        )
+        then = f"sfumato protect {data} -p {suggest}"
+        talk(f"wrote {suggest}; read the reasons, correct the roles, then: {then}")
     tell_drawn(drawn)
 
 

@@ -5,7 +5,7 @@ never sees a row. A *table promise* (freeform, continuous) is a property of the 
 opens a `Watch` that a search asks before each step. Both compose with `&` into `Promises`.
 
 A definition derives from `ClassPromise` or `TablePromise` and says what differs from the defaults here.
-Nothing outside asks a promise for its name or its class in order to treat it differently.
+Nothing outside asks for its name or class in order to treat it differently.
 """
 
 from __future__ import annotations
@@ -110,9 +110,7 @@ class Promise(DerivesPromises, InPlainWords, ABC):
     def least_values(self) -> int:
         """The smallest number of different values of its column in a class; 0 where it says nothing.
 
-        With `least_people` it is what rows alone prove about people: a class has at least as many rows as
-        people, and which values it holds does not depend on who holds them. So too few rows, or too few
-        values, break the promise also where a file does not tell whose rows they are. Nothing else follows.
+        Too few rows or values break the promise also where a file does not tell whose rows they are.
         """
         return 0
 
@@ -138,20 +136,13 @@ class Promise(DerivesPromises, InPlainWords, ABC):
 
     @property
     def stricter(self) -> tuple[Self, ...]:
-        """The same promise asking for more, the nearest first, along a ladder that does not depend on itself.
-
-        What keeps one of them keeps this: a search may look there, so that asking less does not lose more.
-        """
+        """The same promise asking for more, by a fixed ladder, nearest first: what keeps one keeps this."""
         return ()
 
     # What several tables say together.
     @property
     def cone(self) -> bool:
-        """Whether the histograms that keep it form a convex cone: sums and multiples of kept ones are kept.
-
-        A class of `least_people` or more people then keeps it or not by the shares of its values alone. The
-        whole table is held fixed (see `relative`).
-        """
+        """Whether the histograms that keep it form a convex cone, the whole table held fixed (`relative`)."""
         return False
 
     @property
@@ -251,7 +242,6 @@ class Promise(DerivesPromises, InPlainWords, ABC):
         `several_values`    whether it is about people who have several values, too
         `needs_original`    whether it cannot be judged yet
         `earlier`           how many earlier releases it is judged beside
-
         A definition adds what else its judge needs.
         """
         return {
