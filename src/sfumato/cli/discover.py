@@ -128,9 +128,10 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
     from sfumato.system.memory import Memory
 
     _check_suggestion(suggest, preset, data, overwrite=overwrite)
+    table, allowed = table_read_by(engine, data, form), Memory.of(memory, spill=spill)
     with progress_bar() as progress:
         discovery = discover_(
-            table_read_by(engine, data, form),
+            table,
             k=k,
             mode=mode,
             fraction=fraction,
@@ -148,7 +149,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
             without=without or (),
             sample=sample,
             header=header,
-            memory=Memory.of(memory, spill=spill),
+            memory=allowed,
             progress=progress,
         )
         drawn = draw_charts(discovery, charts)
@@ -156,9 +157,7 @@ def discover(  # noqa: PLR0917  # Typer reads the options from here
         suggest.write_text(discovery.suggest(preset).to_yaml(), encoding="utf-8")
     tell(discovery, as_json=as_json)
     if suggest is not None:
-        talk(
-            f"wrote {suggest}; read the reasons, correct the roles, then: sfumato protect {data} -p {suggest}"
-        )
+        talk(f"wrote {suggest}; read the reasons, correct roles, then: sfumato protect {data} -p {suggest}")
     tell_drawn(drawn)
 
 

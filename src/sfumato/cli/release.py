@@ -44,6 +44,11 @@ Despite = Annotated[
     ),
 ]
 
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
+]
+
 
 @reads_data
 def release(  # noqa: PLR0917  # Typer reads the options from here
@@ -61,12 +66,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
         ),
     ] = None,
     chain: Chain = "main",
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."
-        ),
-    ] = None,
+    format: Format = None,
     override: Overrides = None,
     first_policy: FirstPolicy = None,
     despite: Despite = None,
