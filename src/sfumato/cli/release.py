@@ -52,11 +52,6 @@ Despite = Annotated[
     ),
 ]
 
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
-]
-
 
 @reads_data
 def release(  # noqa: PLR0917  # Typer reads the options from here
