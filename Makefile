@@ -23,6 +23,7 @@ help:
 	@echo "make trial        type the tutorials in a fresh environment and compare"
 	@echo "make compiled     compile every loop before the first call needs it"
 	@echo "make signatures   record what the compiled loops are called with, from all tests"
+	@echo "make lock         choose the versions of libraries for development and CI anew"
 	@echo "make mutants      200 small mistakes, and which of them no test notices"
 	@echo "make benchmark    speed and memory against peers, one table"
 	@echo "make usefulness   tables of people from packages, protected as they come"
@@ -39,10 +40,10 @@ define make_venv
 	@$(PYTHON) -m venv $(1)
 endef
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml requirements/versions.txt
 	$(call make_venv,$(VENV))
-	@echo "== installing Sfumato and what its tests need into $(VENV)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "== installing Sfumato and what its tests need into $(VENV), and compiling its loops: some minutes"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements/versions.txt --editable '.[dev]'
 	@touch $@
 
 # pyCANON and ANJANA pin old versions of numpy and pandas: they live in an environment of their own.
@@ -133,6 +134,10 @@ signatures: $(VENV)/.ready $(PEERS)/.ready postgresql java
 	@rm -rf build/signatures
 	@SFUMATO_RECORD_SIGNATURES=$(CURDIR)/build/signatures $(BIN)/pytest -q -n $(JOBS) --dist loadgroup
 	@$(BIN)/python -m sfumato.kernels.signatures build/signatures
+
+# The versions that development and CI use, with the hashes of their files; it asks the index and takes some minutes.
+lock: $(VENV)/.ready
+	@$(BIN)/python requirements/lock.py
 
 mutants: $(VENV)/.ready
 	@$(BIN)/python -m mutants --jobs $(JOBS)

@@ -25,15 +25,16 @@ import numpy as np, pandas as pd
 import sfumato as sf
 draw = np.random.default_rng(1)
 people = pd.DataFrame({
-    "age": draw.integers(18, 90, 300), "zip": draw.integers(10000, 10050, 300).astype(str),
+    "age": draw.integers(18, 90, 300), "zip": [f"z{n}" for n in draw.integers(10, 60, 300)],
     "sex": draw.choice(["m", "f"], 300), "ill": draw.choice(["flu", "cold", "asthma"], 300),
 })
 keys = {name: {"role": "quasi"} for name in ("age", "zip", "sex")}
+keys["age"]["taxonomy"] = {"intervals": [5, 10, 20], "from": 0, "to": 120}
 def policy(search, *more):
     ill = {"role": "sensitive" if more else "insensitive"}
     promises = [{"k-anonymity": {"k": 3}}, *more]
     return {"columns": {**keys, "ill": ill}, "promises": promises, "protect": {"search": search}}
-diverse = {"distinct-l-diversity": {"sensitive": "ill", "l": 2}}
+diverse = {"l-diversity": {"of": "ill", "l": 2}}
 """
 END = """
 compiled = 0

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
+
+import openpyxl
 
 import sfumato as sf
 
@@ -75,23 +79,52 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "secrets": _hospital,
     "reference": _hospital,
     "freeform": _free,
+    "observed": _free,
     "symptoms": _symptoms,
     "recipients": _hospital,
     "chain": _chain,
     "members": _chain,
     "visits": _visits,
     "source": _office,
+    "workbook": _visits,
+    "database": _visits,
 }
 """The table of each example policy, by the name of its file."""
 
 
-def write(name: str, path: Path) -> Path:
-    """Writes the table of an example as CSV, with the columns that its policy declares; returns the file."""
+def write(name: str, folder: Path) -> str:
+    """Writes the table of an example into a folder, in the form its policy reads; returns where it is.
+
+    Only the columns that the policy declares are written: as CSV, as a sheet, or as a table of a database.
+    """
     policy = sf.Policy.load(FOLDER / f"{name}.yaml")
     table = {key: cells for key, cells in TABLES[name]().items() if key in policy.columns}
     form = {} if policy.source is None else policy.source.words
-    with path.open("w", encoding=form.get("encoding", "utf-8"), newline="") as file:
-        lines = csv.writer(file, delimiter=form.get("delimiter", ","), lineterminator="\n")
+    if "sheet" in form:
+        return _write_sheet(table, str(form["sheet"]), folder / "people.xlsx")
+    if "query" in form:
+        return _write_database(table, folder / "people.db")
+    path = folder / "people.csv"
+    with path.open("w", encoding=str(form.get("encoding", "utf-8")), newline="") as file:
+        lines = csv.writer(file, delimiter=str(form.get("delimiter", ",")), lineterminator="\n")
         lines.writerow(table)
         lines.writerows(zip(*table.values(), strict=True))
-    return path
+    return str(path)
+
+
+def _write_sheet(table: Mapping[str, list], sheet: str, path: Path) -> str:
+    book = openpyxl.Workbook()
+    book.active.title = "notes"
+    page = book.create_sheet(sheet)
+    for line in (list(table), *zip(*table.values(), strict=True)):
+        page.append(line)
+    book.save(path)
+    return str(path)
+
+
+def _write_database(table: Mapping[str, list], path: Path) -> str:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"CREATE TABLE visits ({', '.join(table)})")
+        marks = ", ".join("?" for _ in table)
+        database.executemany(f"INSERT INTO visits VALUES ({marks})", zip(*table.values(), strict=True))
+    return f"sqlite:///{path}"

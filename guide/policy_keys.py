@@ -169,6 +169,8 @@ def _of_type(form: Schema) -> str:
         return "text like `1/5`, `20%`"
     if kind == "array" and isinstance(form.get("items"), Mapping) and "enum" in form["items"]:
         return f"a list of {allowed(form['items'])}"
+    if kind not in ("integer", "number"):
+        return words.get(kind, "")
     low, above, high = form.get("minimum"), form.get("exclusiveMinimum"), form.get("maximum")
     bounds = [f"from {low}" if low is not None else "", f"above {above}" if above is not None else ""]
     bounds.append(f"up to {high}" if high is not None and high < 2**31 - 1 else "")

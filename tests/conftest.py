@@ -1,6 +1,7 @@
 """How many random cases, that they are the same on every machine, what each test needs; and buckets."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -41,9 +42,11 @@ SLOW = (
     "extend/test_plugins.py",
     "faults/test_crashes.py",
     "faults/test_damaged_inputs.py",
+    "faults/test_formulas.py",
     "faults/test_limits.py",
     "faults/test_no_room.py",
     "faults/test_one_place.py",
+    "faults/test_packed_files.py",
     "faults/test_program.py",
     "faults/test_spill.py",
     "faults/test_store",
@@ -84,6 +87,7 @@ SLOW = (
     "test_docs.py::test_console_blocks",
     "test_docs.py::test_python_blocks",
     "test_mutants.py",
+    "test_supply.py::test_a_wheel",
     "tracing/test_false_charge.py",
     "tracing/test_simulated_leaks.py",
 )
@@ -127,7 +131,7 @@ def buckets(server, monkeypatch):
 
 def pytest_sessionfinish():
     """Records what kernels were called with, where the environment names a folder for it."""
-    if os.environ.get("SFUMATO_RECORD_SIGNATURES"):
+    if folder := os.environ.get("SFUMATO_RECORD_SIGNATURES"):
         from sfumato.kernels.signatures import record_asked
 
-        record_asked()
+        record_asked(Path(folder))

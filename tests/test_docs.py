@@ -77,7 +77,7 @@ def check_pictures(page, folder):
 
 def test_every_picture_is_shown_and_drawn_by_a_page():
     told = [picture.resolve() for page in PAGES for picture in pictures.shown(page)]
-    assert sorted(told) == sorted(path.resolve() for path in (ROOT / "docs").rglob("*.svg"))
+    assert sorted(told) == sorted(path.resolve() for path in (ROOT / "docs").rglob("pictures/*/*.svg"))
     for page in (page for page in PAGES if pictures.shown(page)):
         assert {"python", "console"} & set(dict(blocks(text_of(page))))
         assert {picture.parent.name for picture in pictures.shown(page)} == {page.stem}

@@ -64,7 +64,7 @@ class TestPolicyKeys:
 
     @pytest.mark.parametrize("name", example_tables.TABLES)
     def test_an_example_is_followed(self, name, tmp_path):
-        data = example_tables.write(name, tmp_path / "people.csv")
+        data = example_tables.write(name, tmp_path)
         plan = sf.protect(data, example_tables.FOLDER / f"{name}.yaml")
         assert plan.rows > plan.suppressed and all(verdict.holds for verdict in plan.verdicts)
 

@@ -37,6 +37,21 @@ def test_every_option_is_told(sfumato, verb):
     assert {option for option in options if option not in SECTIONS[section]} == set()
 
 
+BY_NAME = {"columns", "cuts", "levels", "details", "decimals", "not_tried", "contribution", "blocked"}
+BY_NAME |= {"records_by_smallest_size", "depths", "apart", "within", "figures"}
+"""Keys of a document below which names of columns, attacks, promises or figures are the keys."""
+
+
+def names_in(part, above=""):
+    """Every key of a document, at any depth, that is not a name."""
+    if isinstance(part, list):
+        return {name for entry in part for name in names_in(entry, above)}
+    if not isinstance(part, dict):
+        return set()
+    own = set() if above in BY_NAME else set(part)
+    return own | {name for key, entry in part.items() for name in names_in(entry, key)}
+
+
 def test_every_key_is_told(sfumato, hospital, tmp_path):
     data, policy, safe = hospital / "hospital.csv", hospital / "policy.yaml", tmp_path / "safe.csv"
     calls = {
@@ -60,6 +75,8 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
     for section, call in calls.items():
         document = sfumato(*call, "--json").document
         assert set(document) <= named(section), section
+        if section != "declare":  # a policy in it: its keys have a page of their own
+            assert names_in(document) <= {name for some in SECTIONS for name in named(some)}, section
         for entry in document.get("verdicts", []):
             assert set(entry) <= named("protect")
         for entry in document.get("findings", []):

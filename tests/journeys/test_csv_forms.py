@@ -54,7 +54,8 @@ def test_from_a_latin_1_file_to_a_release(sfumato, clinic):
         assert first.count(";") == 5
         assert b"K\xe4the" not in content
         assert sfumato("audit", path, "-p", "policy.yaml").code == 0
-    (described,) = json.loads((folder / "out" / "manifest.json").read_text())["files"]
+    files = json.loads((folder / "out" / "manifest.json").read_text())["files"]
+    (described,) = (file for file in files if file["name"].startswith("data."))
     assert (described["encoding"], described["delimiter"], described["rows"]) == ("windows-1252", ";", 300)
     assert sfumato("utility", "patienten.csv", "out/data.csv", "-p", "policy.yaml").code == 0
     assert sfumato("policy", "check", "policy.yaml", "patienten.csv").code == 0

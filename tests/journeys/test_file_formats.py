@@ -90,7 +90,8 @@ def test_a_file_is_released_in_its_own_format(sfumato, folder, kind):
     released = folder / "out" / f"data.{kind}"
     assert "CSV file" not in told
     assert sfumato("audit", released, "-p", "policy.yaml").code == 0
-    (described,) = json.loads((folder / "out" / "manifest.json").read_text())["files"]
+    files = json.loads((folder / "out" / "manifest.json").read_text())["files"]
+    (described,) = (file for file in files if file["name"].startswith("data."))
     assert (described["format"], described["rows"]) == (kind, 120)
     assert "Name" not in described["columns"]
     assert CANARY.encode() not in everything_in(released)

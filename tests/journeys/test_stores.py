@@ -32,7 +32,7 @@ def test_release_verify_audit(place, capsys):
     words = ["release", "hospital.csv", "-p", "policy.yaml", "--into", place, "--json"]
     assert run(words) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["folder"] == place and told["files"] == ["data.csv"]
+    assert told["folder"] == place and told["files"] == ["data.csv", "dictionary.json", "dictionary.html"]
     assert run(["certificate", "verify", f"{place}/certificate.json", "--key", "ledger.db.key.pub"]) == 0
     assert run(["ledger", "verify", "--certificate", f"{place}/certificate.json"]) == 0
     assert run(["ledger", "verify", "--certificate", f"{place}/nothing.json"]) == 3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.kernels import compiled, machine_code, signatures
-from sfumato.kernels.compiled import InnerKernel, Kernel, njit
+from sfumato.kernels.compiled import Kernel, Subroutine, njit
 
 ROOT = Path(machine_code.__file__).parent
 
@@ -25,7 +25,7 @@ def kernels_called_from_python():
             for each in vars(module).values():
                 if (
                     isinstance(each, Kernel)
-                    and not isinstance(each, InnerKernel)
+                    and not isinstance(each, Subroutine)
                     and each.py_func.__module__ == name
                 ):
                     yield each
@@ -68,18 +68,17 @@ def test_large_numbers_are_not_cut():
     assert doubled_all(np.array([2**31 - 1], np.int32), 2**40) == 2 * (2**31 - 1) + 2**41 + 14
 
 
-def test_an_inner_kernel_can_be_called_from_python_all_the_same():
-    assert isinstance(_doubled, InnerKernel)
+def test_a_subroutine_can_be_called_from_python_all_the_same():
+    assert isinstance(_doubled, Subroutine)
     assert _doubled(21) == 42
 
 
-def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path, monkeypatch):
+def test_what_was_asked_for_is_recorded_as_plain_data(tmp_path):
     from sfumato.kernels.rows.positions import locate
 
     kinds = tuple(map(signatures.as_type, signatures.recorded()["sfumato.kernels.rows.positions.locate"][0]))
     locate.compile(kinds)
-    monkeypatch.setenv(signatures.RECORD_INTO, str(tmp_path))
-    signatures.record_asked()
+    signatures.record_asked(tmp_path)
     (left,) = tmp_path.glob("*.json")
     name = "sfumato.kernels.rows.positions.locate"
     assert [signatures.as_plain(kind) for kind in kinds] in json.loads(left.read_text())[name]

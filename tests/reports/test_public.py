@@ -134,7 +134,7 @@ def test_a_careless_maker_is_stopped(clinic, tmp_path, monkeypatch, said):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_figures_of_the_reference_are_told_only_by_a_certificate(clinic):
+def test_figures_beside_a_reference_are_not_told(clinic):
     """What was measured beside the original is no figure of the published table."""
     reference = {"flu": 4, "gout": 3, "burn": 3, f"{CANARY} fever": 1}
     closeness = {"t-closeness": {"of": "disease", "t": "4/5", "distance": "equal", "reference": reference}}

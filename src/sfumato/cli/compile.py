@@ -21,7 +21,7 @@ def compile_(
     """Compile all loops for this machine, so that no first call has to wait.
 
     For containers, CI, and after numba or a loop was changed; a wheel brings its machine code along. What
-    is compiled already is left as it is. All of it takes about a minute of one processor.
+    is compiled already is left as it is. All of it takes a minute or two of one processor.
 
     Example:  sfumato compile
     """

@@ -31,20 +31,22 @@ from sfumato.core.errors import WrongCall
 if TYPE_CHECKING:
     from sfumato.protection.plan import Plan
 
+SafeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="OUT",
+        help="The safe file: .csv, .parquet, .xlsx, .sav, .dta, .arrow, .jsonl.",
+    ),
+]
+
 
 @reads_data
 def protect(  # noqa: PLR0917  # Typer reads the options from here
     data: Data,
     policy: PolicyFile,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="OUT",
-            help="The safe file: .csv, .parquet, .xlsx, .sav, .dta, .arrow, .jsonl.",
-        ),
-    ] = None,
+    out: SafeFile = None,
     against: Against = None,
     chain: Chain = "main",
     as_json: AsJson = False,

@@ -35,6 +35,14 @@ FirstPolicy = Annotated[
         "--first-policy", metavar="FILE", help="The policy of the chain's first release, where 0.1 made that."
     ),
 ]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="NAME", help="A recipient; several, each with --to, get a version each."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
+]
 Despite = Annotated[
     list[str] | None,
     typer.Option(
@@ -42,6 +50,11 @@ Despite = Annotated[
         metavar="CHAIN",
         help="Release although CHAIN has the same people; nothing is promised of both together.",
     ),
+]
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."),
 ]
 
 
@@ -54,19 +67,9 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
         str | None,
         typer.Option("--into", metavar="FOLDER", help="The release: a new folder, or s3://bucket/folder."),
     ] = None,
-    to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--to", metavar="NAME", help="A recipient; several, each with --to, get a version each."
-        ),
-    ] = None,
+    to: To = None,
     chain: Chain = "main",
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="csv, parquet, xlsx, sav, dta, arrow or jsonl; by default as the data is."
-        ),
-    ] = None,
+    format: Format = None,
     override: Overrides = None,
     first_policy: FirstPolicy = None,
     despite: Despite = None,

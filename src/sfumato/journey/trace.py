@@ -91,11 +91,12 @@ def _open_leak(leak: AnyLeak) -> Source:
         if all(isinstance(record, Mapping) for record in records):
             return open_records(records)
     if isinstance(records, str | PathLike) and not is_address(records):
-        return _open_leaked_file(Path(records))
+        return _open_leaked_file(records)
     return open_source(records)  # type: ignore[arg-type]  # any other sequence is refused there
 
 
-def _open_leaked_file(path: Path) -> Source:
+def _open_leaked_file(leak: str | PathLike[str]) -> Source:
     from sfumato.engine.frames.records import JSON_ENDINGS, open_json
 
-    return open_json(path) if path.name.lower().endswith(JSON_ENDINGS) else open_source(path)
+    path = Path(leak)
+    return open_json(path) if path.name.lower().endswith(JSON_ENDINGS) else open_source(leak)

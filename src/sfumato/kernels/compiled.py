@@ -48,7 +48,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]  # numba has no types
             Kernel._depth -= 1
 
 
-class InnerKernel(Kernel):
+class Subroutine(Kernel):
     """A function for compiled code alone; a call from Python compiles it again, with a wrapper."""
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
@@ -74,7 +74,7 @@ def njit(
         options: dict[str, object] = {**_OPTIONS, "nogil": nogil, **(_NO_WRAPPERS if alone else {})}
         if inline != "never":
             options["inline"] = inline
-        made = _dispatcher(InnerKernel if alone else Kernel, function, **options)
+        made = _dispatcher(Subroutine if alone else Kernel, function, **options)
         made._cache = MachineCode(function) if cache and not alone else NullCache()
         return made  # type: ignore[no-any-return]  # called like the function
 

@@ -66,7 +66,10 @@ class MachineCode:
             data = prebuilt.load(key)
             if data is not None:
                 return FunctionCache._impl_class.rebuild(None, target_context, data)
-        found = None if own is None else own.load_overload(sig, target_context)
+        if own is None or MachineCode.to_package:  # what the package lacks is made for it
+            found = None
+        else:
+            found = own.load_overload(sig, target_context)
         if found is None:
             compilation.begins()
         return found

@@ -18,13 +18,11 @@ import numba
 import numpy as np
 from numba.core import types as numba_types
 
-from sfumato.kernels.compiled import InnerKernel, Kernel
+from sfumato.kernels.compiled import Kernel, Subroutine
 
 types: Any = numba_types  # its stubs leave out what is used here
 Plain: TypeAlias = "str | list[Plain] | dict[str, list[Plain]]"
 RECORDED = Path(__file__).with_name("signatures.json")
-RECORD_INTO = "SFUMATO_RECORD_SIGNATURES"
-"""Names a folder: a process that calls `record_asked` leaves there what its kernels were called with."""
 
 
 def recorded(path: Path = RECORDED) -> dict[str, list[list[Plain]]]:
@@ -36,7 +34,7 @@ def kernel_named(name: str) -> Kernel:
     """Returns a kernel by its full name; an ImportError or AttributeError if it is gone."""
     module, function = name.rsplit(".", 1)
     kernel = getattr(import_module(module), function)
-    if not isinstance(kernel, Kernel) or isinstance(kernel, InnerKernel):
+    if not isinstance(kernel, Kernel) or isinstance(kernel, Subroutine):
         raise AttributeError(f"{name} is not a kernel that Python code calls.")
     return kernel
 
@@ -80,16 +78,14 @@ def asked() -> dict[str, list[list[Plain]]]:
     return {
         name_of(kernel): [[as_plain(each) for each in kinds] for kinds in several]
         for kernel, several in Kernel.asked.items()
-        if not isinstance(kernel, InnerKernel) and kernel.py_func.__module__.startswith("sfumato.kernels.")
+        if not isinstance(kernel, Subroutine) and kernel.py_func.__module__.startswith("sfumato.kernels.")
     }
 
 
-def record_asked() -> None:
-    """Writes what this process asked for into the folder that the environment names, if it names one."""
-    folder = os.environ.get(RECORD_INTO)
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        Path(folder, f"{os.getpid()}.json").write_text(json.dumps(asked()), "utf-8")
+def record_asked(folder: Path) -> None:
+    """Writes what this process asked for into a folder, beside what other processes write there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{os.getpid()}.json").write_text(json.dumps(asked()), "utf-8")
 
 
 def merged(several: Iterable[dict[str, list[list[Plain]]]]) -> dict[str, list[list[Plain]]]:

@@ -118,7 +118,7 @@ def promise_lines(
 ) -> tuple[PromiseLine, ...]:
     """Returns a line per verdict, broken ones first.
 
-    What was measured beside something else than the published table is told only where a certificate does.
+    What was measured beside something else than the published table is not told.
     """
     known = {str(promise): promise for promise in policy.promises}
     lines = []

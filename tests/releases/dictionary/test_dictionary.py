@@ -190,7 +190,7 @@ def test_an_older_dictionary_is_never_left_beside_a_new_table(people, published)
     assert b"k = 20" in beside(published)[DOCUMENT].read_bytes()
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "xlsx"])
 def test_a_release_holds_its_dictionary(people, tmp_path, format):
     receipt = sf.release(
         people, POLICY, ledger=f"sqlite:///{tmp_path}/l.db", into=tmp_path / "one", format=format

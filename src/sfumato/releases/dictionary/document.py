@@ -52,13 +52,14 @@ def dictionary(file: Path, policy: Policy, form: Mapping[str, str] | None = None
     rows, and the promises in words: nothing of columns that are dropped, and nothing of the original table.
     `form` names the encoding and the delimiter of a CSV file, where these are not UTF-8 and commas.
     """
-    written = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
+    said = {"encoding": "utf-8", "delimiter": ",", **(form or {})}
+    written = {name: said[name] for name in ("encoding", "delimiter")}
     keys = [name for name, rule in policy.columns.items() if rule.role.is_key]
     shown = file_texts(file, keys, most=MOST_TEXTS, form=form)
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": file.name,
-        "dialect": {name: written[name] for name in ("encoding", "delimiter")},
+        **({"dialect": written} if file.suffix == ".csv" else {}),
         "tableSchema": {"columns": [_schema_of(column) for column in shown.columns]},
         "notes": [
             {

@@ -40,9 +40,9 @@ def dictionary_page(document: JsonMapping) -> str:
 
 def _written(document: JsonMapping) -> list[Facts]:
     """Returns how a CSV file is written."""
-    if not str(document["url"]).endswith(".csv"):
+    dialect = document.get("dialect")
+    if dialect is None:
         return []
-    dialect = document["dialect"]
     pairs = [(Phrase(W.ENCODING), str(dialect["encoding"]))]
     pairs.append((Phrase(W.DELIMITER), DELIMITERS.get(dialect["delimiter"], str(dialect["delimiter"]))))
     return [Facts(pairs)]
@@ -52,7 +52,7 @@ def allow_list(document: JsonMapping) -> AllowList:
     """Returns what the page of a dictionary may hold: its fixed words, and the texts of the document."""
     (notes,) = document["notes"]
     counts = {str(len(notes["columns"])), str(len(notes["promises"])), "yes", "no"}
-    counts |= {DELIMITERS.get(document["dialect"]["delimiter"], ""), str(document["dialect"]["encoding"])}
+    counts.add(DELIMITERS.get(document.get("dialect", {}).get("delimiter", ","), ""))
     return AllowList({*fragments(list(W))}, {*texts_in(dict(document)), *counts})
 
 
