@@ -69,7 +69,7 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
     calls |= {
         "release": ("release", data, "-p", policy, "--into", out, *ledger),
         "history": ("history", *ledger),
-        "ledger verify, floor, recover, backup, restore, rotate": ("ledger", "verify", *ledger),
+        "ledger verify, floor, import, recover, backup, restore, rotate": ("ledger", "verify", *ledger),
         "certificate verify": ("certificate", "verify", out / "certificate.json", *ledger_key),
     }
     for section, call in calls.items():
