@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_ledger_is_named(sfumato, home):
         (("--to", "a", "--to", "A"), 2),
         (("--to", "a", "--to", "b"), 1),
         (("--chain", ""), 2),
-        (("--format", "xlsx"), 2),
+        (("--format", "docx"), 2),
         (("--ledger", "ledger.db"), 2),
         (("--ledger", "sqlite:///no/folder/ledger.db"), 2),
         (("--key", "nowhere/key"), 3),

@@ -19,6 +19,10 @@ class FakeColumn:
     complete: bool = True
 
     @property
+    def is_text(self) -> bool:
+        return self.kind == "text"
+
+    @property
     def repeats(self) -> bool:
         told = zip(self.values, self.counts.tolist(), strict=True)
         return any(value is not None and count > 1 for value, count in told)
