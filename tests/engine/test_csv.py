@@ -124,7 +124,7 @@ def test_options(file):
 def test_gzip_and_endings(file):
     assert rows(file(gzip.compress(b"a,b\n1,2\n"), "t.csv.gz"))[1] == [("1", "2")]
     with pytest.raises(WrongCall, match="names no format"):
-        open_source(file(b"", "t.xlsx"))
+        open_source(file(b"", "t.docx"))
     with pytest.raises(BadData, match="no such file"):
         open_source("nowhere.csv")
     with pytest.raises(BadData, match="Parquet"):

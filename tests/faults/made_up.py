@@ -13,6 +13,7 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.recovery import recover
 from sfumato.releases.steps import no_hook
 
+FILES = {"data.csv", "manifest.json", "certificate.json", "dictionary.json", "dictionary.html"}
 CANARY = "canary-7f3a91"
 """Stands in what only the judge may see."""
 
@@ -77,7 +78,7 @@ def check_visible(folder):
     for path in released(folder):
         found = examine(path / "certificate.json")
         assert found.holds is None, (path.name, found.faults)  # by its own word; nothing is wrong
-        assert {file.name for file in path.iterdir()} == {"data.csv", "manifest.json", "certificate.json"}
+        assert {file.name for file in path.iterdir()} == FILES
 
 
 def check_all(url, key, folder):

@@ -257,7 +257,7 @@ def test_the_target_is_never_overwritten_unasked(tmp_path):
     with pytest.raises(WrongCall, match="folder does not exist"):
         source.write(recoding, tmp_path / "nowhere" / "o.csv")
     with pytest.raises(WrongCall, match="names no format"):
-        source.write(recoding, tmp_path / "o.xlsx")
+        source.write(recoding, tmp_path / "o.docx")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(WrongCall, match="exists already"):
         source.write(recoding, tmp_path / "folder.csv", overwrite=True)

@@ -106,7 +106,7 @@ def test_charts_are_drawn(traced, tmp_path):
         ("unknown.csv", "age,sex\n20-24,x\nxx,f\n", "no row of the leak can be read"),
         ("lines.jsonl", "{oops\n", "line 1 is no JSON"),
         ("list.json", "[1, 2]", "does not hold records"),
-        ("table.xlsx", "", "names no format"),
+        ("table.docx", "", "names no format"),
     ],
 )
 def test_bad_leaks(traced, folder, name, text, words):

@@ -138,6 +138,8 @@ def test_whoever_comes_later_leaves_the_others_as_they_are(go, tmp_path):
     assert sorted(path.name for path in (tmp_path / "later").iterdir()) == [
         "certificate.json",
         "data.csv",
+        "dictionary.html",
+        "dictionary.json",
         "manifest.json",
     ]
     cuts = [json.dumps(r.cuts) for r in ledger(tmp_path).history("main")]

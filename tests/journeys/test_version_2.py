@@ -121,7 +121,12 @@ def test_a_chain_of_version_1_is_continued_under_version_2_and_held_to_its_floor
     go(arrived(1), in_batches(1, k=3), "one")
     with pytest.raises(RefusedByHistory):
         go(arrived(1, 2), in_batches(2, k=2), "weaker")
-    go(arrived(1, 2), in_batches(2, k=3), "two")
+    with pytest.raises(RefusedByHistory, match="taxonomy of sex has changed") as refused:
+        go(arrived(1, 2), in_batches(2, k=3), "two")
+    assert "write '*' above the single root" in refused.value.remedy
+    words = in_batches(2, k=3).to_dict()
+    words["columns"]["sex"]["taxonomy"] = {"tree": {"*": {"any": ["m", "f"]}}}
+    go(arrived(1, 2), words, "two")
 
 
 def test_a_policy_of_version_1_publishes_what_it_did(tmp_path):

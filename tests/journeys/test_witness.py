@@ -114,7 +114,7 @@ def test_no_byte_tells_who_somebody_is(watched, tmp_path, ending):
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, MemoryError, BrokenPromise])
 @pytest.mark.usefixtures("watched")
 def test_nothing_stays_when_the_judge_fails(tmp_path, monkeypatch, error):
-    def judge(_, __, *, witness, memory, progress):  # noqa: ARG001
+    def judge(_, __, *, witness, form, memory, progress):  # noqa: ARG001
         assert memory.limit is None
         assert stat.S_IMODE(witness.parent.stat().st_mode) == 0o700
         assert witness.read_text(encoding="utf-8").startswith("zip,disease,who\n")

@@ -84,7 +84,8 @@ class KeyImprint:
     def _changed(self, how: str) -> RefusedByHistory:
         return RefusedByHistory(
             f"the taxonomy of {self.name} has changed since an earlier release: {how}",
-            remedy="Keep the tree (it may only grow below existing nodes), or start a new chain.",
+            remedy="Keep the tree (it may only grow below existing nodes; under version 2 write '*' above"
+            " the single root of a tree of version 1), or start a new chain.",
         )
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.engine import open_source
+from sfumato.engine.files.formats import FORMATS
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
-from sfumato.releases.formats import FORMATS
 from sfumato.system.disk import read_document
 
 AnyTransformation = Plan | Transformation | str | Path

@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
+from sfumato.engine.files.formats import FORMATS
 from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.form_of_source import first_reader
 from sfumato.engine.rows import RowSource
@@ -24,7 +25,6 @@ from sfumato.policy.confirmation import check_confirmed
 from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.releases.event import Event
-from sfumato.releases.formats import FORMATS
 from sfumato.releases.issue import issue_all, rehearse
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.ledger import Ledger

@@ -140,9 +140,9 @@ class _Plans:
         if not (self._left or whole):
             return None
         self._left -= not whole
-        if not (whole or self.are_whole):
-            policy = replace(policy, protect=replace(policy.protect, search=self.plan.search))
         try:
+            if not (whole or self.are_whole):
+                policy = replace(policy, protect=replace(policy.protect, search=self.plan.search))
             return self._replan(table, policy)
         except SfumatoError:
             return None

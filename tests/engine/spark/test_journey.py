@@ -114,7 +114,13 @@ def test_release(spark, tmp_path):
     ledger = sf.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     receipt = sf.release(frame, POLICY, ledger=ledger, into=tmp_path / "march")
     out = tmp_path / "march"
-    assert sorted(p.name for p in out.iterdir()) == ["certificate.json", "data.parquet", "manifest.json"]
+    assert sorted(p.name for p in out.iterdir()) == [
+        "certificate.json",
+        "data.parquet",
+        "dictionary.html",
+        "dictionary.json",
+        "manifest.json",
+    ]
     assert receipt.record.figures["rows"] == 24
     assert not list(tmp_path.glob(".staged*")) and b"canary" not in b"".join(
         part.read_bytes() for part in (out / "data.parquet").iterdir()

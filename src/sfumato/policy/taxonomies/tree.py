@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
@@ -55,6 +55,8 @@ class NestedTree:
     branches: tuple[Branch, ...]
     ordered: bool = False
     own_root: bool = False
+    starred: bool = field(default=False, compare=False)
+    star_written: bool = False
 
     @classmethod
     def read(cls, spec: Spec, folder: Path | None = None) -> Self:
@@ -62,8 +64,10 @@ class NestedTree:
         branches = _branches(spec["tree"])
         match branches:
             case (("*", below),):
-                branches = below
-        rule = cls(branches, bool(spec.get("ordered", False)))
+                branches, starred = below, True
+            case _:
+                starred = False
+        rule = cls(branches, bool(spec.get("ordered", False)), starred=starred)
         if not branches:
             raise BadTaxonomy("the tree is empty")
         rule.build([])
@@ -72,7 +76,8 @@ class NestedTree:
     @property
     def spec(self) -> Spec:
         ordered = {"ordered": True} if self.ordered else {}
-        return {"tree": _written(self.branches), **ordered}
+        tree = _written(self.branches)
+        return {"tree": {"*": tree} if self.star_written else tree, **ordered}
 
     @property
     def digest(self) -> str:
@@ -82,8 +87,10 @@ class NestedTree:
         return self._written_out.build(values)
 
     def with_own_root(self) -> NestedTree:
-        """Returns the tree as policies of version 2 read it."""
-        return replace(self, own_root=True) if self.has_single_group else self
+        """Returns the tree as policies of version 2 read it: a `*` above a single group stays if written."""
+        if not self.has_single_group:
+            return self
+        return replace(self, star_written=True) if self.starred else replace(self, own_root=True)
 
     @property
     def has_single_group(self) -> bool:
