@@ -182,11 +182,11 @@ def test_more_sets_than_memory_has_room_for(large):
     [
         ({f"c{i}": 7 for i in range(24)}, (), "searching 24 columns", "--without"),
         ({"a": 7, "b": 9}, (), "values of column 'name'", "by --without"),
-        ({f"c{i}": 7 for i in range(12)}, ("--record-risk", "6"), "the risk of", "--record-risk"),
+        ({f"c{i}": 7 for i in range(12)}, ("--record-risk", "8"), "the risk of", "--record-risk"),
     ],
 )
 def test_discovery_of_more_than_memory_has_room_for(tmp_path, columns, more, said, remedy):
-    rng, rows = np.random.default_rng(6), 600_000 if len(columns) == 12 else 1_200_000
+    rng, rows = np.random.default_rng(6), {12: 400_000, 2: 1_000_000}.get(len(columns), 1_200_000)
     table = {name: rng.integers(0, size, rows) for name, size in columns.items()}
     table |= {"name": texts(rows)} if len(columns) == 2 else {}
     pq.write_table(pa.table(table), tmp_path / "rows.parquet", row_group_size=100_000)

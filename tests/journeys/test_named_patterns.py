@@ -88,7 +88,7 @@ def test_a_rehearsal_says_how_many_leaked_rows_identify(tmp_path):
     for version in json.loads(done.stdout)["versions"]:
         assert version["identifying_rows"]["beside_coalitions_of"] == {"1": 1}
     plain = CliRunner().invoke(app, words)
-    assert plain.stdout.count("identified beside one other: 1 rows") == 2
+    assert plain.stdout.count("identified beside one other: 1 row") == 2
 
 
 def test_leaks_of_that_many_rows_name_the_recipient(tmp_path):

@@ -16,7 +16,7 @@ from sfumato.engine.rows import RowSource
 from sfumato.engine.source import Source
 from sfumato.engine.spill.row_buffer import on_own_pages
 
-BYTES_PER_CELL, BYTES_PER_ROW = 16, 80
+BYTES_PER_CELL, BYTES_PER_ROW = 28, 80
 """Bytes per cell and per row that a search for identifying columns takes at its peak, codes included."""
 
 

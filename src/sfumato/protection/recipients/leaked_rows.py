@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sfumato.core.json_object import JsonObject
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.show.card import several
 
 USUAL_DOUBT = Fraction(1, 20)
 LARGEST_COALITION = 3
@@ -54,7 +55,7 @@ class IdentifyingRows:
         if not self.by_size:
             return "nobody else holds a version: one row identifies"
         parts = [
-            f"{_named(size)}: {'never' if rows is None else f'{rows:,} rows'}"
+            f"{_named(size)}: {'never' if rows is None else several(rows, 'row')}"
             for size, rows in self.by_size.items()
         ]
         return f"identified beside {', '.join(parts)}"
