@@ -61,7 +61,7 @@ def tried(
         return policy, []
 
     def plan(draft: Policy) -> Trial:
-        quick = _searched_locally(draft)
+        quick = _searched_once(draft)
         made = make_plan(count_table(source, quick, progress=progress), quick, progress=progress)
         return Trial(draft, made, LostCells.of(made.recoding))
 
@@ -77,14 +77,14 @@ def tried(
     return replace(trial.policy, note=note), warnings
 
 
-def _searched_locally(policy: Policy) -> Policy:
-    """Returns the policy with one search instead of several, where local recoding can follow it.
+def _searched_once(policy: Policy) -> Policy:
+    """Returns the policy with one search instead of several: local recoding where that can follow it.
 
     What `protect` finds by comparing all of them has no larger loss.
     """
-    if "local" not in searches_of(policy):
-        return policy
-    return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
+    if "local" in searches_of(policy):
+        return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
+    return replace(policy, protect=replace(policy.protect, search="top-down"))
 
 
 def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:

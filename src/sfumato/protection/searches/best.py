@@ -115,8 +115,17 @@ def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
             name == "optimum" and rows > MOST_ROWS_OF_OPTIMUM,
             f"{rows:,} different rows are too many",
         ),
+        (
+            name == "optimum" and _teaches_nothing(table, promises),
+            "a recoding that fails would not tell it which others do",
+        ),
     )
     return next((reason for holds, reason in reasons if holds), "")
+
+
+def _teaches_nothing(table: Microdata, promises: Promises) -> bool:
+    """Whether the exact search would go through recodings one by one, for want of conflicts to learn."""
+    return table.profiles or any(promise.conflicts(table) is None for promise in promises.of_table)
 
 
 def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progress: Progress) -> Outcome:
