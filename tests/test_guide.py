@@ -132,7 +132,7 @@ class TestSite:
         assert sorted(listed) == sorted(there)
 
     def test_the_site_builds_without_a_word_of_warning_and_asks_no_other_host(self, tmp_path):
-        build = pytest.importorskip("mkdocs.commands.build").build
+        from mkdocs.commands.build import build
         from mkdocs.config import load_config
 
         build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path), strict=True))
