@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 from hypothesis import given
 
+import sfumato as sf
 from protection.searches.checks import class_promises, crowded
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.promise import Promises
@@ -121,3 +123,41 @@ def test_a_rung_with_less_suppression_than_missing_cells_need_is_no_refusal():
     table = replace(crowded(3, rows=22, keys=2), dropped=1)
     outcome = best(table, Promises((KAnonymity(2), TCloseness("s0", Fraction(1, 2)))), Aim(Fraction(1, 23)))
     assert outcome.recoding.suppressed == 1
+
+
+@given(tables(rows=10, keys=2, leaves=4), class_promises())
+def test_no_single_search_is_better_where_suppressed_rows_have_a_price(table, promises):
+    """The exact search stops at what was found before it; rows that it gets back must not be forgotten."""
+    aim = Aim(suppress=Fraction(1, 2), price=Fraction(3))
+    found = [loss for name in ORDER if (loss := single(name, table, promises, aim)) is not None]
+    if found:
+        assert best(table, promises, aim).loss <= min(found) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_exact_search_finds_what_is_below_a_bound_and_nothing_else(seed):
+    table, promises = crowded(seed, rows=40, keys=2), Promises((KAnonymity(3),))
+    search = find("optimum")
+    least = search(table, promises, Aim())
+    assert search(table, promises, Aim(beat=least.loss)).loss == least.loss
+    stopped = search(table, promises, Aim(beat=least.loss / 2))
+    assert stopped.loss >= least.loss and (not stopped.optimal or stopped.loss == least.loss)
+
+
+def test_the_exact_search_is_left_out_where_people_have_several_rows():
+    rows = [(f"p{i // 2}", str(20 + i % 7), "fm"[i // 3 % 2]) for i in range(40)]
+    people = pd.DataFrame(rows, columns=["who", "age", "sex"])
+    columns = {
+        "who": {"role": "identifier"},
+        "age": {"role": "quasi", "taxonomy": {"intervals": [5, 10], "from": 0, "to": 40}},
+        "sex": {"role": "quasi", "taxonomy": {"flat": True}},
+    }
+    policy = {
+        "columns": columns,
+        "person": {"column": "who", "knows": "profile"},
+        "promises": [{"k-anonymity": {"k": 2}}],
+        "protect": {"search": "best"},
+    }
+    plan = sf.protect(people, policy)
+    assert "would not tell it which others do" in plan.left_out["optimum"]
+    assert {one.search for one in plan.compared} == {"lattice", "top-down"}
