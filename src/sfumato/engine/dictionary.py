@@ -123,7 +123,7 @@ def check_values(
     memory: Memory,
     *,
     rows: int,
-    way_out: str = "(unless it names the person) leave the column out by `role: identifier`",
+    way_out: str = "(unless it names the person) leave the column out by `role: identifier`, or of the file",
 ) -> None:
     """Raise where the values of so many rows are more than can be told apart within the limit.
 
