@@ -128,7 +128,7 @@ def test_other_columns_of_the_same_people_by_the_values_both_show():
     people = [(*p, {0, 1}) for p in [*people, ("o", "b", COLD)]]
     cuts = [[Cut.leaves(one), Cut.root(other)], [Cut.root(one), Cut.leaves(other)]]
     case = LivingCase([one, other], people, cuts)
-    assert left(case, "counted")[BOTH] == [2, 2, 2, 3]
+    assert left(case, "counted")[BOTH] == [2, 2, 3, 3]
 
 
 def test_three_bits_each_hidden_once():
@@ -141,7 +141,6 @@ def test_three_bits_each_hidden_once():
     everywhere = tuple(
         tuple(int(cut.node_of[tree.rank("0")]) for tree, cut in zip(BITS, cuts, strict=True)) for cuts in hide
     )
-    assert case.exact("counted")[(0, 1, 2), everywhere] == 1
     assert bounds_of(case, "unknown")[(0, 1, 2), everywhere] == 2
     assert decide_targets(PresenceTargets(living_chain(case, "counted")[0]), 2).holds is False
     assert decide_targets(PresenceTargets(living_chain(case, "unknown")[0]), 2).holds is True
@@ -163,9 +162,9 @@ def test_the_root_may_fail_where_finer_values_hold():
     people += [("y", FLU, {0, 1})] * 2 + [("y", COLD, {0, 1})] * 2
     coarse = LivingCase([tree], people, [[Cut.leaves(tree)], [Cut.root(tree)]])
     fine = LivingCase([tree], people, [[Cut.leaves(tree)]] * 2)
-    assert not decide_targets(PresenceTargets(living_chain(coarse, "unknown")[0]), 3).holds
-    assert min(n for some in left(fine, "unknown").values() for n in some) == 2
-    assert min(n for some in left(coarse, "unknown").values() for n in some) == 2
+    assert left(coarse, "unknown")[BOTH] == [1, 4]  # the one in x is a phantom
+    assert not decide_targets(PresenceTargets(living_chain(coarse, "unknown")[0]), 2).holds
+    assert decide_targets(PresenceTargets(living_chain(fine, "unknown")[0]), 2).holds
 
 
 @pytest.mark.parametrize("known", ["counted", "total", "unknown"])
