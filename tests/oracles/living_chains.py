@@ -18,7 +18,10 @@ from sfumato.chains.departures import LivingChain, fixed_columns
 from sfumato.chains.presence_cells import PresenceTargets
 from sfumato.core.chain import ClassTable
 from sfumato.core.cut import Cut
+from sfumato.core.imprint import Imprint, KnownDepartures
 from sfumato.core.leavers import Leavers
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from strategies import all_cuts
 
@@ -287,3 +290,27 @@ def bounds_of(case, known):
                 shown = tuple(classes[j][q] for j, q in zip(cells.presence, c, strict=True))
                 found[cells.presence, shown] = n
     return found
+
+
+def imprints(case, known, *, corrected=False):
+    """What is remembered of every release of the case."""
+    chain, classes = living_chain(case, known)
+    values = Taxonomy.flat([f"s{i}" for i in range(6)])
+    columns = [Column(f"q{c}", Role.QUASI, t) for c, t in enumerate(case.trees)]
+    made = []
+    for j in range(case.count):
+        there = [p for p in case.people if j in p[-1]]
+        labels = [p[0][j] if case.moves else p[:-2] for p in there]
+        codes = [np.array([t.rank(x[c]) for x in labels], np.int32) for c, t in enumerate(case.trees)]
+        codes.append(np.array([p[-2] for p in there], np.int32))
+        data = Microdata.of_codes([*columns, Column("s", Role.SENSITIVE, values)], codes)
+        named = {f"q{c}": cut for c, cut in enumerate(case.cuts[j])}
+        plain = Imprint.of(Recoding.of_cuts(data, named), ["s"])
+        place = [classes[j].index(tuple(nodes)) for nodes in plain.nodes.tolist()]
+        shared = [chain.shared[i, j] for i in range(j)] if known != UNKNOWN else []
+        ordered = tuple(numbers if known == TOTAL else numbers[place] for numbers in shared)
+        moves = tuple(f"q{c}" for c in case.moves)
+        said = KnownDepartures(Leavers(known), ordered, case.returns, moves, corrected)
+        after = [imprint.digest for imprint in made]
+        made.append(Imprint.of(Recoding.of_cuts(data, named), ["s"], after=after, departures=said))
+    return made

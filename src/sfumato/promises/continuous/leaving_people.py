@@ -122,7 +122,7 @@ class LeavingPeople(Declared):
     def judge_data(self) -> dict[str, object]:
         told = super().judge_data()
         said = None if self.terms is None else self.terms.leavers.value
-        return {**told, "leavers": said}
+        return {**told, "departures": said}
 
     def in_words(self) -> str:
         if self.terms is None:
