@@ -47,21 +47,38 @@ class PresenceDecision:
         return False if self.few else None if self.open else True
 
 
-def decide_targets(targets: PresenceTargets, k: int) -> PresenceDecision:
-    """Whether everybody who is or was in a release keeps k candidates, from what is known of the chain.
+@dataclass(frozen=True, eq=False)
+class PresenceBounds:
+    """The targets of one presence, and how many candidates each keeps at least and at most."""
+
+    cells: PresenceCells
+    least: Counts
+    most: Counts
+
+
+def bound_targets(targets: PresenceTargets, k: int | None) -> list[PresenceBounds]:
+    """Returns how many candidates everybody who is or was in a release keeps, presence by presence.
 
     For two releases, and where departures are unknown, the formulas are exact. Otherwise the exact program
-    decides about targets where they leave it open, within a fixed number of steps.
+    narrows them where they leave it open whether there are k, within a fixed number of steps.
     """
     cells = list(targets.all_cells())
-    bound = np.concatenate([c.candidates for c in cells]) if cells else np.zeros(0, np.int64)
     if len(targets.chain) < 3 or targets.chain.leavers is Leavers.UNKNOWN:
-        return _ruled(bound, bound, k)
-    if sum(len(c.table.owner) for c in cells) > MOST_ENTRIES:
-        return _ruled(np.zeros_like(bound), bound, k)
+        return [PresenceBounds(some, some.candidates, some.candidates) for some in cells]
+    if k is None or sum(len(c.table.owner) for c in cells) > MOST_ENTRIES:
+        return [PresenceBounds(some, np.zeros_like(some.candidates), some.candidates) for some in cells]
     worlds = Worlds.of_cells(cells, presence_equations(targets.chain, cells))
     worlds.decide(k, StepBudget(STEPS))
-    return _ruled(*worlds.candidate_bounds(), k)
+    ends = np.cumsum([len(some.table) for some in cells])[:-1]
+    least, most = (np.split(numbers, ends) for numbers in worlds.candidate_bounds())
+    return [PresenceBounds(*one) for one in zip(cells, least, most, strict=True)]
+
+
+def decide_targets(targets: PresenceTargets, k: int) -> PresenceDecision:
+    """Whether everybody who is or was in a release keeps k candidates, from what is known of the chain."""
+    bounds, none = bound_targets(targets, k), np.zeros(0, np.int64)
+    least = np.concatenate([none, *(bound.least for bound in bounds)])
+    return _ruled(least, np.concatenate([none, *(bound.most for bound in bounds)]), k)
 
 
 def _ruled(least: Counts, most: Counts, k: int) -> PresenceDecision:

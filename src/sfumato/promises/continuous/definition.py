@@ -106,7 +106,16 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True
     looks_back: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
+    threats: ClassVar[tuple[str, ...]] = (
+        "correspondence",
+        "composition",
+        "differencing",
+        "minimality",
+        "leaver",
+        "returner",
+        "mover",
+        "corrected",
+    )
     keys: ClassVar[tuple[Parameter, ...]] = (
         Whole("k", meaning="At least so many candidates for everybody, beside all releases of the chain."),
         Optional(Name("since", meaning="The column that says with which release a row came.")),
