@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from settings import QUICK_START
 
+from engine.spark.settings import QUICK_START
 from sfumato.engine import open_source
 from sfumato.testing.engines import AWKWARD, codings, recodings
 

@@ -16,8 +16,8 @@ import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
-from settings import QUICK_START
 
+from engine.spark.settings import QUICK_START
 from sfumato.engine import open_source
 from sfumato.testing.engines import codings, recodings
 

@@ -49,7 +49,7 @@ def run(code, *arguments, before=None):
         text=True,
         check=True,
         preexec_fn=before,
-        env=os.environ | {"JAVA_TOOL_OPTIONS": JAVA},
+        env=os.environ | {"JAVA_TOOL_OPTIONS": JAVA, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     return done.stdout.splitlines()
 
