@@ -52,11 +52,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         found["taxonomy"] |= {"notation": "half-open"}
     if isinstance(taxonomy, NestedTree) and taxonomy.own_root:
         found["taxonomy"] |= {"root": "own"}
-    if isinstance(taxonomy, HierarchyFile):
-        found |= {"content": taxonomy.content, "digest": taxonomy.digest}
     if isinstance(taxonomy, ReadyTaxonomy):
-        entry = taxonomy.entry
-        found["taxonomy"] |= {"kind": entry.kind.value, "mark": entry.mark, "shape": entry.shape}
-        found["taxonomy"] |= {"ordered": entry.ordered}
-        found |= {"content": entry.content, "digest": taxonomy.digest}
+        found["taxonomy"] |= taxonomy.words_for_judge
+    if isinstance(taxonomy, HierarchyFile | ReadyTaxonomy):
+        found |= {"content": taxonomy.content, "digest": taxonomy.digest}
     return found

@@ -72,6 +72,11 @@ class ReadyTaxonomy:
         return cls(name)
 
     @property
+    def content(self) -> bytes:
+        """The bytes of the list."""
+        return self.entry.content
+
+    @property
     def ordered(self) -> bool:
         return self.entry.ordered
 
@@ -79,9 +84,20 @@ class ReadyTaxonomy:
     def spec(self) -> Spec:
         return {"ready": self.name}
 
+    @property
+    def words_for_judge(self) -> dict[str, object]:
+        """How the list is to be read, as plain data."""
+        entry = self.entry
+        return {
+            "kind": entry.kind.value,
+            "mark": entry.mark,
+            "shape": entry.shape,
+            "ordered": entry.ordered,
+        }
+
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(self.entry.content).hexdigest()
+        return hashlib.sha256(self.content).hexdigest()
 
     def build(self, values: Sequence[Label]) -> Taxonomy:
         texts = [value for value in dict.fromkeys(values) if value is not None]
@@ -105,15 +121,20 @@ class ReadyTaxonomy:
 
     def nearest(self, text: str) -> str | None:
         """Returns the value that is probably meant by one that the list lacks; `None` where nobody knows."""
-        known = self._above if self.entry.kind is ReadyKind.CODES else self._spellings
-        folded = {_folded(name): leaf for name, leaf in self.entry.near.items()}
-        folded |= {_folded(name): self._spellings.get(name, name) for name in known}
+        folded = self._folded
         if (hit := folded.get(_folded(text))) is not None:
             return hit
         if self.entry.kind is ReadyKind.CODES:
             return text.strip().upper() if self.knows(text.strip().upper()) else None
         near = get_close_matches(_folded(text), [name for name in folded if len(name) > STEM], n=1, cutoff=0.8)
         return folded[near[0]] if near else None
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        """The values that are meant, by what is left of a text without case, blanks and points."""
+        known = self._above if self.entry.kind is ReadyKind.CODES else self._spellings
+        near = {_folded(name): leaf for name, leaf in self.entry.near.items()}
+        return near | {_folded(name): self._spellings.get(name, name) for name in known}
 
     def _leaf(self, text: str) -> str:
         """Returns the value that is published for a known text; a code gets the point of its list."""
