@@ -21,6 +21,7 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
+from sfumato.cli.init import init
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
@@ -53,6 +54,7 @@ app = typer.Typer(
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
 for verb in (
+    init,
     discover,
     declare,
     protect,
