@@ -7,8 +7,11 @@ on a network is asked, and no cell is shown: a first line that may be somebody's
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterable
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -39,7 +42,7 @@ def complete_column(ctx: typer.Context, incomplete: str) -> Iterable[str]:
     from sfumato.journey.header_row import check_header
 
     del incomplete
-    source = open_source(str(ctx.params["data"]))
+    source = open_source(str(ctx.params.get("data") or _first_file()))
     check_header(source, header=bool(ctx.params.get("header")))
     return source.columns
 
@@ -113,7 +116,24 @@ def complete_attack(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 
 def _ledger_file(ctx: typer.Context) -> str:
     """The address of the ledger of a command, if it is a file."""
-    named = ctx.params.get("ledger") or ctx.params.get("against") or "sqlite:///ledger.db"
-    if not str(named).startswith("sqlite:"):
+    given = (ctx.params.get(key) for key in ("ledger", "url", "against"))
+    words = _words()
+    typed = (after for word, after in pairwise(words) if word in ("--ledger", "--against"))
+    named = str(next(filter(None, (*typed, *given)), "sqlite:///ledger.db"))
+    if not named.startswith("sqlite:"):
         raise ValueError("only a ledger in a file is asked while somebody types")
-    return str(named)
+    return named
+
+
+def _first_file() -> str:
+    """The first word of the line that names a file.
+
+    An option that still lacks its value keeps the arguments before it from being read.
+    """
+    return next(word for word in _words()[1:] if not word.startswith("-") and Path(word).is_file())
+
+
+def _words() -> list[str]:
+    """The words of the line that is being completed, as shells hand it over."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return shlex.split(line)
