@@ -15,28 +15,32 @@ def linked(known, terms):
     return {label for label, held in known if set(terms) <= set(held)}
 
 
-def posterior(known, rows):
-    """The belief in every label."""
+def posterior(known, rows, common=None):
+    """The belief in every label; `common` says how common labels are."""
     found = dict.fromkeys(labels_of(known), Fraction(0))
     for terms in rows:
         links = linked(known, terms)
+        weigh = {label: Fraction((common or {}).get(label, 1)) for label in links}
         for label in links:
-            found[label] += Fraction(1, len(links) * len(rows))
+            found[label] += weigh[label] / (sum(weigh.values()) * len(rows))
     return found
 
 
-def prior(known, table, rule="mean"):
+def prior(known, table, rule="mean", common=None):
     labels = labels_of(known)
     if rule == "uniform":
         return dict.fromkeys(labels, Fraction(1, len(labels)))
     if rule == "mean":
-        return posterior(known, table)
+        return posterior(known, table, common)
+    if rule == "prevalence":
+        whole = sum(Fraction((common or {}).get(label, 1)) for label in labels)
+        return {label: Fraction((common or {}).get(label, 1)) / whole for label in labels}
     counts = {label: sum(label in linked(known, terms) for terms in table) for label in labels}
     return {label: Fraction(n, sum(counts.values())) for label, n in counts.items()}
 
 
-def diverse(known, rows, c, l):  # noqa: E741
-    falling = sorted((p for p in posterior(known, rows).values() if p), reverse=True)
+def diverse(known, rows, c, l, common=None):  # noqa: E741
+    falling = sorted((p for p in posterior(known, rows, common).values() if p), reverse=True)
     return not falling or (len(falling) >= l and falling[0] <= c * sum(falling[l - 1 :]))
 
 
@@ -48,8 +52,16 @@ def widest(known, rows, c):
 
 
 def squared_distance(known, rows, before):
-    after = posterior(known, rows)
-    return sum(((after[label] - before.get(label, 0)) ** 2 for label in after), Fraction(0))
+    return distance(known, rows, before)
+
+
+def distance(known, rows, before, name="euclidean", common=None):
+    """How far beliefs are from those before; the Euclidean distance is squared."""
+    after = posterior(known, rows, common)
+    gaps = [abs(after[label] - before.get(label, 0)) for label in after]
+    if name == "euclidean":
+        return sum((gap**2 for gap in gaps), Fraction(0))
+    return sum(gaps, Fraction(0)) / 2 if name == "variational" else max(gaps)
 
 
 def harmonic(n):

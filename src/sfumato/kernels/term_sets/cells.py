@@ -45,7 +45,7 @@ def _worth(mass: Floats, limit: ConvexLimit, size: float, best: Floats) -> float
 def _without(sets: SetArrays, i: int, old: int, new: int, mass: Floats, out: Floats) -> None:
     """The mass when set i has the smaller subset `new` in place of `old`."""
     out[:] = mass
-    before, after = sets.counts[sets.begin[i] + old], sets.counts[sets.begin[i] + new]
+    before, after = sets.whole[sets.begin[i] + old], sets.whole[sets.begin[i] + new]
     if after == 0:
         return
     trace, group, gain = sets.trace[i], sets.group, 1.0 / after
@@ -55,10 +55,10 @@ def _without(sets: SetArrays, i: int, old: int, new: int, mass: Floats, out: Flo
         if trace[r] & new == new:
             j = group[r]
             if j != last:
-                out[j] += gain
+                out[j] += gain * sets.value[j]
                 last, counted = j, False
             if not counted and trace[r] & old == old:
-                out[j] -= loss
+                out[j] -= loss * sets.value[j]
                 counted = True
 
 

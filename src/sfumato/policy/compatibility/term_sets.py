@@ -70,7 +70,15 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
                 "Give both tables the same labels, or no label in common.",
             )
             return
-        seen.setdefault(labels, []).append(knowledge)
+        alike = seen.setdefault(labels, [])
+        if alike and alike[0].weights != knowledge.weights:
+            yield Problem(
+                (*places[table], "prevalence"),
+                "another promise is about the same labels and says otherwise how common they are.",
+                "Give both promises the same prevalence.",
+            )
+            return
+        alike.append(knowledge)
     for group in seen.values():
         if len(group) > MOST_TABLES:
             what = (

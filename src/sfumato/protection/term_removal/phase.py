@@ -117,7 +117,7 @@ def _infeasible(phase: Phase, column: TermColumn, todo: Numbers, progress: Progr
     """Returns the classes that no removal can help, as far as a bound shows before any search."""
     if not len(todo):
         return todo
-    if not all(p.reachable for p in column.limit.ratios):
+    if column.limit.surely_unreachable:
         raise _refused(phase, todo, "even with every term removed")
     if column.limit.kept_without_terms or not column.limit.distances:
         return todo[:0]
