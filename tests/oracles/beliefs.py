@@ -68,9 +68,20 @@ def harmonic(n):
     return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
 
 
-def cost(rows, kept, kind="inverse"):
+def pairs(n):
+    """All sets of one or two of n terms."""
+    return Fraction(n + n * (n - 1) // 2)
+
+
+def cost(rows, kept, kind="inverse", rows_with=None):
     """T."""
-    price = harmonic if kind == "inverse" else Fraction
+    if kind == "rarity":
+        gone = [[t for t in r if t not in k] for r, k in zip(rows, kept, strict=True)]
+        own, whole = (
+            sum((Fraction(1, rows_with[t]) for r in some for t in r), Fraction(0)) for some in (gone, rows)
+        )
+        return own / whole if whole else Fraction(0)
+    price = {"inverse": harmonic, "count": Fraction, "pairs": pairs}[kind]
     whole = sum((price(len(r)) for r in rows), Fraction(0))
     spent = sum((price(len(r)) - price(len(k)) for r, k in zip(rows, kept, strict=True)), Fraction(0))
     return spent / whole if whole else Fraction(0)
@@ -80,7 +91,11 @@ def subsets(terms):
     return list(chain.from_iterable(combinations(terms, n) for n in range(len(terms) + 1)))
 
 
-def cheapest(rows, holds, kind="inverse"):
+def cheapest(rows, holds, kind="inverse", rows_with=None):
     """The least T over all removals after which `holds` is true, None if there is none."""
-    costs = [cost(rows, kept, kind) for kept in product(*(subsets(row) for row in rows)) if holds(list(kept))]
+    costs = [
+        cost(rows, kept, kind, rows_with)
+        for kept in product(*(subsets(row) for row in rows))
+        if holds(list(kept))
+    ]
     return min(costs, default=None)

@@ -22,6 +22,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
+from sfumato.cli.knowledge import knowledge
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
@@ -63,6 +64,7 @@ for verb in (
     override,
     history,
     trace,
+    knowledge,
     demo,
     doctor,
 ):

@@ -22,6 +22,8 @@ METHODS = {
 COSTS = {
     "inverse": "a removal from a row that still holds w terms costs 1/w",
     "count": "every removal costs the same",
+    "pairs": "a removal costs the terms and pairs of terms that its row no longer shows",
+    "rarity": "a removal costs one over the number of rows with this term: rare terms are dear",
 }
 
 
@@ -79,7 +81,7 @@ def schema() -> JsonObject:
 
 
 def forms_of(policy: PolicyView) -> dict[str, SetForm]:
-    """Returns the set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
+    """Returns the set-valued columns, by the name that promises use: a column, or a set of columns."""
     forms: dict[str, SetForm] = {}
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:
@@ -88,6 +90,8 @@ def forms_of(policy: PolicyView) -> dict[str, SetForm]:
         if options.set is None:
             forms[name] = SetForm(options.separator or ";")
         else:
-            before = forms[options.set].parts if options.set in forms else ()
-            forms[options.set] = SetForm(parts=(*before, name))
+            before = forms.get(options.set, SetForm())
+            forms[options.set] = SetForm(
+                parts=(*before.parts, name), part_forms=(*before.part_forms, options.part_form)
+            )
     return forms

@@ -30,14 +30,16 @@ KNOWN = st.lists(
     max_size=7,
 )
 RATIOS = st.sampled_from([Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3)])
-COSTS = st.sampled_from(["inverse", "count"])
+COSTS = st.sampled_from(["inverse", "count", "pairs", "rarity"])
 COMMON = st.fixed_dictionaries({label: st.sampled_from([1, 2, 3, 7, Fraction(1, 5)]) for label in "VWXYZ"})
 
 
 def check(rows, promise, holds, kind):
     """The answer of every method is valid; complete searches find the least cost there is."""
-    least = plain.cheapest(rows, holds, kind)
-    costs, widths = RemovalCosts(kind, 4), [len(row) for row in rows]
+    rows_with = {term: 1 + i % 3 for i, term in enumerate(TERMS)} if kind == "rarity" else {}
+    least = plain.cheapest(rows, holds, kind, rows_with)
+    costs = RemovalCosts(kind, 4, rows_with)
+    whole = sum(costs.whole(row) for row in rows)
     for method in METHODS:
         answer = solve_class(rows, TermLimit.of(promise), costs, SolverBudget(method))
         assert answer.proved
@@ -45,7 +47,8 @@ def check(rows, promise, holds, kind):
         if answer.found:
             assert all(set(k) <= set(row) for k, row in zip(answer.kept, rows, strict=True))
             assert holds(list(answer.kept))
-            assert plain.cost(rows, answer.kept, kind) == costs.share(answer.cost, widths) == least
+            paid = Fraction(answer.cost, whole) if whole else 0
+            assert plain.cost(rows, answer.kept, kind, rows_with) == paid == least
             assert 0 <= least <= 1
 
 

@@ -38,7 +38,7 @@ def out_of_reach(sets: SetArrays, limit: ConvexLimit, rounds: int, stop: Ints) -
 
 @njit(cache=True, nogil=True, inner=True)
 def least_of_one(sets: SetArrays, target: Floats, norm: int) -> float:
-    """The least distance of one set's shares. The squared one comes from two sums over the groups of a subset:
+    """The least distance of one set's shares. The squared one comes from two sums over its groups:
     |target|² + own shares² - 2 own shares . target there."""
     choice, mass = np.zeros(1, np.int32), np.empty(len(target))
     least = 1e300

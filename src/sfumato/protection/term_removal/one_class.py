@@ -183,7 +183,7 @@ def solve_class(
     known = limit.knowledge
     if len(rows) * len(known.rows) > MOST_ROW_PAIRS:
         return _all_terms_removed(rows, limit, costs)
-    query, holders, coarse = _compiled(rows, known)
+    query, holders, coarse = _compiled(rows, known, costs)
     choice, cost, bound, found, proved = solver.solve(
         query,
         holders,
@@ -224,14 +224,14 @@ def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, b
         return True
     if limit.kept_without_terms or not limit.distances or len(rows) * len(known.rows) > MOST_ROW_PAIRS:
         return False
-    query, holders, coarse = _compiled(rows, known)
+    query, holders, coarse = _compiled(rows, known, costs)
     compiled = limit.compiled(strict=False)
     return not coarse and bool(
         solver.unreachable(query, holders, costs.table, compiled, budget.rounds, budget.stop)
     )
 
 
-def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Query, Holders, bool]:
+def _compiled(rows: Sequence[Terms], known: Knowledge, costs: RemovalCosts) -> tuple[Query, Holders, bool]:
     """Returns rows and knowledge as arrays, and whether terms of a row share a bit."""
     from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
@@ -239,7 +239,8 @@ def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Query, Holders, 
     atom, coarse = _atoms(start, term, known.holders[0])
     numbers: dict[frozenset[str], int] = {}
     same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
-    query = solver.Query(start, atom, term, same, np.zeros(len(term), np.int64))
+    own = np.array([cost for row in rows for cost in costs.own(row)], np.int64)
+    query = solver.Query(start, atom, term, same, own)
     return query, solver.Holders(*known.holders, known.label_of_row, known.weight_of_label), coarse
 
 
@@ -267,5 +268,5 @@ def _atoms(
 
 def _all_terms_removed(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts) -> ClassSolution:
     """Returns the answer that needs no search: every term removed."""
-    cost = sum(int(costs.table[len(row), len(row)]) for row in rows)
+    cost = sum(costs.whole(row) for row in rows)
     return ClassSolution(((),) * len(rows), cost, 0, limit.kept_without_terms, False)
