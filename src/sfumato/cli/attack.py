@@ -56,8 +56,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     """Try to break a published file as one adversary would.
 
     Exits 1 if the adversary achieves more than the policy allows, 2 if there is nothing to strike,
-    70 if the attack broke down. Two adversaries know how the search decides: downcoding, and
-    minimality with --register.
+    70 if the attack broke down. Three adversaries know how the table is made: downcoding,
+    minimality with --register, and term-removal.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
 
@@ -68,10 +68,14 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     with progress_bar() as progress:
         tables = [table_read_by(engine, one, form) for one in data]
-        if len(tables) > 1 and (name == "downcoding" or register is not None):
+        if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
             raise WrongCall(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
+        elif name == "term-removal":
+            audit = attack_.term_removal(
+                tables[0], policy, reference=reference, steps=steps, progress=progress
+            )
         elif name == "minimality" and register is not None:
             audit = attack_.minimality(tables[0], policy, register, steps=steps, seed=seed, progress=progress)
         else:

@@ -52,6 +52,10 @@ class BeliefLimit(AttackLimit):
         """
         raise NotImplementedError
 
+    def keeps_beliefs(self, beliefs: Sequence[Fraction], before: Sequence[Fraction]) -> bool:
+        """Returns whether these beliefs in all labels keep it, exactly."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class LabelDiversity(BeliefLimit):
@@ -73,6 +77,12 @@ class LabelDiversity(BeliefLimit):
         """Whether a class keeps it when every term is gone: labels are then believed in as they weigh."""
         falling: list[int] = sorted(self.knowledge.weight_of_label.tolist(), reverse=True)
         return falling[0] * self.c.denominator <= sum(falling[self.l - 1 :]) * self.c.numerator
+
+    def keeps_beliefs(self, beliefs: Sequence[Fraction], before: Sequence[Fraction]) -> bool:
+        del before
+        falling = sorted(beliefs, reverse=True)
+        tail = sum(falling[self.l - 1 :], Fraction(0))
+        return not falling[0] or (tail > 0 and falling[0] <= self.c * tail)
 
     def keeps(self, links: Links, held: Histogram, index: int) -> bool:
         """Whether a class keeps it, exactly."""
@@ -110,6 +120,10 @@ class LabelCloseness(BeliefLimit):
     def most(self) -> Fraction:
         """How far beliefs may be from the prior, as the distance is measured."""
         return self.t * self.t if self.distance == EUCLIDEAN else self.t
+
+    def keeps_beliefs(self, beliefs: Sequence[Fraction], before: Sequence[Fraction]) -> bool:
+        gaps = [abs(belief - share) for belief, share in zip(beliefs, before, strict=True)]
+        return measured(gaps, self.distance) <= self.most
 
     def kept_without_terms(self, prior: Prior) -> bool:
         """Whether a class keeps it when every term is gone."""

@@ -92,7 +92,7 @@ class SetReader(PassingReader):
             return pa.array(
                 [None if t is None else t.split(UNIT) if t else [] for t in texts.to_pylist()], kind
             )
-        return pc.replace_substring(texts, UNIT, form.separator).cast(kind)
+        return pc.replace_substring(texts, UNIT, form.separator).cast(_or_text(kind))
 
     def _part(
         self, part: str, form: PartForm, held: Sequence[tuple[str, ...]]
@@ -106,7 +106,7 @@ class SetReader(PassingReader):
         texts = sorted({value for value in values if value is not None})
         place = {None: 0, **{text: i for i, text in enumerate(texts, start=1)}}
         which = np.array([place[value] for value in values], np.int64)
-        return pa.array([None, *texts], TEXT).cast(kind), which
+        return pa.array([None, *texts], TEXT).cast(_or_text(kind)), which
 
     def _apart(self, published: PublishedRows, name: str, form: SetForm, spill: Spill) -> PublishedRows:
         """One column per part, in the place of the column of sets."""
@@ -124,6 +124,11 @@ class SetReader(PassingReader):
             columns: list[NDArray[np.integer]] = [*codes[:j], *held_by, *codes[j + 1 :]]
             builder.add(len(codes[0]), [columns[k] for k in order])
         return builder.finish()
+
+
+def _or_text(kind: pa.DataType) -> pa.DataType:
+    """The type of a column; text where all its cells are missing, so that it has none."""
+    return TEXT if pa.types.is_null(kind) else kind
 
 
 def _absent_and_present(kind: pa.DataType, name: str, form: PartForm) -> pa.Array:
@@ -170,7 +175,8 @@ def _marks(form: PartForm) -> str:
 def _value_terms(cells: pa.Array, part: str, form: PartForm) -> pa.Array:
     """The term of every value, and the end of a term; nothing where a cell is missing or empty."""
     kind = published_type(cells.type)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_null)
+    if not any(fits(kind) for fits in kinds):
         raise BadData(
             f"column {safe_name(part)} is part of a set by its values and must hold text or whole numbers",
             remedy="Turn it into text, or into groups of values.",

@@ -27,14 +27,22 @@ COSTS = {
 }
 
 
+SCOPES = {
+    "row": "a term is removed from single rows: cheaper",
+    "class": "a term that goes from one row goes from all rows of its class: the method tells less",
+}
+
+
 @dataclass(frozen=True)
 class TermRule:
-    """The method, the seconds all classes share, the cost, and a share of terms to remove beyond need."""
+    """The method, the seconds all classes share, the cost, a share of terms to remove beyond need, and from
+    which rows a term goes."""
 
     method: str = "exact"
     seconds: int = 60
     cost: str = "inverse"
     margin: Fraction = Fraction(0)
+    scope: str = "row"
 
     @property
     def words(self) -> dict[str, object]:
@@ -47,6 +55,8 @@ class TermRule:
             words["seconds"] = self.seconds
         if self.cost != plain.cost:
             words["cost"] = self.cost
+        if self.scope != plain.scope:
+            words["scope"] = self.scope
         return {**words, "margin": written(self.margin)} if self.margin else words
 
 
@@ -75,6 +85,7 @@ def schema() -> JsonObject:
                 "default": written(plain.margin),
                 "description": "A share of the remaining terms to remove at random, beyond need.",
             },
+            "scope": {"enum": list(SCOPES), "default": plain.scope, "description": each_told(SCOPES)},
         },
         "additionalProperties": False,
     }

@@ -17,6 +17,7 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.policy.set_columns import TermRule
 from sfumato.protection.boxes import merged_classes, nearest_class, one_class_per_box
 from sfumato.protection.term_removal.all_classes import infeasible_among, solve_classes
+from sfumato.protection.term_removal.class_scope import removed_from_all
 from sfumato.protection.term_removal.cost import RARITY, RemovalCosts
 from sfumato.protection.term_removal.joint_answers import all_removed, one_by_one
 from sfumato.protection.term_removal.margin import with_margin
@@ -154,6 +155,13 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
         for c in again:
             del column.answers[c]
         solved({c: rows[c] for c in again}, strict=True)
+        _drop_wrong(phase, column)
+    if rule.scope == "class":
+        wide = {
+            c: removed_from_all(rows[c], a, column.limit, phase.costs) if c in rows else a
+            for c, a in column.answers.items()
+        }
+        column.answers = {c: a for c, a in wide.items() if a.found}
         _drop_wrong(phase, column)
     if column.limit.parts:
         for otherwise in (one_by_one, all_removed):
