@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,12 @@ from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFil
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
+
+if TYPE_CHECKING:
+    from sfumato.attacks.chain.cracked_classes import CrackedClasses
+
+MOST_PRINTED = 10
+"""So many classes are printed in which rows are ruled out."""
 
 Register = Annotated[
     Path | None,
@@ -94,6 +100,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(attack_card(audit.findings))
+        if audit.beside is not None and name == "correspondence":
+            say_cracked(audit.beside.cracked)
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:
@@ -101,3 +109,11 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
         talk("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
+
+
+def say_cracked(cracked: CrackedClasses) -> None:
+    """Print in which classes rows are ruled out, those with the fewest candidates first."""
+    for one in cracked.classes[:MOST_PRINTED]:
+        say(str(one))
+    if len(cracked.classes) > MOST_PRINTED:
+        say(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")

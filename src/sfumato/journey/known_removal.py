@@ -1,4 +1,4 @@
-"""The removal of terms of a policy, as adversaries know it who ask what it would have done in another world."""
+"""How a policy removes terms, as adversaries know it who ask what it would have done in another world."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def known_removal(policy: Policy, *, steps: int) -> KnownRemoval:
 def with_margin(
     kept: Rows, limit: TermLimit, costs: RemovalCosts, margin: Fraction
 ) -> Mapping[Rows, Fraction]:
-    """Returns what a margin makes of a class, with the chance of each: terms are drawn a few times, until what
-    is left keeps the promise; if it never does, the class stays."""
+    """Returns what a margin makes of a class, with the chance of each: terms are drawn a few times, until
+    what is left keeps the promise; if it never does, the class stays."""
     cells = [(i, term) for i, terms in enumerate(kept) for term in terms]
     if len(cells) > MOST_CELLS:
         raise WrongCall(

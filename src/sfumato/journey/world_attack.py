@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sfumato.attacks.attack import Attack
 from sfumato.attacks.audit import Audit
 from sfumato.attacks.audit import audit as audit_source
@@ -17,6 +19,7 @@ from sfumato.journey.known_search import known_search
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import open_table
 from sfumato.policy.policy import Policy
+from sfumato.policy.reference import Reference, with_reference
 
 TOO_MANY = "there are more worlds than may be listed, and single classes tell nothing: "
 
@@ -67,14 +70,12 @@ def attack_terms(
     data: AnyTable,
     policy: AnyPolicy,
     *,
-    reference: AnyReference | None = None,
+    reference: Reference | str | Path | None = None,
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack what terms that are gone would have given away, knowing how the policy removes them."""
-    rules = load_policy(policy)
-    if reference is not None:
-        rules = load_reference(reference).bind(rules)
+    rules = with_reference(load_policy(policy), data, reference)
     if any(promise.needs_original for promise in rules.promises):
         raise WrongCall(
             "worlds cannot be listed without what was kept of the original table",

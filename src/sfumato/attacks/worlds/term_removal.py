@@ -57,8 +57,8 @@ def fibers(
 ) -> dict[Rows, Fiber]:
     """Returns the worlds of a class of so many rows, by what is published of them, as sorted rows.
 
-    Every row of a world has one of the `possible` sets, all equally likely. Worlds that differ in the order of
-    rows are looked at once and weighed.
+    Every row of a world has one of the `possible` sets, all equally likely. Worlds that differ in the order
+    of rows are looked at once and weighed.
     """
     said = cache(lambda terms: _belief(knowledge, terms))
     found: dict[Rows, Fiber] = {}
@@ -87,8 +87,8 @@ def _belief(knowledge: Knowledge, terms: Terms) -> dict[str, Fraction]:
 def possible_sets(
     knowledge: Knowledge, published: Iterable[Terms], more: int, most: int
 ) -> list[Terms] | None:
-    """Returns the term sets that rows may have had: those that hold a published one, have at most `more` terms
-    beyond the widest of these, and link to a label. `None` where there are more than `most`."""
+    """Returns the term sets that rows may have had: those that hold a published one, have at most `more`
+    terms beyond the widest of these, and link to a label. `None` where there are more than `most`."""
     shown = {frozenset(terms) for terms in published}
     widest = max(map(len, shown), default=0) + more
     found: set[Terms] = set()
@@ -110,9 +110,9 @@ def possible_sets(
 class TermMinimality:
     """Terms were removed because the class would have told too much, and which are gone may tell what.
 
-    The adversary lists the worlds of a class: the term sets that its rows may have had, all equally likely. Of
-    each world it is known what would have been published; those that give the published class are kept. The
-    belief in a label is the mean over these worlds and their rows.
+    The adversary lists the worlds of a class: the term sets that its rows may have had, all equally likely.
+    Of each world it is known what would have been published; those that give the published class are kept.
+    The belief in a label is the mean over these worlds and their rows.
 
     A breach is a belief beyond what is promised of labels, in a class that keeps the promise as it is
     published. Classes with more worlds than are listed are counted and left aside.
