@@ -65,6 +65,8 @@ class PresenceTargets:
     def __init__(self, chain: LivingChain, known: PresenceTargets | None = None) -> None:
         self.chain = chain
         self._pairs: dict[Pair, PairBounds] = {} if known is None else known._pairs.copy()
+        self._before = known
+        self._kept: dict[tuple[int, ...], PresenceCells] = {}
 
     def followed_by(self, release: ClassTable, shared: Sequence[Counts]) -> PresenceTargets:
         """The same with one more release."""
@@ -95,18 +97,36 @@ class PresenceTargets:
 
     def cells(self, presence: Sequence[int], rows: PlacedRows | None = None) -> PresenceCells:
         """The targets of one presence, and where people of exactly that presence are among them."""
-        first, *others = presence
-        table = self.capped(first, presence)
-        classes = np.arange(len(table), dtype=np.int32)[:, None]
         here = np.zeros(0, np.intp) if rows is None else np.flatnonzero(rows.with_presence(presence))
-        inside = np.zeros(0, np.int32) if rows is None else rows.class_in[first][here]
-        for j in others:
+        start = self._start(presence, rows, here)
+        table, classes, inside = start.table, start.classes, start.inside
+        for j in presence[len(start.presence) :]:
             other = self.capped(j, presence)
             table, (mine, theirs), _ = crossed(self.chain.trees, table, other)
             classes = np.hstack([classes[mine], theirs[:, None]])
             if rows is not None and len(here):
                 inside = _cell_of(mine, theirs, len(other), inside, rows.class_in[j][here])
         return PresenceCells(tuple(presence), classes, table, inside)
+
+    def _start(
+        self, presence: Sequence[int], rows: PlacedRows | None, here: NDArray[np.intp]
+    ) -> PresenceCells:
+        """The targets of the first release of a presence, or of all its releases before the newest.
+
+        Where departures are unknown, the newest release changes nothing in these: they are kept.
+        """
+        before, earlier = self._before, tuple(presence[:-1])
+        unknown = self.chain.leavers is Leavers.UNKNOWN
+        if unknown and before is not None and earlier and presence[-1] == len(before.chain):
+            if earlier not in before._kept or (rows is None) != (len(before._kept[earlier].inside) == 0):
+                placed = None if rows is None else PlacedRows(rows.class_in[:-1])
+                before._kept[earlier] = before.cells(earlier, placed)
+            return before._kept[earlier]
+        first = presence[0]
+        table = self.capped(first, presence)
+        classes = np.arange(len(table), dtype=np.int32)[:, None]
+        inside = np.zeros(0, np.int32) if rows is None else rows.class_in[first][here]
+        return PresenceCells((first,), classes, table, inside)
 
     def all_cells(
         self, rows: PlacedRows | None = None, *, only: Sequence[Sequence[int]] | None = None
