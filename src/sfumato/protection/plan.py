@@ -110,6 +110,9 @@ class Plan(Printable):
             since=batch_columns[0] if batch_columns else None,
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
+            departures=next(
+                (d for p in self.policy.promises if (d := p.departures(self.recoding)) is not None), None
+            ),
         )
 
     @property
