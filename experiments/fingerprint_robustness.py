@@ -1,5 +1,5 @@
-"""How many recipients there may be, and how many leaked rows identify one, by the number of quasi-identifiers
-and of levels.
+"""How many recipients there may be, and how surely a leak that was generalized further names one of them, by
+the number of quasi-identifiers and of levels.
 
 The key columns of Adult are taken one after the other, each with its full tree or with the first levels of
 it. Recipients get versions within 50 % of the best loss (k = 5, 5 % suppressed), and nobody can make the
@@ -17,19 +17,19 @@ import numpy as np
 from benchmarks.adult import table_of
 
 from experiments.drawing import draw_figure
+from experiments.fingerprint_leaks import PatternAssignment, single_leaker
 from sfumato.core.microdata import Column, Microdata
 from sfumato.core.promise import Promises
-from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.policy.recipients import RecipientRule
 from sfumato.promises import KAnonymity
 from sfumato.protection.patterns.patterns import classify
 from sfumato.protection.recipients.assignment import AvailableVersions
-from sfumato.protection.recipients.leaked_rows import identifying_rows
 from sfumato.protection.searches.search import Aim
 from sfumato.show.chart import Lines
 
 K, SUPPRESS, TOLERANCE, MOST_RECIPIENTS = 5, Fraction(5, 100), Fraction(50, 100), 10
+LEAKED, RAISED, TRIALS = 10, (0, 1, 2), 40
 COLUMNS = (2, 3, 4, 5, 6, 7, 8, 9)
 LEVELS = (2, 3, 4, 0)
 """How many levels of every tree are used; 0: all."""
@@ -66,55 +66,56 @@ def shallower(tree: Taxonomy, levels: int) -> Taxonomy:
     return Taxonomy.grow(labels, parents)
 
 
-def measured(table: Microdata) -> Row:
-    """Recipients that can be served, and the mean number of rows that identify one of at most ten."""
+def measured(table: Microdata, trials: int) -> Row:
+    """Recipients that can be served; and of leaks of ten rows, some columns raised by a level, which share
+    names its source and nobody else."""
     patterns = classify(table, Promises((KAnonymity(K),)), Aim(SUPPRESS))
-    rule = RecipientRule(tolerance=TOLERANCE)
+    found: Row = {"patterns": patterns.count, "recipients": 0} | {f"raised {r}": None for r in RAISED}
     if not patterns.allowed.any():
-        return {"patterns": patterns.count, "recipients": 0, "rows": None, "unidentified": None}
-    family = AvailableVersions(patterns, rule, "loss").family().tolist()
-    cuts = [patterns.cuts(index) for index in family[:MOST_RECIPIENTS]]
-    needed = []
-    for i, own in enumerate(cuts):
-        others = [other for j, other in enumerate(cuts) if j != i]
-        found = identifying_rows(f"R{i}", Recoding.of_cuts(table, own), others)
-        needed.append(found.by_size.get(1))
-    known = [n for n in needed if n is not None]
-    return {
-        "patterns": patterns.count,
-        "recipients": len(family),
-        "rows": sum(known) / len(known) if known else None,
-        "unidentified": len(needed) - len(known) if len(cuts) > 1 else None,
-    }
+        return found
+    family = AvailableVersions(patterns, RecipientRule(tolerance=TOLERANCE), "loss").family().tolist()
+    found["recipients"] = len(family)
+    assignment = PatternAssignment(patterns, family[:MOST_RECIPIENTS], 1)
+    if len(assignment.chosen) < 2 or min(map(len, assignment.published)) < LEAKED:
+        return found
+    for raised in RAISED:
+        rng = np.random.default_rng(raised)
+        seen = [single_leaker(assignment, rng, LEAKED, raised=raised, stated=False) for _ in range(trials)]
+        found[f"raised {raised}"] = sum(one.exact for one in seen) / trials
+    return found
 
 
 def robustness(
-    table: Microdata, columns: Sequence[int] = COLUMNS, levels: Sequence[int] = LEVELS
+    table: Microdata,
+    columns: Sequence[int] = COLUMNS,
+    levels: Sequence[int] = LEVELS,
+    trials: int = TRIALS,
 ) -> Iterator[Row]:
     """One line per number of columns and of levels."""
     for some in columns:
         for deep in levels:
-            yield {"columns": some, "levels": deep or "all", **measured(part_of(table, some, deep))}
+            part = part_of(table, some, deep)
+            yield {"columns": some, "levels": deep or "all", **measured(part, trials)}
 
 
 def figures(rows: Sequence[Row]) -> tuple[Lines, Lines]:
-    """Recipients and identifying rows, over the number of columns, one line per number of levels."""
+    """Recipients, and leaks that name their source, over the number of columns, by the number of levels."""
 
     def lines(name: str, title: str, key: str, axis: str) -> Lines:
-        kinds = dict.fromkeys(str(row["levels"]) for row in rows)
-        series = {
-            f"{kind} levels": [
-                (row["columns"], row[key])
-                for row in rows
-                if str(row["levels"]) == kind and row[key] is not None
-            ]
-            for kind in kinds
-        }
-        return Lines(name, title, ("key columns", axis), {k: v for k, v in series.items() if v})
+        series: dict[str, list[tuple[float, float]]] = {}
+        for row in rows:
+            if row[key] is not None:
+                series.setdefault(f"{row['levels']} levels", []).append((row["columns"], row[key]))
+        return Lines(name, title, ("key columns", axis), series)
 
     served = lines("fingerprint-robustness-recipients", "Recipients served", "recipients", "recipients")
-    leaked = lines("fingerprint-robustness-rows", "Leaked rows that identify one of ten", "rows", "rows")
-    return served, leaked
+    named = lines(
+        "fingerprint-robustness-named",
+        "Leaks of ten rows, one column a level up, that name their source alone",
+        "raised 1",
+        "share",
+    )
+    return served, named
 
 
 def main(data: Path, out: Path) -> list[Row]:

@@ -90,9 +90,10 @@ def test_robustness_over_columns_and_levels_on_made_up_data():
     assert flat.leaf_labels == tree.leaf_labels and len(flat.levels) == 2
     same = fingerprint_robustness.shallower(tree, 3)
     assert sorted(same.labels) == sorted(tree.labels) and len(same.levels) == 3
-    rows = list(fingerprint_robustness.robustness(table, columns=(1, 2, 3), levels=(2, 0)))
+    rows = list(fingerprint_robustness.robustness(table, columns=(1, 2, 3), levels=(2, 0), trials=3))
     assert [row["patterns"] for row in rows] == [2, 3, 4, 9, 8, 27]
     served = {(row["columns"], row["levels"]): row["recipients"] for row in rows}
     assert served[3, "all"] >= served[3, 2] >= 1
-    assert all(row["rows"] is None or row["rows"] >= 1 for row in rows)
+    assert all(row["raised 0"] in (None, 1) for row in rows)
+    assert all(row["raised 1"] is None or 0 <= row["raised 1"] <= 1 for row in rows)
     assert len(fingerprint_robustness.figures(rows)) == 2
