@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_attack
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues, reads_data
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
@@ -35,11 +36,19 @@ Steps = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Fixes what is drawn at random.")]
 
 
+AttackName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The adversary: linkage, homogeneity, skewness, …",
+        autocompletion=complete_attack,
+    ),
+]
+
+
 @reads_data
 def attack(  # noqa: PLR0917  # Typer reads the options from here
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
-    ],
+    name: AttackName,
     data: Annotated[
         list[str],
         typer.Argument(
