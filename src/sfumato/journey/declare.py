@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
-from sfumato.engine.source import SurveysFirstRows
+from sfumato.engine.source import ShowsFirstRows, SurveysFirstRows
 from sfumato.journey.declared_form import declared_form
 from sfumato.journey.draft_trial import tried
 from sfumato.journey.header_row import check_header
@@ -42,7 +42,8 @@ def declare(
     first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
     form = declared_form(data, source)
     found = findings(survey, first_rows=first_rows)
-    policy = draft(survey, preset=preset, findings=found, source=form)
+    look = source.first_texts if isinstance(source, ShowsFirstRows) else None
+    policy = draft(survey, preset=preset, findings=found, source=form, first_texts=look)
     policy, warnings = tried(policy, source, survey, progress=show)
     if warn is not None:
         for diagnosis in (*several_rows(policy, survey), *warnings):
