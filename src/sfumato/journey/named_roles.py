@@ -11,8 +11,8 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
 from sfumato.engine.source import Source
-from sfumato.policy.changed_policy import RoleNames, changed_columns, changed_promises
 from sfumato.policy.category_groups import grouped_categories
+from sfumato.policy.changed_policy import RoleNames, changed_columns, changed_promises
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, texts
 from sfumato.policy.column_profile import ColumnProfile
 from sfumato.policy.column_taxonomy import taxonomy_of

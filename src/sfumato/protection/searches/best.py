@@ -37,7 +37,7 @@ MOST_ROWS_OF_RUNGS = {
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
 MOST_RUNGS = 200
-"""Requests for more that a search is asked for: all there are for k, one promise of values and suppression."""
+"""Requests for more that a search is asked for: all of k, of one promise of values and of suppression."""
 MOST_ROWS_OF_DESCENTS = 30_000
 """Distinct rows up to which what top-down found is kept for the other searches."""
 
