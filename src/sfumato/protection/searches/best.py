@@ -29,11 +29,11 @@ MOST_STEPS = 400_000_000
 MOST_ROWS_OF_OPTIMUM = 30_000
 """Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
 MOST_ROWS_OF_RUNGS = {
-    "local": 30_000,
+    "local": 15_000,
     "optimum": 6_000,
     "lattice": 300_000,
-    "mondrian": 600_000,
-    "top-down": 600_000,
+    "mondrian": 200_000,
+    "top-down": 200_000,
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
 MOST_RUNGS = 200
