@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_recipient
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.ledger_life import Anchors, Certificates, anchor, keys, missing, retire, withdraw
-from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, PolicyFile, PublicKey
+from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, PolicyFile, PublicKey
 from sfumato.cli.terminal import document, say, talk
 from sfumato.core.errors import WrongCall
 
@@ -65,7 +66,7 @@ def verify(
 @carry_interruptions
 def floor(
     url: LedgerUrl = DEFAULT,
-    chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
+    chain: OneChain = None,
     first_policy: Annotated[
         Path | None,
         typer.Option("--first-policy", metavar="FILE", help="The policy of a first release that 0.1 made."),
@@ -96,7 +97,15 @@ def import_(
     version: Annotated[str, typer.Argument(metavar="VERSION", help="What the recipient was handed.")],
     original: Annotated[str, typer.Option("--original", metavar="DATA", help="The table it was made from.")],
     policy: PolicyFile,
-    to: Annotated[str, typer.Option("--to", metavar="NAME", help="The recipient who holds it.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="The recipient who holds it.",
+            autocompletion=complete_recipient,
+        ),
+    ],
     url: LedgerUrl = DEFAULT,
     chain: Chain = "main",
     key: KeyFile = None,

@@ -1,4 +1,4 @@
-"""`sfumato policy`: check, confirm, print the schema of policies, count the versions a policy allows."""
+"""`sfumato policy`: check, confirm, print the schema and ready taxonomies, count the versions a policy allows."""
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.completion import complete_preset, complete_waiting
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues, reads_data
@@ -40,7 +41,11 @@ def check(
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="Also check what a known rule asks for, such as hipaa-safe-harbor."),
+        typer.Option(
+            "--preset",
+            help="Also check what a known rule asks for, such as hipaa-safe-harbor.",
+            autocompletion=complete_preset,
+        ),
     ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
@@ -68,7 +73,7 @@ def check(
         say(several(errors, "error") if errors else "the policy is sound")
     if show_values:
         for diagnosis in diagnoses:
-            for word, lines in (("values", diagnosis.values), ("lines to add", diagnosis.repair)):
+            for word, lines in (("values", diagnosis.values), ("proposed", diagnosis.repair)):
                 if lines:
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
@@ -80,7 +85,10 @@ def check(
 def confirm(
     file: PolicyArgument,
     columns: Annotated[
-        list[str] | None, typer.Argument(metavar="[COLUMN]...", help="The columns that you confirm.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[COLUMN]...", help="The columns that you confirm.", autocompletion=complete_waiting
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Confirm every column that waits.")] = False,
     as_json: AsJson = False,
@@ -101,6 +109,30 @@ def confirm(
         say(f"still to be confirmed: {', '.join(waiting)}")
     else:
         say("every column is confirmed")
+
+
+@policy.command()
+@carry_interruptions
+def ready(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One of them, to print as a hierarchy file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the ready taxonomies, or print one as a hierarchy file.
+
+    Each has its source, date and licence. Print one to change it, and name your file in the policy.
+
+    Example:  sfumato policy ready countries > countries.csv
+    """
+    from sfumato.journey.ready_taxonomies import ready_card, ready_list, ready_text
+
+    if name is not None:
+        say(ready_text(name).rstrip("\n"))
+    elif as_json:
+        document({"ready": ready_list()})
+    else:
+        say(ready_card())
 
 
 @policy.command()

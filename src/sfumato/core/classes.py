@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,14 @@ class Histogram:
     counts: Counts
     overall: Counts
 
-    @property
+    @cached_property
     def totals(self) -> Counts:
         """The sum of each class's counts."""
         running = np.concatenate(([0], np.cumsum(self.counts)))
-        return running[self.start[1:]] - running[self.start[:-1]]
+        totals: Counts = running[self.start[1:]] - running[self.start[:-1]]
+        return totals
 
-    @property
+    @cached_property
     def owner(self) -> NDArray[np.int64]:
         """The class of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))

@@ -24,6 +24,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
 from sfumato.policy.several_tables import BY_POSITIONS
 from sfumato.system.address import Address, is_address
+from sfumato.system.database_address import is_database
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _audit_together(
 @contextmanager
 def _at_hand(data: AnyTable | Address, spill: Path | None) -> Iterator[AnyTable]:
     """The table on this machine: what is in a store is fetched, and gone afterwards."""
-    if isinstance(data, Address) or (isinstance(data, str) and is_address(data)):
+    if isinstance(data, Address) or (isinstance(data, str) and is_address(data) and not is_database(data)):
         from sfumato.releases.download import local_copy
 
         with local_copy(str(data), spill=spill) as copy:

@@ -8,20 +8,7 @@ import warnings
 
 import pytest
 
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.default.parallelism": "2",
-    "spark.sql.shuffle.partitions": "2",
-    # Tables of a few rows: plans are made far more often than they run, and nothing is worth compiling.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.session.timeZone": "Europe/Berlin",
-}
+from engine.spark.settings import SETTINGS
 
 
 @pytest.fixture(scope="session")

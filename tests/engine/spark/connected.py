@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from engine.spark.settings import QUICK_START
 from sfumato.engine import open_source
 from sfumato.testing.engines import AWKWARD, codings, recodings
 
@@ -21,7 +22,10 @@ CELLS = {name: [cell for table in AWKWARD[1:3] for cell in table[name]] for name
 
 def main(folder: Path) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = SparkSession.builder.remote("local[1]").config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    builder = SparkSession.builder.remote("local[1]")
+    for name, value in {"spark.sql.shuffle.partitions": "1", **QUICK_START}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
     table = pa.table({name: pa.array(column, pa.string()) for name, column in CELLS.items()})
     mine, known = open_source(spark.createDataFrame(table)), open_source(table)
     coded = mine.count(codings(["a", "b"], ["s"]), person="p")

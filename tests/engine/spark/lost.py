@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from engine.spark.settings import QUICK_START
 from sfumato.engine import open_source
 from sfumato.testing.engines import codings, recodings
 
@@ -28,6 +29,7 @@ SETTINGS = {
     "spark.executor.memory": "512m",
     "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     "spark.sql.shuffle.partitions": "4",
+    **QUICK_START,
 }
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.spark.settings import JAVA
+
 pytestmark = pytest.mark.xdist_group("spark")
 
 FULL = """
@@ -42,7 +44,12 @@ print(sorted(path.name for path in folder.iterdir()))
 
 def run(code, *arguments, before=None):
     done = subprocess.run(
-        [sys.executable, *code, *arguments], capture_output=True, text=True, check=True, preexec_fn=before
+        [sys.executable, *code, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=before,
+        env=os.environ | {"JAVA_TOOL_OPTIONS": JAVA, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     return done.stdout.splitlines()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from engine.spark.conftest import SETTINGS
+from engine.spark.settings import SETTINGS
 from sfumato.engine import open_source
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.exhaustive_lattice import all_nodes, exhaustive
+from sfumato.core import packing
 from sfumato.core.classes import Classes, histogram
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Column, Microdata, Role
@@ -106,8 +107,10 @@ def test_the_overall_distribution_is_that_of_the_table():
     assert classes.histograms["s0"].overall.tolist() == [1, 0, 2]
 
 
-def test_keys_wider_than_a_word():
-    """Six columns of 4,096 values and a sensitive one: 6 x 13 + 2 bits."""
+@pytest.mark.parametrize(("bits", "words"), [(63, 1), (7, 2)])
+def test_labels_that_no_row_reaches_take_no_room(monkeypatch, bits, words):
+    """Six columns of 4,096 labels, of which rows have three, and a sensitive one: 5 x 2 + 1 + 2 bits."""
+    monkeypatch.setattr(packing, "WORD_BITS", bits)
     random = np.random.default_rng(3)
     wide = Taxonomy.flat([f"{i:04d}" for i in range(4096)])
     columns = [Column(f"q{j}", Role.QUASI, wide) for j in range(6)]
@@ -115,7 +118,7 @@ def test_keys_wider_than_a_word():
     codes = [random.choice(longs(0, 1, 4095), 60).astype(np.int32) for _ in range(6)]
     codes[5][:] = 4095
     table = Microdata.of_codes(columns, [*codes, random.integers(0, 3, 60).astype(np.int32)])
-    assert RollUp(table, ["s0"]).fields.packing.words > 1
+    assert RollUp(table, ["s0"]).fields.packing.words == words
     wanted = KAnonymity(3) & DistinctLDiversity("s0", 2)
     for share in (Fraction(0), Fraction(1, 4)):
         outcome = lattice(table, wanted, Aim(share))

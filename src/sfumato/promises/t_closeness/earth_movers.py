@@ -1,8 +1,8 @@
 """The earth mover's distance of many classes to one distribution, for three ground distances.
 
 Each function returns whole numbers: `cost` per class and one `scale`, such that the distance of a class of n
-to a distribution of T is cost / (scale * n * T). The same code runs on 64-bit integers, on Python
-integers (dtype object) and on floats.
+to a distribution of T is cost / (scale * n * T). Costs are had on 64-bit integers (by compiled loops, but for
+the ordered distance), on Python integers (dtype object) and on floats.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Histogram
 from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import ROOT, Nodes, Taxonomy
+from sfumato.kernels.rows.earth import equal_costs, hierarchical_costs
 from sfumato.promises.verdicts import segment_sums
 
 Numbers = NDArray[Any]
@@ -54,6 +55,8 @@ def equal(earth: Earth, number: type) -> Numbers:
     The surplus of the values in the class is the deficit of the others, so only the former are visited.
     """
     h = earth.histogram
+    if number is np.int64:
+        return equal_costs(h.start, h.values, h.counts, h.totals, earth.target, earth.total)
     size: Numbers = h.totals.astype(number)[h.owner]
     surplus = (
         h.counts.astype(number) * _as(earth.total, number) - size * earth.target.astype(number)[h.values]
@@ -100,10 +103,12 @@ def hierarchical(earth: Earth, number: type) -> Numbers:
     up = climbs(t)
     running = np.concatenate(([0], np.cumsum(earth.target)))
     held = running[t.high] - running[t.low]
+    if number is np.int64:
+        tree = (t.leaves, t.parent, up)
+        return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, held, earth.total)
     inside: Numbers = held.astype(number)
     size: Numbers = h.totals.astype(number)
-    wide = held if number is np.int64 else held.astype(object)
-    cost: Numbers = size * _as(int((up * wide).sum()), number)
+    cost: Numbers = size * _as(int((up * held.astype(object)).sum()), number)
     node, count, owner = t.leaves[h.values], h.counts, h.owner
     for depth in range(int(t.depth.max(initial=0)), 0, -1):
         here = t.depth[node] == depth

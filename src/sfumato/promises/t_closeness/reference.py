@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -78,15 +79,20 @@ class ReferenceDistribution:
 
     def on(self, taxonomy: Taxonomy) -> tuple[Counts, tuple[Label, ...]]:
         """Counts by leaf rank, and the values that the taxonomy lacks."""
-        overall = np.zeros(len(taxonomy.leaves), dtype=np.int64)
-        lacking = []
-        for label, count in self.counts:
-            rank = taxonomy.rank(label)
-            if rank is not None:
-                overall[rank] += count
-            elif count:
-                lacking.append(label)
-        return overall, tuple(lacking)
+        return _counts_on(taxonomy, self.counts)
+
+
+@lru_cache(maxsize=8)
+def _counts_on(taxonomy: Taxonomy, counts: tuple[tuple[Label, int], ...]) -> tuple[Counts, tuple[Label, ...]]:
+    overall = np.zeros(len(taxonomy.leaves), dtype=np.int64)
+    lacking = []
+    for label, count in counts:
+        rank = taxonomy.rank(label)
+        if rank is not None:
+            overall[rank] += count
+        elif count:
+            lacking.append(label)
+    return overall, tuple(lacking)
 
 
 @dataclass(frozen=True)

@@ -111,13 +111,14 @@ def _in_one_walk(rollup: RollUp, of_size: Promises, progress: Progress) -> Patte
     levels = np.full((keys, max(shape)), -1, np.int64)
     for j, starts in enumerate(fields.offset):
         levels[j, : len(starts)] = starts
-    trees = [c.taxonomy for c in fields.keys]
-    begin = np.cumsum([0] + [len(tree.labels) for tree in trees])
+    begin = np.cumsum([0, *fields.packing.sizes])
     stride = np.array([prod(shape[j + 1 :]) for j in range(keys)], np.int64)
     _, shift, mask = fields.where(range(keys))
     place = np.stack((shift, mask, stride, begin[:-1]), axis=1)
     scratch = np.zeros((2, begin[-1]), np.int64)
-    scratch[0] = np.concatenate([tree.leaf_count for tree in trees])
+    scratch[0] = np.concatenate(
+        [c.taxonomy.leaf_count[nodes] for c, nodes in zip(fields.keys, fields.present, strict=True)]
+    )
     keeps, order = _kept_sizes(of_size, rollup.table.rows), np.array(rest, np.int64)
     done = 0
     for start in product(*(range(shape[j]) for j in first)):

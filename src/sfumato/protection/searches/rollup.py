@@ -25,36 +25,44 @@ MOST_HELD_ENTRIES = 16_000_000
 class EntryFields:
     """Where each key column, then each sensitive column, sits in an entry's key, and what levels do to it.
 
-    Key columns hold nodes of their taxonomy, sensitive columns leaf ranks. At level i of column j node v
-    becomes `lift[offset[j][i] + v]`.
+    A field holds the index of a node (of a sensitive column: of a leaf rank) among those that rows of the
+    table reach at some level, in `present`: a taxonomy of many labels takes no more bits than its use. At
+    level i of column j index x becomes `lift[offset[j][i] + x]`.
     """
 
     keys: tuple[Column, ...]
     sensitive: tuple[Column, ...]
+    present: tuple[NDArray[np.int32], ...]
     packing: Packing
     lift: NDArray[np.int32]
     offset: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, keys: Sequence[Column], sensitive: Sequence[Column]) -> EntryFields:
-        sizes = [len(c.taxonomy.labels) for c in keys] + [len(c.taxonomy.leaves) for c in sensitive]
-        lifts, offset, end = [np.zeros(max(sizes, default=1), np.int32)], [], len(sizes) and max(sizes)
-        for column in keys:
+    def of(cls, table: Microdata, sensitive: Sequence[str]) -> EntryFields:
+        values = tuple(table.column(name) for name in sensitive)
+        found = [_reached(c, table.codes(c.name)) for c in table.keys]
+        found += [_marked(len(c.taxonomy.leaves), table.codes(c.name)) for c in values]
+        sizes = tuple(len(nodes) for nodes in found)
+        lifts, offset, end = [np.zeros(max(sizes, default=1), np.int32)], [], max(sizes, default=1)
+        for column, nodes in zip(table.keys, found[: len(table.keys)], strict=True):
             taxonomy, starts = column.taxonomy, []
             for level in taxonomy.levels:
                 starts.append(end)
-                lifts.append(level[taxonomy.low])
-                end += len(taxonomy.labels)
+                lifts.append(np.searchsorted(nodes, level[taxonomy.low[nodes]]).astype(np.int32))
+                end += len(nodes)
             offset.append(tuple(starts))
-        return cls(tuple(keys), tuple(sensitive), Packing(tuple(sizes)), np.concatenate(lifts), tuple(offset))
+        return cls(table.keys, values, tuple(found), Packing(sizes), np.concatenate(lifts), tuple(offset))
 
     def entries(self, table: Microdata) -> Ints:
         """Returns the key of every distinct row, one per line."""
         if not self.packing.sizes:
             return np.zeros((table.distinct, 1), np.int64)
-        nodes = [c.taxonomy.leaves[table.codes(c.name)] for c in self.keys]
-        ranks = [table.codes(c.name) for c in self.sensitive]
-        return np.ascontiguousarray(self.packing.pack([*nodes, *ranks]).T)
+        fields = []
+        for j, column in enumerate((*self.keys, *self.sensitive)):
+            codes = table.codes(column.name)
+            leaves = column.taxonomy.leaves if j < len(self.keys) else np.arange(len(column.taxonomy.leaves))
+            fields.append(np.searchsorted(self.present[j], leaves)[codes])
+        return np.ascontiguousarray(self.packing.pack(fields).T)
 
     def where(self, columns: Sequence[int]) -> tuple[Ints, Ints, Ints]:
         """Returns word, shift and mask of these columns."""
@@ -63,9 +71,26 @@ class EntryFields:
         return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
     def codes(self, entries: Ints, column: int) -> NDArray[np.int32]:
-        """Returns the codes of one column."""
+        """Returns the nodes of a key column, or the leaf ranks of a sensitive one."""
         word, shift, bits = self.packing.places[column]
-        return ((entries[:, word] >> shift) & ((1 << bits) - 1)).astype(np.int32)
+        codes: NDArray[np.int32] = self.present[column][(entries[:, word] >> shift) & ((1 << bits) - 1)]
+        return codes
+
+
+def _reached(column: Column, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns the nodes that stand for some of these leaves at some level, ascending."""
+    leaves = _marked(len(column.taxonomy.leaves), ranks)
+    nodes = np.concatenate(
+        [column.taxonomy.leaves[leaves], *(level[leaves] for level in column.taxonomy.levels)]
+    )
+    return _marked(len(column.taxonomy.labels), nodes)
+
+
+def _marked(size: int, some: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns the distinct of these numbers below a size, ascending, without sorting them."""
+    held = np.zeros(size, bool)
+    held[some] = True
+    return np.flatnonzero(held).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +117,7 @@ class RollUp:
 
     def __init__(self, table: Microdata, sensitive: Sequence[str]) -> None:
         self.table = table
-        self.fields = EntryFields.of(table.keys, [table.column(name) for name in sensitive])
+        self.fields = EntryFields.of(table, sensitive)
         self._where = [self.fields.where([j]) for j in range(len(self.fields.packing.sizes))]
         keys = len(table.keys)
         self._key_fields = self.fields.where(range(keys))
@@ -145,11 +170,15 @@ class RollUp:
 
     def tally(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> list[Counts]:
         """Counts the rows of some classes or positions, for every key column, per node of its taxonomy."""
-        bounds = np.cumsum([0] + [len(c.taxonomy.labels) for c in self.fields.keys])
+        columns = self.fields.keys
+        bounds = np.cumsum([0, *self.fields.packing.sizes[: len(columns)]])
         rows = self.rows_of(grouped, chosen)
         some = rows > 0
         sums = tally_fields(grouped.keys[some], rows[some], *self._key_fields, bounds[:-1], int(bounds[-1]))
-        return np.split(sums, bounds[1:-1]) if len(bounds) > 1 else []
+        counts = [np.zeros(len(c.taxonomy.labels), np.int64) for c in columns]
+        for j, of_column in enumerate(counts):
+            of_column[self.fields.present[j]] = sums[bounds[j] : bounds[j + 1]]
+        return counts
 
     def rows_of(self, grouped: NodeClasses, chosen: NDArray[np.bool_]) -> Counts:
         """Counts, for every class, the rows that are in some of the classes or positions."""
