@@ -64,7 +64,7 @@ def compare(words, texts):
 
 
 def test_there_is_a_builder_for_every_kind_that_the_policy_knows():
-    assert {*KINDS, "file"} == set(BUILDERS)
+    assert {*KINDS, "file", "ready"} == set(BUILDERS)
 
 
 @MANY

@@ -90,13 +90,23 @@ def _tree(rule: TaxonomyRule, labels: Sequence[str], start: int) -> Taxonomy | N
     """Returns the tree of all values that the labels lead to; `None` where there is none."""
     raw = {value for label in labels for value in _values(label)}
     values = sorted(raw | {text for value in raw for text in _as_written(value, rule.spec.get("written"))})
-    for wanted in (values, None, []):
-        try:
-            tree = rule.build([v for v in values if _fits(rule, v)] if wanted is None else wanted)
+    for some in _to_try(rule, values):
+        with suppress(BadTaxonomy):
+            tree = rule.build(some)
             return tree.from_level(min(start, tree.height))
-        except BadTaxonomy:
-            continue
     return None
+
+
+def _to_try(rule: TaxonomyRule, values: list[str]) -> Iterator[list[str]]:
+    """Yields all values, those that the taxonomy does not name as unknown, those that fit alone, none."""
+    yield values
+    try:
+        rule.build(values)
+    except BadTaxonomy as error:
+        unknown = set(error.values)
+        yield [value for value in values if value not in unknown]
+    yield [value for value in values if _fits(rule, value)]
+    yield []
 
 
 def _as_written(value: str, form: object) -> Iterator[str]:

@@ -24,6 +24,7 @@ from sfumato.cli.doctor import doctor
 from sfumato.cli.help_pages import help_page
 from sfumato.cli.init import init
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
+from sfumato.cli.knowledge import knowledge
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
@@ -66,6 +67,7 @@ for verb in (
     override,
     history,
     trace,
+    knowledge,
     demo,
     doctor,
 ):

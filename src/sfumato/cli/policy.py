@@ -1,4 +1,4 @@
-"""`sfumato policy`: check, confirm, print the schema of policies, count the versions a policy allows."""
+"""`sfumato policy`: check, confirm, print the schema and ready taxonomies, count the versions a policy allows."""
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def check(
         say(several(errors, "error") if errors else "the policy is sound")
     if show_values:
         for diagnosis in diagnoses:
-            for word, lines in (("values", diagnosis.values), ("lines to add", diagnosis.repair)):
+            for word, lines in (("values", diagnosis.values), ("proposed", diagnosis.repair)):
                 if lines:
                     talk(f"{diagnosis.where}, {diagnosis.name}, {word}:")
                     talk("\n".join(f"  {line}" for line in lines))
@@ -109,6 +109,30 @@ def confirm(
         say(f"still to be confirmed: {', '.join(waiting)}")
     else:
         say("every column is confirmed")
+
+
+@policy.command()
+@carry_interruptions
+def ready(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One of them, to print as a hierarchy file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the ready taxonomies, or print one as a hierarchy file.
+
+    Each has its source, date and licence. Print one to change it, and name your file in the policy.
+
+    Example:  sfumato policy ready countries > countries.csv
+    """
+    from sfumato.journey.ready_taxonomies import ready_card, ready_list, ready_text
+
+    if name is not None:
+        say(ready_text(name).rstrip("\n"))
+    elif as_json:
+        document({"ready": ready_list()})
+    else:
+        say(ready_card())
 
 
 @policy.command()

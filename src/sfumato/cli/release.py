@@ -135,10 +135,14 @@ def history(
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
     from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.withdrawal import withdrawals
     from sfumato.releases.receipt import Receipt, history_card
 
-    records = Ledger(ledger, readonly=True).history(chain)
+    opened = Ledger(ledger, readonly=True)
+    records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
     if as_json:
-        document({"releases": [{**Receipt(r).as_dict(), "at": r.at} for r in records]})
+        more = [{"at": r.at, "withdrawn": withdrawn.get(r.release)} for r in records]
+        listed = [{**Receipt(r).as_dict(), **told} for r, told in zip(records, more, strict=True)]
+        document({"releases": listed})
     else:
-        say(history_card(records))
+        say(history_card(records, withdrawn))

@@ -10,9 +10,10 @@ from sfumato.core.range_texts import RANGE
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 """A number as it is written; `021` is a code."""
 PLAIN_NUMBER = re.compile(_NUMBER)
-_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\)")
+_HALF_OPEN = re.compile(rf"\[({_NUMBER}), ?({_NUMBER})[)\[]")
 _CLOSED = re.compile(rf"({_NUMBER})(?:-|{RANGE}| to )({_NUMBER})")
-_BELOW, _FROM = re.compile(rf"<({_NUMBER})"), re.compile(rf"({_NUMBER})\+")
+_BELOW = re.compile(rf"< ?({_NUMBER})")
+_FROM = re.compile(rf"(?:>= ?)?({_NUMBER})\+?")
 
 
 def numeric_ends(text: str) -> tuple[float, float, bool] | None:
@@ -20,6 +21,11 @@ def numeric_ends(text: str) -> tuple[float, float, bool] | None:
 
     >>> numeric_ends("20-29"), numeric_ends("[20, 30)"), numeric_ends("90+"), numeric_ends("young")
     ((20.0, 29.0, True), (20.0, 30.0, False), (90.0, inf, True), None)
+
+    ARX writes `[20, 30[` and `>=90`, which mean the same:
+
+    >>> numeric_ends("[20, 30["), numeric_ends(">=90"), numeric_ends("<50")
+    ((20.0, 30.0, False), (90.0, inf, True), (-inf, 50.0, False))
     """
     if PLAIN_NUMBER.fullmatch(text):
         return float(text), float(text), True

@@ -76,14 +76,14 @@ def audit(
 def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
     """The audit, with what a genuine certificate beside the file records of positions."""
     from sfumato.releases.certificate import CERTIFICATE, examine
-    from sfumato.releases.ledger.keys import public_key
+    from sfumato.releases.ledger.keys import public_keys
 
     if not isinstance(data, str | PathLike) or is_address(data):
         raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
     beside = Path(data).with_name(CERTIFICATE)
     if not beside.is_file():
         raise WrongCall(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
-    found = examine(beside, key=public_key(Path(key)))
+    found = examine(beside, key=public_keys(Path(key)))
     if not found.holds or not found.pinned:
         raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
     recorded = found.as_dict()

@@ -8,6 +8,7 @@ from decimal import Decimal
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
 from sfumato.policy.ordered_categories import ordered_taxonomy
+from sfumato.policy.ready_columns import ready_taxonomy
 from sfumato.policy.taxonomies import Dates, Flat, Intervals, Prefix
 from sfumato.policy.taxonomies.date_form import DateForm
 
@@ -31,7 +32,7 @@ DraftedTaxonomy = tuple[TaxonomyRule, str]
 
 def taxonomy_of(profile: ColumnProfile) -> DraftedTaxonomy:
     """Returns the first taxonomy that fits the values; else none but the value or `*`."""
-    found = (attempt(profile) for attempt in (_dates, _ages, _codes, _numbers, _ordered))
+    found = (attempt(profile) for attempt in (_dates, _ages, ready_taxonomy, _codes, _numbers, _ordered))
     fitting = next((drafted for drafted in found if drafted is not None), None)
     if fitting is not None:
         return fitting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.policy.policy import ColumnRule, Policy
-from sfumato.policy.taxonomies import HierarchyFile, Intervals, NestedTree
+from sfumato.policy.taxonomies import HierarchyFile, Intervals, NestedTree, ReadyTaxonomy
 
 
 def judge_data(policy: Policy) -> dict[str, Any]:
@@ -15,8 +15,8 @@ def judge_data(policy: Policy) -> dict[str, Any]:
                  `root: own` where its single group is the root; or `None`), `options` (what else is said of
                  a column of its role), `start` and `at_most` (the finest and the coarsest level that is
                  published; `None`: up to the root), `ranges` (whether an ordered column is published in
-                 ranges only), `spelling` (`folded` or `exact`), and for a hierarchy file its `content` and
-                 `digest`
+                 ranges only), `spelling` (`folded` or `exact`), and for a hierarchy file or a ready list its
+                 `content` and `digest`; a ready taxonomy also has `kind`, `mark`, `shape` and `ordered`
     `promises`   what each promise tells its judge (`Promise.judge_data`)
     `person`     the column that tells people apart, or `None`
     `by_profile` whether people are judged by what all their rows show
@@ -52,6 +52,8 @@ def _column(rule: ColumnRule) -> dict[str, Any]:
         found["taxonomy"] |= {"notation": "half-open"}
     if isinstance(taxonomy, NestedTree) and taxonomy.own_root:
         found["taxonomy"] |= {"root": "own"}
-    if isinstance(taxonomy, HierarchyFile):
+    if isinstance(taxonomy, ReadyTaxonomy):
+        found["taxonomy"] |= taxonomy.words_for_judge
+    if isinstance(taxonomy, HierarchyFile | ReadyTaxonomy):
         found |= {"content": taxonomy.content, "digest": taxonomy.digest}
     return found

@@ -47,6 +47,7 @@ KINDS = {
     "tree": "a hierarchy",
     "rows": "a hierarchy",
     "file": "a hierarchy from a file",
+    "ready": "a ready hierarchy",
     "arx": "a hierarchy",
 }
 """What taxonomies do, by their keys in a policy."""

@@ -19,6 +19,7 @@ from sfumato.core.range_texts import RANGE
 from sfumato.core.taxonomy import ANY, Label, Taxonomy
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy.taxonomies.literals import sequence
+from sfumato.policy.taxonomies.ready import ReadyTaxonomy
 
 
 class ValueForm(StrEnum):
@@ -166,6 +167,8 @@ def _date(text: str) -> PublishedForm:
 
 def _written_tree(rule: TaxonomyRule) -> Taxonomy | None:
     """Returns the tree that the policy writes down; `None` where its leaves come from the data."""
+    if isinstance(rule, ReadyTaxonomy):
+        return rule.listed()
     try:
         return rule.build(())
     except BadTaxonomy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sfumato.core.errors import BadTaxonomy
-from sfumato.judge.taxonomies import dates, intervals
+from sfumato.judge.taxonomies import dates, intervals, ready
 from sfumato.judge.taxonomies.codes import build_mask, build_prefix
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 from sfumato.judge.taxonomies.written import build_file, build_flat, build_rows, build_tree
@@ -22,7 +22,7 @@ KINDS: Mapping[str, Callable[[Spec, Sequence[Text]], ValueTree]] = {
     "prefix": build_prefix,
     "mask": build_mask,
 }
-"""By the key that names them in a policy; `file` needs the content of the file beside it."""
+"""By the key that names them in a policy; `file` and `ready` need the content of a file beside it."""
 
 
 def value_tree(spec: Spec, texts: Sequence[Text], *, content: bytes | None = None) -> ValueTree:
@@ -34,7 +34,11 @@ def value_tree(spec: Spec, texts: Sequence[Text], *, content: bytes | None = Non
         if content is None:
             raise BadTaxonomy("the content of a hierarchy file is missing", where=str(spec["file"]))
         return build_file(spec, texts, content)
+    if "ready" in spec:
+        if content is None:
+            raise BadTaxonomy("the content of a ready list is missing", where=str(spec["ready"]))
+        return ready.build(spec, texts, content)
     kinds = [build for key, build in KINDS.items() if key in spec]
     if len(kinds) != 1:
-        raise BadTaxonomy(f"a taxonomy names one of {', '.join((*KINDS, 'file'))}")
+        raise BadTaxonomy(f"a taxonomy names one of {', '.join((*KINDS, 'file', 'ready'))}")
     return kinds[0](spec, texts)

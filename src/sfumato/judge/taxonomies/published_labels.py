@@ -21,6 +21,7 @@ from sfumato.judge.taxonomies.codes import character_counts
 from sfumato.judge.taxonomies.column_trees import Spec, value_tree
 from sfumato.judge.taxonomies.intervals import Scale
 from sfumato.judge.taxonomies.numbers import number
+from sfumato.judge.taxonomies.ready import CodeLabels, ReadyList
 from sfumato.judge.taxonomies.value_tree import ANY, ValueTree
 
 DASH = "–"
@@ -59,6 +60,11 @@ def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:
         return MaskedLabels(spec)
     if spec.get("flat") is True:
         return ValueOrNothing()
+    if "ready" in spec and content is not None:
+        listed = ReadyList.of(spec, content)
+        if listed.has_codes:
+            return CodeLabels(listed)
+        return SpelledLabels(ListedLabels(value_tree(spec, [], content=content)), listed.leaf_of)
     return ListedLabels(value_tree(spec, [], content=content))
 
 
@@ -281,6 +287,23 @@ class ListedLabels:
     def height(self, texts: Sequence[str]) -> int:
         del texts
         return self.tree.height
+
+
+@dataclass(frozen=True)
+class SpelledLabels:
+    """Labels of a taxonomy that lists its values, some of which have other spellings."""
+
+    labels: ListedLabels
+    spelled: Mapping[str, str]
+
+    def is_finer(self, text: str, start: int, ranges: bool) -> bool:
+        return self.labels.is_finer(self.spelled.get(text, text), start, ranges)
+
+    def is_coarser(self, text: str, most: int) -> bool:
+        return self.labels.is_coarser(self.spelled.get(text, text), most)
+
+    def height(self, texts: Sequence[str]) -> int:
+        return self.labels.height(texts)
 
 
 def _ends_of_label(label: str) -> tuple[str, str]:

@@ -25,10 +25,11 @@ from sfumato.policy.column_names import ONE_PERSON
 from sfumato.policy.column_names import words as words_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
+from sfumato.policy.doctor.near_misses import near_misses
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
-from sfumato.policy.taxonomies import HierarchyFile, NestedTree, TaxonomyRule
+from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
 from sfumato.policy.taxonomies.arx import as_line
 from sfumato.policy.taxonomies.range_ends import check_range_ends
 from sfumato.policy.taxonomies.rows import WrittenRows, paths
@@ -245,9 +246,11 @@ def _unknown_values(
             yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
             return
         cells = _cells(column, set(lacking))
-        repair = _lines_to_add(rule.taxonomy, lacking)
-        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
-        remedy = "Lines to add are proposed." if listed else "Correct the data, or widen the taxonomy."
+        if isinstance(rule.taxonomy, ReadyTaxonomy):
+            repair, remedy = near_misses(rule.taxonomy, lacking)
+        else:
+            repair = _lines_to_add(rule.taxonomy, lacking)
+            remedy = "Lines to add are proposed." if repair else "Correct the data, or widen the taxonomy."
         what = f"{several(len(lacking), 'value')} that the taxonomy lacks, in {several(cells, 'cell')}"
         if listed and (near := _nearly_there(rule.taxonomy, lacking)):
             what += f"; {near:,} of them differ from one that it has by case, blanks or accents alone"

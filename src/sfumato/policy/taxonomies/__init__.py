@@ -16,12 +16,13 @@ from sfumato.policy.taxonomies.flat import Flat
 from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.policy.taxonomies.mask import Mask
 from sfumato.policy.taxonomies.prefix import Prefix
+from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyTaxonomy
 from sfumato.policy.taxonomies.rows import WrittenRows
 from sfumato.policy.taxonomies.tree import NestedTree
 
 BUILDERS: Mapping[str, type[Builder]] = {
     builder.key: builder
-    for builder in (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat)
+    for builder in (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat, ReadyTaxonomy)
 }
 """The builders, by the key that names them in a policy."""
 
@@ -35,6 +36,7 @@ __all__ = [
     "Mask",
     "NestedTree",
     "Prefix",
+    "ReadyTaxonomy",
     "Spec",
     "TaxonomyRule",
     "WrittenRows",
@@ -46,8 +48,10 @@ __all__ = [
 def rule_from(spec: object, folder: Path | None = None) -> TaxonomyRule:
     """Returns the rule that a policy describes: a mapping with one builder's key, a word, or a `Taxonomy`.
 
-    >>> rule_from({"prefix": [3, 1]})
-    Prefix(keep=(3, 1))
+    A ready taxonomy that stands for another one is that one from here on.
+
+    >>> rule_from({"prefix": [3, 1]}), rule_from({"ready": "isco-08"})
+    (Prefix(keep=(3, 1)), Prefix(keep=(3, 2, 1)))
     """
     if isinstance(spec, Taxonomy):
         return WrittenRows.of(spec)
@@ -68,4 +72,5 @@ def rule_from(spec: object, folder: Path | None = None) -> TaxonomyRule:
             near = get_close_matches(str(key), allowed, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"It takes {', '.join(allowed)}."
             raise BadPolicy(f"{builder.key} has no key {key}", where=str(key), remedy=hint)
-    return builder.read(spec, folder)
+    stands_for = CATALOGUE[str(spec["ready"])].rule if spec.get("ready") in CATALOGUE else {}
+    return rule_from(stands_for) if stands_for else builder.read(spec, folder)

@@ -11,7 +11,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import RecipientRule
-from sfumato.policy.taxonomies import HierarchyFile, NestedTree, WrittenRows
+from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, WrittenRows
 from sfumato.protection.patterns.metrics import METRICS
 from sfumato.protection.patterns.patterns import Patterns, classify
 from sfumato.protection.people_check import check_people
@@ -54,5 +54,5 @@ def own_words(policy: Policy) -> dict[str, frozenset[Label]]:
     return {
         name: frozenset(rule.build([]).labels)
         for name, rule in rules.items()
-        if isinstance(rule, NestedTree | HierarchyFile | WrittenRows)
+        if isinstance(rule, NestedTree | HierarchyFile | WrittenRows | ReadyTaxonomy)
     }

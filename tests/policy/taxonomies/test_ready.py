@@ -1,0 +1,178 @@
+"""Ready taxonomies: what they hold, when a draft proposes them, and what the doctor knows of near misses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import BadPolicy, BadTaxonomy, WrongCall
+from sfumato.journey.policy_check import check_policy
+from sfumato.journey.ready_taxonomies import ready_list, ready_text
+from sfumato.policy.taxonomies import Dates, Intervals, Prefix, ReadyTaxonomy, rule_from
+from sfumato.policy.taxonomies.file import HierarchyFile
+from sfumato.policy.taxonomies.ready import CATALOGUE, ReadyKind
+
+POLICY = {
+    "columns": {"land": {"role": "quasi", "taxonomy": {"ready": "countries"}}},
+    "promises": [{"k-anonymity": {"k": 2}}],
+}
+FOLDER = Path(sf.__file__).parent / "policy" / "taxonomies" / "ready"
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
+class TestEntry:
+    def test_says_where_it_comes_from(self, entry):
+        assert entry.title and entry.source and entry.date and entry.licence
+        assert bool(entry.file) == (entry.kind is not ReadyKind.RULE)
+
+    def test_is_read_and_builds(self, entry):
+        rule = rule_from({"ready": entry.name})
+        assert rule.build([]) is not None
+        if entry.file:
+            assert len(rule.listed().leaf_labels) == len(set(rule.listed().leaf_labels)) > 8
+
+    def test_every_near_value_is_one_of_the_list_and_no_miss_is(self, entry):
+        if entry.near:
+            rule = ReadyTaxonomy(entry.name)
+            assert all(rule.knows(leaf) and rule.nearest(miss) == leaf for miss, leaf in entry.near.items())
+            assert not any(rule.knows(miss) for miss in entry.near)
+
+
+def test_every_file_is_in_the_catalogue():
+    assert {path.name for path in FOLDER.glob("*.csv")} == {e.file for e in CATALOGUE.values() if e.file}
+
+
+def test_no_list_of_the_who_is_shipped():
+    assert all("WHO" not in path.name for path in FOLDER.iterdir())
+    assert CATALOGUE["atc"].kind is ReadyKind.RULE and not CATALOGUE["atc"].file
+    assert "not ICD-10 of the World Health Organization" in CATALOGUE["icd-10-cm"].source
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("countries", [249, 23, 6, 1]),
+        ("us-states", [51, 9, 4, 1]),
+        ("isced", [9, 3, 1]),
+        ("naics-sectors", [96, 96, 20, 1]),
+        ("icd-10-cm", [1918, 1918, 285, 22, 1]),
+    ],
+)
+def test_as_many_groups_as_the_classification_has(name, sizes):
+    tree = ReadyTaxonomy(name).listed()
+    assert [len(set(level.tolist())) for level in tree.levels] == sizes
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "path"),
+    [
+        ("countries", "NLD", ["Netherlands", "Western Europe", "Europe", "*"]),
+        ("countries", "Turkey", ["Türkiye", "Western Asia", "Asia", "*"]),
+        ("countries", "NA", ["Namibia", "Southern Africa", "Africa", "*"]),
+        ("countries", "Mexico", ["Mexico", "Central America", "Americas", "*"]),
+        ("us-states", "DC", ["District of Columbia", "South Atlantic", "South", "*"]),
+        ("isced", "ISCED 4", ["4", "ISCED 3-4", "*"]),
+        ("naics-sectors", "324110", ["324110", "324-", "31-33 Manufacturing", "*"]),
+        (
+            "icd-10-cm",
+            "C7A.00",
+            ["C7A.00", "C7A.-", "Malignant neuroendocrine tumors (C7A)", "Neoplasms (C00-D49)", "*"],
+        ),
+    ],
+)
+def test_what_a_value_becomes(name, value, path):
+    tree = ReadyTaxonomy(name).build([value])
+    assert [tree.labels[node] for node in tree.levels[:, tree.rank(value)]] == path
+
+
+def test_a_taxonomy_that_stands_for_another_is_that_one():
+    assert isinstance(rule_from({"ready": "ages"}), Intervals)
+    assert isinstance(rule_from({"ready": "dates"}), Dates)
+    assert rule_from({"ready": "atc"}) == Prefix((5, 4, 3, 1))
+    assert rule_from({"ready": "nuts"}).build(["DE212"]).labels[-1] == "DE212"
+
+
+def test_a_name_that_there_is_not():
+    with pytest.raises(BadPolicy) as refused:
+        rule_from({"ready": "contries"})
+    assert "countries" in refused.value.remedy
+
+
+def test_a_policy_keeps_the_name():
+    policy = sf.Policy.from_dict(POLICY)
+    assert policy.to_dict()["columns"]["land"]["taxonomy"] == {"ready": "countries"}
+    assert "{ready: countries}" in policy.to_yaml()
+
+
+def test_an_unknown_value_is_refused_without_a_word_about_it():
+    with pytest.raises(BadTaxonomy) as refused:
+        ReadyTaxonomy("countries").build(["Holland", "Chad"])
+    assert "Holland" not in str(refused.value) and refused.value.values == ("Holland",)
+
+
+LANDS = ["Germany", "France", "Netherlands", "Chad"]
+
+
+def drafted(header, values):
+    people = pl.DataFrame({header: [values[i % len(values)] for i in range(200)], "n": ["a", "b"] * 100})
+    return sf.declare(people).columns[header].taxonomy
+
+
+class TestDrafts:
+    @pytest.mark.parametrize(
+        ("header", "values", "name"),
+        [
+            ("x", LANDS, "countries"),
+            ("country", ["DE", "FR", "NL", "TD"], "countries"),
+            ("state", ["CA", "IN", "DE", "GA"], "us-states"),
+            ("country", ["CA", "IN", "DE", "GA"], "countries"),
+            ("educ", [str(i) for i in range(9)], "isced"),
+            ("naics", ["622110", "3111", "541511", "722511"], "naics-sectors"),
+        ],
+    )
+    def test_proposed_where_the_values_fit(self, header, values, name):
+        assert drafted(header, values) == ReadyTaxonomy(name)
+
+    @pytest.mark.parametrize(
+        ("header", "values"),
+        [
+            ("x", ["CA", "IN", "DE", "GA"]),  # states, countries or anything else
+            ("rooms", ["1", "2", "3", "4", "5"]),
+            ("country", [*LANDS, "Atlantis"]),  # would be refused
+            ("country", LANDS[:2]),
+        ],
+    )
+    def test_not_proposed_where_they_do_not(self, header, values):
+        assert not isinstance(drafted(header, values), ReadyTaxonomy)
+
+    def test_truncated_codes_are_proposed_by_header(self):
+        assert drafted("nuts3", ["DE212", "DE213", "FR101", "FRK21"]) == Prefix((4, 3, 2))
+
+
+class TestDoctor:
+    @pytest.fixture
+    def found(self):
+        people = pl.DataFrame({"land": ["Holland", "germany", "Atlantis", *LANDS] * 3})
+        [lacking] = [d for d in check_policy(POLICY, people) if d.name == "lacking"]
+        return lacking
+
+    def test_knows_near_misses(self, found):
+        assert set(found.repair) == {"Holland: write Netherlands", "germany: write Germany"}
+        assert found.count == 3 and "2 have near ones" in found.remedy
+
+    def test_tells_no_value_unasked(self, found):
+        assert not any(word in str(found) + repr(found) for word in ("Holland", "germany", "Atlantis"))
+
+
+def test_a_list_can_be_printed_changed_and_named_as_a_file():
+    text = ready_text("countries")
+    tree = HierarchyFile("countries.csv", text.encode()).build(["Netherlands"])
+    assert tree.labels == ReadyTaxonomy("countries").listed().labels
+    with pytest.raises(WrongCall, match="stands for other words"):
+        ready_text("ages")
+    with pytest.raises(WrongCall, match="no ready taxonomy"):
+        ready_text("galaxies")
+    assert [entry["name"] for entry in ready_list()] == list(CATALOGUE)
