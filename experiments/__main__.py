@@ -15,6 +15,7 @@ NEEDS = {
     "freeform": "adult",
     "fingerprint": "adult",
     "quasi_sensitive": "symptoms",
+    "term_removal": "",
     "continuous": "adult_uci",
     "minimality": "adult",
 }

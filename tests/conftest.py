@@ -78,6 +78,7 @@ SLOW = (
     "journeys/test_register.py",
     "journeys/test_silence.py",
     "journeys/test_start.py",
+    "journeys/test_steward.py",
     "journeys/test_stores.py",
     "journeys/test_version_2.py",
     "judge/chain/test_together.py",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
     from sfumato.journey.import_version import import_version
+    from sfumato.journey.knowledge import knowledge
     from sfumato.journey.patterns import patterns
     from sfumato.journey.protect import protect
     from sfumato.journey.release import release
@@ -68,6 +69,7 @@ __all__ = [
     "discover",
     "draw",
     "import_version",
+    "knowledge",
     "patterns",
     "protect",
     "release",
@@ -96,6 +98,7 @@ _HOMES = {
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",
     "import_version": "sfumato.journey.import_version",
+    "knowledge": "sfumato.journey.knowledge",
     "patterns": "sfumato.journey.patterns",
     "protect": "sfumato.journey.protect",
     "release": "sfumato.journey.release",

@@ -99,17 +99,17 @@ def test_the_answer_to_the_commit_is_lost(place, cluster):
 def test_opening_while_somebody_else_releases(place, monkeypatch):
     """The head noted beside the key may be newer than the view of the database: nothing was rolled back."""
     url, key, out, _ = place
-    other, real, met = Ledger(url, key=key), Ledger._key_in_force, []
+    other, real, met = Ledger(url, key=key), ledgers.key_in_force, []
 
-    def meanwhile(self, connection, known):
+    def meanwhile(connection, known, path):
         connection.execute(text("SELECT 1"))  # from here on the view stands
         if not met:
             met.append(True)
             release(other, out / "one")
-        return real(self, connection, known)
+        return real(connection, known, path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "_key_in_force", meanwhile)
+        patched.setattr(ledgers, "key_in_force", meanwhile)
         Ledger(url, key=key)
     assert met
     assert check_all(url, key, out) == 1

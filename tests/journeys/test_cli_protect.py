@@ -116,7 +116,7 @@ def test_infeasible_is_exit_1_with_a_remedy_and_no_file(sfumato, clinic):
     call = ("protect", folder / "data.csv", "-p", folder / "policy.yaml", "-o", folder / "safe.csv")
     said = sfumato(*call)
     assert (said.code, said.out) == (1, "")
-    assert len(said.err.splitlines()) == 2
+    assert len(said.err.splitlines()) == 3
     error = sfumato(*call, "--json").document["error"]
     assert set(error) == {"kind", "message", "where", "remedy", "exit_code"}
     assert (error["kind"], error["exit_code"]) == ("Infeasible", 1)

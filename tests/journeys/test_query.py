@@ -8,6 +8,8 @@ import pytest
 
 import sfumato as sf
 from faults.postgresql import Cluster
+from journeys.canaries import files_with, handed_out
+from journeys.test_steward import go_all_the_way
 from sfumato.core.errors import BadData
 from sfumato.engine import open_source
 
@@ -58,6 +60,19 @@ def test_from_a_query_to_a_release(sfumato, hospital, tmp_path, monkeypatch):
     assert CANARY.encode() not in released
     assert CANARY.encode() not in Path("safe.parquet").read_bytes()
     assert sfumato("audit", "out/data.csv", "-p", "policy.yaml").code == 0
+    said = sfumato("report", "out", "-p", "policy.yaml", "--original", hospital, "-o", "report.html")
+    assert said.code == 0, said.err
+    said = sfumato("report", "out", "-p", "policy.yaml", "--public", "-o", "public.html")
+    assert said.code == 0, said.err
+    assert files_with(CANARY, *handed_out(tmp_path)) == []
+    assert not sf.audit(hospital, "policy.yaml").holds
+
+
+def test_six_answers_are_enough(sfumato, hospital, tmp_path, monkeypatch):
+    """The commands that `init` prints need neither the query nor a password again."""
+    monkeypatch.chdir(tmp_path)
+    assert CANARY not in go_all_the_way(sfumato, hospital, "--query", QUERY)
+    assert files_with(CANARY, *handed_out(tmp_path)) == []
 
 
 def test_the_same_rows_as_in_a_file(hospital, tmp_path):

@@ -52,11 +52,12 @@ def test_no_term_is_removed_in_any_version(tmp_path):
         assert table["symptoms"].sort().equals(people()["symptoms"].sort())
 
 
-def test_where_terms_would_have_to_go_versions_are_refused(tmp_path):
+def test_where_terms_would_have_to_go_and_may_not_versions_are_refused(tmp_path):
     few = people(40).with_columns(symptoms=pl.lit("fever;cough"))
     ledger = f"sqlite:///{tmp_path}/ledger.db"
     assert sf.protect(few, {k: v for k, v in policy(l=2, c=1).items() if k != "recipients"}).terms
+    kept = {**policy(l=2, c=1), "protect": {"terms": {"method": "keep"}}}
     with pytest.raises(Infeasible, match="without removing terms"):
-        sf.release(few, policy(l=2, c=1), ledger=ledger, into=tmp_path / "out", to=NAMES)
+        sf.release(few, kept, ledger=ledger, into=tmp_path / "out", to=NAMES)
     assert not (tmp_path / "out").exists()
     assert sf.Ledger(ledger, readonly=True).history() == ()

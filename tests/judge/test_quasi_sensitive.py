@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from judge.both import told
 from oracles import beliefs as plain
+from sfumato.core.beliefs import DISTANCES
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
@@ -21,6 +22,7 @@ from sfumato.judge.taxonomies.column_trees import value_tree
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 
 TERMS = "abcde"
+COMMON = st.fixed_dictionaries({label: st.sampled_from([1, 2, 3, 7, Fraction(1, 5)]) for label in "VWXYZ"})
 KNOWN = st.lists(
     st.tuples(st.sampled_from("VWXYZ"), st.sets(st.sampled_from(TERMS), min_size=1).map(sorted)),
     min_size=1,
@@ -77,6 +79,43 @@ def test_closeness(known, groups, t):
     assert promise.holds_on(classes).tolist() == [d <= t * t for d in far]
     assert said.holds == first.holds == all(d <= t * t for d in far)
     assert said == first and first.measured == max(far)
+
+
+@given(KNOWN, GROUPS, st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(2)]), st.integers(1, 4), COMMON)
+def test_diversity_where_labels_differ_in_prevalence(known, groups, c, few, common):
+    promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=few, c=c, prevalence=common)
+    tally, classes = counted(groups)
+    truth = [plain.diverse(known, group, c, few, common) for group in groups]
+    assert promise.holds_on(classes).tolist() == truth
+    assert second(promise, tally) == promise.verdict(classes)
+
+
+@given(
+    KNOWN,
+    GROUPS,
+    st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)]),
+    COMMON,
+    st.sampled_from(DISTANCES),
+    st.sampled_from(["mean", "count", "uniform", "prevalence"]),
+)
+def test_closeness_by_every_distance(known, groups, t, common, name, rule):
+    rows = [row for group in groups for row in group]
+    if rule == "count" and not any(plain.linked(known, row) for row in rows):
+        rule = "mean"
+    before = plain.prior(known, rows, rule, common)
+    asked = QuasiSensitiveCloseness(
+        "s", Knowledge.of(known), t=t, prior=rule, distance=name, prevalence=common
+    )
+    tally, classes = counted(groups)
+    whole = counted([rows])[1]
+    promise = asked.bound(whole)
+    assert dict(promise.prior.shares) == {label: share for label, share in before.items() if share}
+    far = [plain.distance(known, group, before, name, common) for group in groups]
+    assert promise.holds_on(classes).tolist() == [d <= promise.limits()[0].most for d in far]
+    assert second(promise, tally) == promise.verdict(classes)
+    assert promise.verdict(classes).measured == max(far)
+    if rule in ("uniform", "prevalence"):
+        assert second(asked, tally).holds == promise.verdict(classes).holds
 
 
 def test_a_prior_of_the_original_table_cannot_be_guessed():

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from experiments import quasi_identifiers, quasi_sensitive
+from experiments import quasi_identifiers, quasi_sensitive, term_removal
 from experiments.__main__ import keep_figures, main
 
 ROOT = Path(__file__).parents[2]
@@ -65,3 +65,13 @@ def test_costs_and_losses_of_term_removal_are_drawn(name):
     assert len(figures) == 6 and all(len(figure.rows()) > 1 for figure in figures)
     cost = next(figure for figure in figures if figure.name.endswith("-cost"))
     assert dict(cost.series["removal only"]) == {0.1: 0.1, 0.2: 0.2}
+
+
+def test_what_defences_buy_against_who_knows_how_terms_are_removed():
+    """A stricter promise and removal from whole classes help; figures are shares."""
+    found = term_removal.measured(2)
+    assert set(found) == set(term_removal.METHODS)
+    assert all(0 <= figure <= 1 for figures in found.values() for figure in figures)
+    plain_cost = found["nothing"][3]
+    assert plain_cost <= found["margin 1/4"][3] and plain_cost <= found["scope class"][3]
+    assert found["nothing"][2] <= found["nothing"][1]

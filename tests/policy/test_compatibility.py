@@ -272,3 +272,25 @@ def test_promises_bring_their_own_rows():
     assert "must be insensitive" in refused(Picky(), columns={"i": Role.SENSITIVE}, search="mondrian")
     with pytest.raises(BadPolicy, match="it does not like weights"):
         replace(fine, protect=replace(fine.protect, weights={"q": Fraction(1)}))
+
+
+def test_two_promises_about_the_same_labels_need_one_prevalence():
+    known = {"Flu": ["fever"], "Gout": ["pain"]}
+    columns = {
+        "age": {"role": "quasi"},
+        "symptom": {"role": "quasi-sensitive"},
+        "drug": {"role": "quasi-sensitive"},
+    }
+
+    def said(*prevalences):
+        promises = [
+            {"quasi-sensitive": {"of": of, "knowledge": known, "l": 2, "c": 3, "prevalence": how}}
+            for of, how in zip(("symptom", "drug"), prevalences, strict=True)
+        ]
+        return Policy.from_dict({"columns": columns, "promises": promises})
+
+    assert said({"Flu": 2, "Gout": 1}, {"Flu": "2/3", "Gout": "1/3"}).promises
+    with pytest.raises(BadPolicy, match="how common"):
+        said({"Flu": 2, "Gout": 1}, {"Flu": 1, "Gout": 2})
+    with pytest.raises(BadPolicy, match="1 of 2 labels"):
+        said({"Flu": 2}, {"Flu": 2})

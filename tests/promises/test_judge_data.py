@@ -45,14 +45,31 @@ EVERY = [
         TCloseness("s", "1/5", "ordered", ReferenceDistribution.of({"b": 1, None: 2})),
         {"of": "s", "t": Fraction(1, 5), "distance": "ordered", "reference": ((None, 2), ("b", 1))},
     ),
-    (QuasiSensitiveDiversity("q", KNOWN, 2, 3), {"of": "q", "knowledge": ROWS, "l": 2, "c": Fraction(3)}),
     (
-        QuasiSensitiveCloseness("q", KNOWN, HALF, Prior.of({"Flu": HALF})),
-        {"of": "q", "knowledge": ROWS, "t": HALF, "prior": (("Flu", HALF),)},
+        QuasiSensitiveDiversity("q", KNOWN, 2, 3),
+        {"of": "q", "knowledge": ROWS, "l": 2, "c": Fraction(3), "prevalence": ()},
     ),
     (
-        QuasiSensitiveCloseness("q", KNOWN, HALF),
-        {"of": "q", "knowledge": ROWS, "t": HALF, "prior": "mean"},
+        QuasiSensitiveCloseness("q", KNOWN, HALF, Prior.of({"Flu": HALF}), prevalence={"Flu": 2, "Cold": 1}),
+        {
+            "of": "q",
+            "knowledge": ROWS,
+            "t": HALF,
+            "prior": (("Flu", HALF),),
+            "distance": "euclidean",
+            "prevalence": (("Cold", Fraction(1)), ("Flu", Fraction(2))),
+        },
+    ),
+    (
+        QuasiSensitiveCloseness("q", KNOWN, HALF, distance="largest"),
+        {
+            "of": "q",
+            "knowledge": ROWS,
+            "t": HALF,
+            "prior": "mean",
+            "distance": "largest",
+            "prevalence": (),
+        },
     ),
     (
         Continuous(3, since="batch"),

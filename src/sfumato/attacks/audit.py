@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sfumato.attacks.attack import Attack, attacks_without_target, strike_all
+from sfumato.attacks.chain.cracked_classes import CrackedClasses
 from sfumato.attacks.findings_card import attack_card
 from sfumato.attacks.headline import Headline
 from sfumato.attacks.judged_source import judged_when_read, surplus_of
@@ -24,6 +25,7 @@ from sfumato.attacks.objections import (
 from sfumato.attacks.published_table import PublishedTable, flat
 from sfumato.attacks.registry import make, make_all
 from sfumato.core.errors import BadData, BadTaxonomy, SfumatoError
+from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Coding, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.taxonomy import Label, Taxonomy
@@ -59,6 +61,13 @@ class Beside:
     chain: str | None
     releases: int
     place: int | None = None
+    cracked: CrackedClasses = field(default_factory=CrackedClasses)
+    """The classes in which releases together rule out rows, for whoever asked for correspondence."""
+
+    def as_dict(self) -> JsonObject:
+        """Returns JSON, without a value."""
+        told: JsonObject = {"chain": self.chain, "releases": self.releases, "place": self.place}
+        return {**told, "cracked": self.cracked.as_dict()}
 
     def __str__(self) -> str:
         if self.chain is None:
@@ -114,7 +123,7 @@ class Audit(Printable):
             "objections": [json_ready(o) for o in self.objections],
             "failed": list(self.failed),
             "not_tried": dict(self.not_tried),
-            "beside": None if self.beside is None else json_ready(self.beside),
+            "beside": None if self.beside is None else self.beside.as_dict(),
         }
 
     def card(self) -> Card:

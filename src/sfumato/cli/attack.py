@@ -4,15 +4,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_attack
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues, reads_data
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
+
+if TYPE_CHECKING:
+    from sfumato.attacks.chain.cracked_classes import CrackedClasses
+
+MOST_PRINTED = 10
+"""So many classes are printed in which rows are ruled out."""
 
 Register = Annotated[
     Path | None,
@@ -29,11 +36,19 @@ Steps = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Fixes what is drawn at random.")]
 
 
+AttackName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The adversary: linkage, homogeneity, skewness, …",
+        autocompletion=complete_attack,
+    ),
+]
+
+
 @reads_data
 def attack(  # noqa: PLR0917  # Typer reads the options from here
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The adversary: linkage, homogeneity, skewness, …")
-    ],
+    name: AttackName,
     data: Annotated[
         list[str],
         typer.Argument(
@@ -56,8 +71,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     """Try to break a published file as one adversary would.
 
     Exits 1 if the adversary achieves more than the policy allows, 2 if there is nothing to strike,
-    70 if the attack broke down. Two adversaries know how the search decides: downcoding, and
-    minimality with --register.
+    70 if the attack broke down. Three adversaries know how the table is made: downcoding,
+    minimality with --register, and term-removal.
 
     Example:  sfumato attack linkage safe.csv --policy policy.yaml
 
@@ -68,10 +83,14 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
     with progress_bar() as progress:
         tables = [table_read_by(engine, one, form) for one in data]
-        if len(tables) > 1 and (name == "downcoding" or register is not None):
+        if len(tables) > 1 and (name in ("downcoding", "term-removal") or register is not None):
             raise WrongCall(f"{name} looks at one table", remedy="Give one file.")
         if name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
+        elif name == "term-removal":
+            audit = attack_.term_removal(
+                tables[0], policy, reference=reference, steps=steps, progress=progress
+            )
         elif name == "minimality" and register is not None:
             audit = attack_.minimality(tables[0], policy, register, steps=steps, seed=seed, progress=progress)
         else:
@@ -90,6 +109,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(attack_card(audit.findings))
+        if audit.beside is not None and name == "correspondence":
+            say_cracked(audit.beside.cracked)
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:
@@ -97,3 +118,11 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
 
         talk("\n".join(values_of(audit.findings)))
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
+
+
+def say_cracked(cracked: CrackedClasses) -> None:
+    """Print in which classes rows are ruled out, those with the fewest candidates first."""
+    for one in cracked.classes[:MOST_PRINTED]:
+        say(str(one))
+    if len(cracked.classes) > MOST_PRINTED:
+        say(f"and {len(cracked.classes) - MOST_PRINTED} more classes: --json lists them")

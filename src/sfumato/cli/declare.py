@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_preset
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import AsJson, Data, HeaderLine, Overwrite, reads_data
 from sfumato.cli.terminal import document, progress_bar, say, talk, warn
@@ -23,7 +24,11 @@ def declare(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="Use the promises of a known rule, such as ema or uk-tre-10."),
+        typer.Option(
+            "--preset",
+            help="Use the promises of a known rule, such as ema or uk-tre-10.",
+            autocompletion=complete_preset,
+        ),
     ] = None,
     header: HeaderLine = False,
     engine: Engine = None,

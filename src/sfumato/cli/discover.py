@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.completion import complete_preset
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     AsJson,
@@ -84,7 +85,11 @@ Suggest = Annotated[
 ]
 PresetName = Annotated[
     str | None,
-    typer.Option("--preset", help="For --suggest: the promises of a known rule, such as ema or uk-tre-10."),
+    typer.Option(
+        "--preset",
+        help="For --suggest: the promises of a known rule, such as ema or uk-tre-10.",
+        autocompletion=complete_preset,
+    ),
 ]
 
 

@@ -1,14 +1,19 @@
-"""`sfumato doctor`: is everything there that the program needs?"""
+"""`sfumato doctor`: is everything there that the program needs, and do a file and a policy fit?"""
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, SpillFolder
-from sfumato.cli.terminal import tell
+from sfumato.cli.completion import complete_policy
+from sfumato.cli.engine_option import table_read_by
+from sfumato.cli.options import AsJson, HeaderLine, ShowValues, SpillFolder, reads_data
+from sfumato.cli.terminal import progress_bar, talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
+from sfumato.core.errors import WrongCall
 
 LedgerToReach = Annotated[
     str | None,
@@ -21,24 +26,61 @@ LedgerToReach = Annotated[
 ]
 
 
+OptionalData = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="A file of rows, or a database, to look at.")
+]
+PolicyBeside = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="POLICY",
+        help="The policy to hold against the file.",
+        autocompletion=complete_policy,
+    ),
+]
+
+
+@reads_data
 def doctor(
+    data: OptionalData = None,
+    policy: PolicyBeside = None,
     ledger: LedgerToReach = None,
     store: Annotated[
         str | None,
         typer.Option("--store", metavar="ADDRESS", help="Also try to reach this object store."),
     ] = None,
     spill: SpillFolder = None,
+    header: HeaderLine = False,
     as_json: AsJson = False,
+    show_values: ShowValues = False,
+    form: SourceForm = NO_FORM,
 ) -> None:
-    """Check what the program needs, and say how to get what is missing.
+    """Check what the program needs; or a file, and whether a policy fits it.
 
-    Looks at versions, memory, disk, Java and Spark; with --ledger and --store at a database and a store.
-    Exits 3 if something needed is missing.
+    Alone it looks at versions, memory, disk, Java and Spark; with --ledger and --store at a database and a
+    store. With DATA it says what is in the file, and with a policy everything that `protect` would refuse:
+    it tries that in a private folder. Exits 3 if something needed is missing or wrong.
 
-    Example:  sfumato doctor --ledger postgresql://host/ledger
+    Example:  sfumato doctor patients.csv -p policy.yaml
     """
-    from sfumato.journey.doctor import doctor as doctor_
+    if data is None:
+        if policy is not None:
+            raise WrongCall(
+                "a policy is held against a file",
+                remedy="Name the file, too; or check the policy alone: sfumato policy check POLICY.",
+            )
+        from sfumato.journey.doctor import doctor as doctor_
 
-    checkup = doctor_(ledger=ledger, store=store, spill=spill)
-    tell(checkup, as_json=as_json)
-    raise typer.Exit(0 if checkup.sound else 3)
+        checkup = doctor_(ledger=ledger, store=store, spill=spill)
+        tell(checkup, as_json=as_json)
+        raise typer.Exit(0 if checkup.sound else 3)
+    from sfumato.journey.table_checkup import checkup_table
+
+    with progress_bar() as progress:
+        found = checkup_table(table_read_by(None, data, form), policy, header=header, progress=progress)
+    tell(found, as_json=as_json)
+    for diagnosis in found.diagnoses if show_values else ():
+        if lines := (*diagnosis.values, *diagnosis.repair):
+            talk("\n".join([f"{diagnosis.where}, {diagnosis.name}:", *(f"  {line}" for line in lines)]))
+    raise typer.Exit(0 if found.sound else 3)

@@ -8,22 +8,20 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_recipient
 from sfumato.cli.interruptions import carry_interruptions
-from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, PolicyFile, PublicKey
+from sfumato.cli.ledger_life import Anchors, Certificates, anchor, keys, missing, retire, withdraw
+from sfumato.cli.options import AsJson, Chain, KeyFile, LedgerUrl, OneChain, PolicyFile, PublicKey
 from sfumato.cli.terminal import document, say, talk
 from sfumato.core.errors import WrongCall
 
-ledger = typer.Typer(help="Verify, back up and recover the ledger of releases.", rich_markup_mode=None)
+ledger = typer.Typer(
+    help="Verify, back up and recover the ledger of releases, and look after it.", rich_markup_mode=None
+)
 
 DEFAULT = "sqlite:///ledger.db"
-Certificates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--certificate",
-        metavar="FILE",
-        help="A certificate whose release must be in the ledger; may be repeated.",
-    ),
-]
+for command in (withdraw, retire, missing, anchor, keys):
+    ledger.command()(carry_interruptions(command))
 
 
 @ledger.command()
@@ -31,6 +29,7 @@ Certificates = Annotated[
 def verify(
     url: LedgerUrl = DEFAULT,
     certificate: Certificates = None,
+    anchor: Anchors = None,
     key: PublicKey = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,13 +42,15 @@ def verify(
     """
     from sfumato.journey.floors import ledger_floors
     from sfumato.releases.download import certificate_at
-    from sfumato.releases.ledger.keys import public_key
+    from sfumato.releases.ledger.anchors import read_anchor
+    from sfumato.releases.ledger.keys import public_keys
     from sfumato.releases.ledger.ledger import Ledger
 
     opened = Ledger(url, readonly=True)
-    publishers = None if key is None else public_key(key)
+    publishers = None if key is None else [dated.public for dated in public_keys(key)]
     certificates = [certificate_at(place) for place in certificate or []]
-    verification = opened.verify(certificates=certificates, key=publishers)
+    anchors = [read_anchor(path).head for path in anchor or []]
+    verification = opened.verify(certificates=certificates, anchors=anchors, key=publishers)
     floors = ledger_floors(opened, attack=False) if verification.holds else None
     weaker = () if floors is None else floors.weaker
     if as_json:
@@ -65,7 +66,7 @@ def verify(
 @carry_interruptions
 def floor(
     url: LedgerUrl = DEFAULT,
-    chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
+    chain: OneChain = None,
     first_policy: Annotated[
         Path | None,
         typer.Option("--first-policy", metavar="FILE", help="The policy of a first release that 0.1 made."),
@@ -96,7 +97,15 @@ def import_(
     version: Annotated[str, typer.Argument(metavar="VERSION", help="What the recipient was handed.")],
     original: Annotated[str, typer.Option("--original", metavar="DATA", help="The table it was made from.")],
     policy: PolicyFile,
-    to: Annotated[str, typer.Option("--to", metavar="NAME", help="The recipient who holds it.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="The recipient who holds it.",
+            autocompletion=complete_recipient,
+        ),
+    ],
     url: LedgerUrl = DEFAULT,
     chain: Chain = "main",
     key: KeyFile = None,
@@ -198,18 +207,35 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     url: LedgerUrl = DEFAULT,
     certificate: Certificates = None,
+    anchor: Anchors = None,
     key: KeyFile = None,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Restore although entries are missing, and close their chains."),
+    ] = False,
 ) -> None:
     """Fill an empty database from a backup; also the way from SQLite to PostgreSQL.
 
-    Refused if the backup is damaged or misses a release that is known to have been published.
+    Refused if the backup is damaged, or misses entries that certificates, anchors or the note beside the key
+    know of. With --accept-loss the ledger says from then on what it lost: chains that lost a release are
+    closed, and so is the whole ledger where nobody has the certificates of what is missing.
 
     Example:  sfumato ledger restore ledger-2026-11.db --ledger postgresql://host/ledger --key ledger.db.key
     """
     from sfumato.releases.download import certificate_at
+    from sfumato.releases.ledger.anchors import read_anchor
     from sfumato.releases.ledger.backup import restore as restore_
 
-    restore_(file, url, key=key, certificates=[certificate_at(place) for place in certificate or []])
+    restored = restore_(
+        file,
+        url,
+        key=key,
+        certificates=[certificate_at(place) for place in certificate or []],
+        anchors=[read_anchor(path) for path in anchor or []],
+        accept_loss=accept_loss,
+    )
+    for remark in restored.verify().remarks:
+        talk(remark)
     talk("restored")
 
 
@@ -218,7 +244,8 @@ def restore(
 def rotate(url: LedgerUrl = DEFAULT, key: KeyFile = None) -> None:
     """Change to a new signing key; the old one signs the change.
 
-    Publish the new public key, and keep the old public key for the certificates it signed.
+    The file of public keys (FILE.pub) then holds both, with the entries that each signed: give it to readers
+    again. Old certificates verify with it as before.
 
     Example:  sfumato ledger rotate
     """

@@ -21,7 +21,10 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
+from sfumato.cli.help_pages import help_page
+from sfumato.cli.init import init
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
+from sfumato.cli.knowledge import knowledge
 from sfumato.cli.ledger import ledger
 from sfumato.cli.override import override
 from sfumato.cli.policy import policy
@@ -53,6 +56,7 @@ app = typer.Typer(
     "4 somebody else released first (try again), 5 refused because of earlier releases, 70 a bug.",
 )
 for verb in (
+    init,
     discover,
     declare,
     protect,
@@ -63,6 +67,7 @@ for verb in (
     override,
     history,
     trace,
+    knowledge,
     demo,
     doctor,
 ):
@@ -154,6 +159,8 @@ def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
     talk(f"{_place(error)}{error.message}")
     if error.remedy:
         talk(error.remedy)
+    if page := help_page(error):
+        talk(f"This page helps: {page}")
     if error.values and "--show-values" in arguments:
         talk("values: " + ", ".join(repr(value) for value in error.values))
     if "--json" in arguments:
@@ -169,6 +176,7 @@ def as_document(error: SfumatoError) -> dict[str, object]:
         "where": error.where,
         "remedy": error.remedy,
         "exit_code": error.exit_code,
+        "page": help_page(error),
     }
     if not isinstance(error, BadPolicy):
         return whole

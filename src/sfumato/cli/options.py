@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_chain, complete_policy
 from sfumato.core.data_file import SourceForm
 
 Data = Annotated[
@@ -31,8 +32,16 @@ DateFormat = Annotated[
     str | None,
     typer.Option("--date-format", metavar="FORM", help="How texts write dates, such as dd.mm.yyyy."),
 ]
-PolicyFile = Annotated[Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy file (YAML).")]
-PolicyArgument = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML).")]
+PolicyFile = Annotated[
+    Path,
+    typer.Option(
+        "--policy", "-p", metavar="POLICY", help="The policy file (YAML).", autocompletion=complete_policy
+    ),
+]
+PolicyArgument = Annotated[
+    Path,
+    typer.Argument(metavar="POLICY", help="The policy file (YAML).", autocompletion=complete_policy),
+]
 ReferenceFile = Annotated[
     Path | None,
     typer.Option(
@@ -76,7 +85,18 @@ Against = Annotated[
         help="A ledger: also compare with every release of a chain in it.",
     ),
 ]
-Chain = Annotated[str, typer.Option("--chain", help="The series of releases that this one continues.")]
+Chain = Annotated[
+    str,
+    typer.Option(
+        "--chain",
+        help="The series of releases that this one continues.",
+        autocompletion=complete_chain,
+    ),
+]
+OneChain = Annotated[
+    str | None,
+    typer.Option("--chain", help="Only this series of releases.", autocompletion=complete_chain),
+]
 Like = Annotated[
     Path | None,
     typer.Option(

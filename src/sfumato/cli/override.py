@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_chain, complete_recipient
 from sfumato.cli.options import AsJson, PolicyFile
 from sfumato.cli.terminal import document, talk
 
@@ -26,7 +27,10 @@ def override(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist yet.")
     ],
-    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The recipient.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="NAME", help="The recipient.", autocompletion=complete_recipient),
+    ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, help="The smaller k that they may have.")] = None,
     weaker: Annotated[
         bool,
@@ -34,7 +38,10 @@ def override(
             "--weaker", help="In place of --to and --k: the policy may promise less than the first."
         ),
     ] = False,
-    chain: Annotated[str, typer.Option("--chain", help="The series of releases it is for.")] = "main",
+    chain: Annotated[
+        str,
+        typer.Option("--chain", help="The series of releases it is for.", autocompletion=complete_chain),
+    ] = "main",
     as_json: AsJson = False,
 ) -> None:
     """Sign that one recipient may have a smaller k than the policy promises.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
+from sfumato.cli.completion import complete_preset, complete_waiting
 from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.interruptions import carry_interruptions
 from sfumato.cli.options import AsJson, Charts, PolicyArgument, ShowValues, reads_data
@@ -40,7 +41,11 @@ def check(
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A CSV or Parquet file.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="Also check what a known rule asks for, such as hipaa-safe-harbor."),
+        typer.Option(
+            "--preset",
+            help="Also check what a known rule asks for, such as hipaa-safe-harbor.",
+            autocompletion=complete_preset,
+        ),
     ] = None,
     as_json: AsJson = False,
     show_values: ShowValues = False,
@@ -80,7 +85,10 @@ def check(
 def confirm(
     file: PolicyArgument,
     columns: Annotated[
-        list[str] | None, typer.Argument(metavar="[COLUMN]...", help="The columns that you confirm.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[COLUMN]...", help="The columns that you confirm.", autocompletion=complete_waiting
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Confirm every column that waits.")] = False,
     as_json: AsJson = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.completion import complete_recipient
 from sfumato.cli.engine_option import Engine, table_read_by
 from sfumato.cli.options import (
     AsJson,
@@ -17,6 +18,7 @@ from sfumato.cli.options import (
     LedgerUrl,
     Like,
     MemoryLimit,
+    OneChain,
     PolicyFile,
     ShowValues,
     SpillFolder,
@@ -37,7 +39,12 @@ FirstPolicy = Annotated[
 ]
 To = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="NAME", help="A recipient; several, each with --to, get a version each."),
+    typer.Option(
+        "--to",
+        metavar="NAME",
+        help="A recipient; several, each with --to, get a version each.",
+        autocompletion=complete_recipient,
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -120,7 +127,7 @@ def release(  # noqa: PLR0917  # Typer reads the options from here
 
 def history(
     ledger: LedgerUrl = "sqlite:///ledger.db",
-    chain: Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")] = None,
+    chain: OneChain = None,
     as_json: AsJson = False,
 ) -> None:
     """List the releases: rows, k, the k that is left beside the other releases, loss.
@@ -128,10 +135,14 @@ def history(
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
     from sfumato.releases.ledger.ledger import Ledger
+    from sfumato.releases.ledger.withdrawal import withdrawals
     from sfumato.releases.receipt import Receipt, history_card
 
-    records = Ledger(ledger, readonly=True).history(chain)
+    opened = Ledger(ledger, readonly=True)
+    records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
     if as_json:
-        document({"releases": [{**Receipt(r).as_dict(), "at": r.at} for r in records]})
+        more = [{"at": r.at, "withdrawn": withdrawn.get(r.release)} for r in records]
+        listed = [{**Receipt(r).as_dict(), **told} for r, told in zip(records, more, strict=True)]
+        document({"releases": listed})
     else:
-        say(history_card(records))
+        say(history_card(records, withdrawn))

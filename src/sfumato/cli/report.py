@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from sfumato.cli.engine_option import table_read_by
 from sfumato.cli.options import MemoryLimit, Overwrite, PublicKey, ShowValues
 from sfumato.cli.terminal import progress_bar, say, talk
 from sfumato.core.errors import WrongCall
@@ -75,7 +76,7 @@ def report(
         made = report_(
             of,
             policy,
-            original=original,
+            original=None if original is None else table_read_by(None, original),
             ledger=ledger,
             audience="public" if public else "internal",
             criteria=criteria,

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.chart_folder import draw_charts, tell_drawn
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import AsJson, Charts, LedgerUrl, ShowValues, reads_data
+from sfumato.cli.options import AsJson, Charts, LedgerUrl, OneChain, ShowValues, reads_data
 from sfumato.cli.terminal import progress_bar, talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
@@ -27,7 +27,6 @@ PolicyOf = Annotated[
 CMax = Annotated[
     int, typer.Option("--c-max", min=1, help="Look for coalitions of at most so many recipients.")
 ]
-OneChain = Annotated[str | None, typer.Option("--chain", help="Only this series of releases.")]
 Columns = Annotated[
     list[str] | None,
     typer.Option(

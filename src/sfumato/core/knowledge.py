@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import gcd, lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,17 @@ from sfumato.core.joint_columns import tagged
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
+LARGEST_WEIGHT = 2**31 - 1
+"""So much all labels may weigh together, in whole numbers without a common divisor."""
+
 
 @dataclass(frozen=True)
 class Knowledge:
     """Rows of a label and its terms; a label may have several.
 
     A term set links to a label if one of the label's rows holds all of its terms; no terms link to every
-    label. `file` is where it was read, relative to the policy.
+    label. `file` is where it was read, relative to the policy. `weights` says how common labels are, in whole
+    numbers and in alphabetical order; without it all are alike.
 
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> known.linked(["cough"]), known.linked(["cough", "fever"]), known.linked(["rash"])
@@ -35,6 +40,7 @@ class Knowledge:
 
     rows: tuple[tuple[str, frozenset[str]], ...]
     file: str | None = field(default=None, compare=False)
+    weights: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -50,6 +56,38 @@ class Knowledge:
         found = {(label, frozenset(terms)) for label, terms in rows}
         return cls(tuple(sorted(found, key=lambda row: (row[0], sorted(row[1])))), file)
 
+    def weighing(self, shares: Mapping[str, Fraction]) -> Knowledge:
+        """Returns the same rows with labels as common as these shares say, in any unit.
+
+        >>> known = Knowledge.of([("Flu", ["fever"]), ("Plague", ["fever", "boils"])])
+        >>> known.weighing({"Flu": Fraction(3, 100), "Plague": Fraction(1, 1000)}).weights
+        (30, 1)
+        """
+        absent = sum(not shares.get(label, 0) > 0 for label in self.labels)
+        if absent:
+            raise BadPolicy(
+                f"{absent} of {len(self.labels)} labels of the knowledge have no prevalence above 0",
+                where="prevalence",
+                remedy="Say how common every label is; leave labels that nobody has out of the knowledge.",
+            )
+        own = [Fraction(shares[label]) for label in self.labels]
+        unit = lcm(*(share.denominator for share in own))
+        whole = [int(share * unit) for share in own]
+        common = gcd(*whole)
+        if sum(whole) // common > LARGEST_WEIGHT:
+            raise BadPolicy(
+                f"the prevalence of all labels, in whole numbers, is more than {LARGEST_WEIGHT:,}",
+                where="prevalence",
+                remedy="Round it: three digits are more than outsiders know.",
+            )
+        alike = len(set(whole)) == 1
+        return replace(self, weights=() if alike else tuple(weight // common for weight in whole))
+
+    @cached_property
+    def weight_of_label(self) -> Longs:
+        """The weight of every label."""
+        return np.array(self.weights or (1,) * len(self.labels), np.int64)
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Each label once, in alphabetical order."""
@@ -62,8 +100,10 @@ class Knowledge:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the rows; their order and the form of the file do not count."""
+        """A fingerprint of the rows and weights; their order and the form of the file do not count."""
         text = json.dumps([[label, sorted(terms)] for label, terms in self.rows], separators=(",", ":"))
+        if self.weights:
+            text += json.dumps(self.weights)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
@@ -110,7 +150,7 @@ def merged(tables: Sequence[Knowledge]) -> Knowledge:
     """Returns what tables about the same labels say of joint values (`core.joint_columns`).
 
     For every label all combinations of one row of each table: a joint value then links to the labels that
-    each of its parts links to.
+    each of its parts links to. The tables weigh labels alike, and so does what is returned.
 
     >>> ills = Knowledge.of([("Flu", ["fever"]), ("HIV", ["rash"])])
     >>> drugs = Knowledge.of([("Flu", ["A"]), ("HIV", ["A", "B"])])
@@ -124,20 +164,30 @@ def merged(tables: Sequence[Knowledge]) -> Knowledge:
         for label, terms in table.rows:
             held.setdefault(label, []).append(frozenset(tagged(part, terms)))
         of_label.append(held)
-    return Knowledge.of(
+    together = Knowledge.of(
         (label, frozenset().union(*choice))
         for label in of_label[0]
         for choice in product(*(held[label] for held in of_label))
     )
+    return replace(together, weights=tables[0].weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The labels that each of some term sets links to, as bits, and how many they are."""
+    """The labels that each of some term sets links to, as bits, and their `number`: what they weigh together.
+
+    A row gives a label that it links to the label's weight over this number; where all weigh 1, one over how
+    many they are.
+    """
 
     bits: NDArray[np.uint64]
     number: Longs
-    labels: int
+    weights: Longs
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return len(self.weights)
 
     def matrix(self, sets: NDArray[np.integer]) -> NDArray[np.bool_]:
         """One row per set, one column per label."""

@@ -1,4 +1,4 @@
-"""Set-valued columns: delimited text, lists, or several 0/1 columns, read as one text and written back."""
+"""Set-valued columns: delimited text, lists, or several columns, read as one text and written back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData
-from sfumato.core.term_sets import UNIT, SetForm, terms_of
+from sfumato.core.term_sets import UNIT, PartForm, SetForm, terms_of
 from sfumato.engine.column_names import safe_name
 from sfumato.engine.published_rows import PublishedRows, PublishedRowsBuilder
 from sfumato.engine.reader import PassingReader
@@ -26,7 +26,7 @@ YES, NO = ("1", "true", "1.0"), ("0", "false", "0.0")
 
 @dataclass(eq=False)
 class SetReader(PassingReader):
-    """A reader that shows term sets as text; several 0/1 columns appear as one, where the first one is."""
+    """A reader that shows term sets as text; the columns of a set appear as one, where the first one is."""
 
     forms: Mapping[str, SetForm]
 
@@ -54,7 +54,7 @@ class SetReader(PassingReader):
         if form is None:
             return batch.column(name)
         if form.parts:
-            return _joined(batch, form.parts)
+            return _joined(batch, form)
         cells = batch.column(name)
         if pa.types.is_nested(cells.type):
             return _from_lists(cells, name)
@@ -71,7 +71,7 @@ class SetReader(PassingReader):
             if name not in published.names:
                 continue
             if form.parts:
-                published = self._apart(published, name, form.parts, spill)
+                published = self._apart(published, name, form, spill)
             else:
                 j = published.names.index(name)
                 published = published.with_values(j, self._values(published.values[j], name, form))
@@ -82,13 +82,9 @@ class SetReader(PassingReader):
         form = self.forms[name]
         if not form.parts:
             return {name: self._values(texts, name, form)}
-        held = [set(terms_of(text)) for text in texts.to_pylist()]
-        return {
-            part: _zero_and_one(self.reader.schema.field(part).type, part).take(
-                pa.array([int(part in terms) for terms in held], pa.int64())
-            )
-            for part in form.parts
-        }
+        held = [terms_of(text) for text in texts.to_pylist()]
+        apart = {part: self._part(part, form.form_of(part), held) for part in form.parts}
+        return {part: values.take(pa.array(which)) for part, (values, which) in apart.items()}
 
     def _values(self, texts: pa.Array, name: str, form: SetForm) -> pa.Array:
         kind = published_type(self.reader.schema.field(name).type)
@@ -96,16 +92,28 @@ class SetReader(PassingReader):
             return pa.array(
                 [None if t is None else t.split(UNIT) if t else [] for t in texts.to_pylist()], kind
             )
-        return pc.replace_substring(texts, UNIT, form.separator).cast(kind)
+        return pc.replace_substring(texts, UNIT, form.separator).cast(_or_text(kind))
 
-    def _apart(
-        self, published: PublishedRows, name: str, parts: Sequence[str], spill: Spill
-    ) -> PublishedRows:
-        """One 0/1 column per part, in the place of the column of sets."""
-        j = published.names.index(name)
-        held = [set(terms_of(text)) for text in [*published.values[j].to_pylist(), None]]
-        has = [np.array([part in terms for terms in held], np.int64) for part in parts]
-        kinds = [_zero_and_one(self.reader.schema.field(part).type, part) for part in parts]
+    def _part(
+        self, part: str, form: PartForm, held: Sequence[tuple[str, ...]]
+    ) -> tuple[pa.Array, NDArray[np.int64]]:
+        """What a part publishes, and which of these every set has."""
+        kind = published_type(self.reader.schema.field(part).type)
+        if not form.values:
+            which = np.array([part in terms for terms in held], np.int64)
+            return _absent_and_present(kind, part, form), which
+        values = [form.value(part, terms) for terms in held]
+        texts = sorted({value for value in values if value is not None})
+        place = {None: 0, **{text: i for i, text in enumerate(texts, start=1)}}
+        which = np.array([place[value] for value in values], np.int64)
+        return pa.array([None, *texts], TEXT).cast(_or_text(kind)), which
+
+    def _apart(self, published: PublishedRows, name: str, form: SetForm, spill: Spill) -> PublishedRows:
+        """One column per part, in the place of the column of sets."""
+        j, parts = published.names.index(name), form.parts
+        held = [terms_of(text) for text in [*published.values[j].to_pylist(), None]]
+        apart = [self._part(part, form.form_of(part), held) for part in parts]
+        kinds, has = [values for values, _ in apart], [which for _, which in apart]
         names = [*published.names[:j], *parts, *published.names[j + 1 :]]
         values = [*published.values[:j], *kinds, *published.values[j + 1 :]]
         place = {name: i for i, name in enumerate(self.reader.schema.names)}
@@ -118,9 +126,15 @@ class SetReader(PassingReader):
         return builder.finish()
 
 
-def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:
+def _or_text(kind: pa.DataType) -> pa.DataType:
+    """The type of a column; text where all its cells are missing, so that it has none."""
+    return TEXT if pa.types.is_null(kind) else kind
+
+
+def _absent_and_present(kind: pa.DataType, name: str, form: PartForm) -> pa.Array:
     """What a part publishes for "not held" and "held", in its own type."""
-    kind = published_type(kind)
+    if form.marks is not None:
+        return pa.array(form.marks, TEXT).cast(kind)
     if pa.types.is_boolean(kind):
         return pa.array([False, True], kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -130,23 +144,48 @@ def _zero_and_one(kind: pa.DataType, name: str) -> pa.Array:
     raise BadData(f"column {safe_name(name)} is part of a set and must hold 0 and 1")
 
 
-def _joined(batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Array:
-    """The names of the parts that hold 1, joined."""
+def _joined(batch: pa.RecordBatch, form: SetForm) -> pa.Array:
+    """The terms of all parts, joined."""
     held: pa.Array | None = None
-    for part in parts:
-        text = canonical(batch.column(part), part)
-        yes = pc.is_in(text, value_set=pa.array(YES, TEXT))
-        if (
-            text.null_count
-            or not pc.all(pc.or_(yes, pc.is_in(text, value_set=pa.array(NO, TEXT))), min_count=0).as_py()
-        ):
-            raise BadData(
-                f"column {safe_name(part)} is part of a set and must hold 0 and 1",
-                remedy="Fill missing cells, and write other marks as 0 and 1.",
-            )
-        said = pc.if_else(yes, pa.scalar(part + UNIT, TEXT), pa.scalar("", TEXT))
+    for part in form.parts:
+        how = form.form_of(part)
+        said = (_value_terms if how.values else _marked_terms)(batch.column(part), part, how)
         held = said if held is None else pc.binary_join_element_wise(held, said, pa.scalar("", TEXT))
     return pc.utf8_rtrim(held, UNIT)
+
+
+def _marked_terms(cells: pa.Array, part: str, form: PartForm) -> pa.Array:
+    """The name of the part where it holds the mark of presence, and the end of a term; else nothing."""
+    text = canonical(cells, part)
+    absent, present = (NO, YES) if form.marks is None else ((form.marks[0],), (form.marks[1],))
+    yes = pc.is_in(text, value_set=pa.array(present, TEXT))
+    known = pc.or_(yes, pc.is_in(text, value_set=pa.array(absent, TEXT)))
+    if text.null_count or not pc.all(known, min_count=0).as_py():
+        raise BadData(
+            f"column {safe_name(part)} is part of a set and must hold {_marks(form)}",
+            remedy="Fill missing cells; for other words say marks, or values: true, of this column.",
+        )
+    return pc.if_else(yes, pa.scalar(part + UNIT, TEXT), pa.scalar("", TEXT))
+
+
+def _marks(form: PartForm) -> str:
+    return "0 and 1" if form.marks is None else "the marks that the policy names"
+
+
+def _value_terms(cells: pa.Array, part: str, form: PartForm) -> pa.Array:
+    """The term of every value, and the end of a term; nothing where a cell is missing or empty."""
+    kind = published_type(cells.type)
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_null)
+    if not any(fits(kind) for fits in kinds):
+        raise BadData(
+            f"column {safe_name(part)} is part of a set by its values and must hold text or whole numbers",
+            remedy="Turn it into text, or into groups of values.",
+        )
+    text = canonical(cells, part).fill_null("")
+    _refuse_mark(text, part)
+    before, after = pa.scalar(form.term(part, ""), TEXT), pa.scalar(UNIT, TEXT)
+    terms = pc.binary_join_element_wise(before, text, after, pa.scalar("", TEXT))
+    return pc.if_else(pc.equal(text, ""), pa.scalar("", TEXT), terms)
 
 
 def _from_lists(cells: pa.Array, name: str) -> pa.Array:

@@ -93,6 +93,23 @@ class AttackVerb:
 
         return attack_values(data, policy, register, steps=steps, seed=seed, progress=progress)
 
+    def term_removal(
+        self,
+        data: AnyTable,
+        policy: AnyPolicy,
+        *,
+        reference: AnyReference | None = None,
+        steps: int | None = None,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Attack labels of quasi-sensitive terms, as somebody would who knows how terms are removed.
+
+        Classes with at most `steps` worlds (20,000) are looked at, and the answer is exact for them.
+        """
+        from sfumato.journey.world_attack import attack_terms
+
+        return attack_terms(data, policy, reference=reference, steps=steps, progress=progress)
+
     @overload
     def correspondence(
         self,

@@ -24,6 +24,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import Reference, with_reference
 from sfumato.policy.several_tables import BY_POSITIONS
 from sfumato.system.address import Address, is_address
+from sfumato.system.database_address import is_database
 from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
@@ -75,14 +76,14 @@ def audit(
 def _with_seals(audited: Audit, data: AnyTable | Address, policy: Policy, key: str | Path) -> Audit:
     """The audit, with what a genuine certificate beside the file records of positions."""
     from sfumato.releases.certificate import CERTIFICATE, examine
-    from sfumato.releases.ledger.keys import public_key
+    from sfumato.releases.ledger.keys import public_keys
 
     if not isinstance(data, str | PathLike) or is_address(data):
         raise WrongCall("a certificate is looked for beside a file", remedy="Audit the file of a release.")
     beside = Path(data).with_name(CERTIFICATE)
     if not beside.is_file():
         raise WrongCall(f"there is no {CERTIFICATE} beside the file", remedy="Leave the key out.")
-    found = examine(beside, key=public_key(Path(key)))
+    found = examine(beside, key=public_keys(Path(key)))
     if not found.holds or not found.pinned:
         raise BadData(found.faults[0], where=beside.name, remedy="Do not trust these files.")
     recorded = found.as_dict()
@@ -177,7 +178,7 @@ def _audit_together(
 @contextmanager
 def _at_hand(data: AnyTable | Address, spill: Path | None) -> Iterator[AnyTable]:
     """The table on this machine: what is in a store is fetched, and gone afterwards."""
-    if isinstance(data, Address) or (isinstance(data, str) and is_address(data)):
+    if isinstance(data, Address) or (isinstance(data, str) and is_address(data) and not is_database(data)):
         from sfumato.releases.download import local_copy
 
         with local_copy(str(data), spill=spill) as copy:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from sfumato.core.progress import Progress, silent
-from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
-from sfumato.engine.source import SurveysFirstRows
-from sfumato.journey.declared_form import declared_form
+from sfumato.journey.draft_evidence import DraftEvidence
 from sfumato.journey.draft_trial import tried
-from sfumato.journey.header_row import check_header
-from sfumato.journey.table_argument import open_table
 from sfumato.journey.warnings import Warn
 from sfumato.policy.doctor.policy import several_rows
-from sfumato.policy.draft import draft
 from sfumato.policy.policy import Policy
 
 
@@ -35,16 +30,10 @@ def declare(
     `warn` receives what the data leave open: an identifier that repeats, where nothing tells that it names
     people; columns that are lost, and which ones to leave out.
     """
-    show, source = progress or silent, open_table(data)
-    check_header(source, header=header)
-    survey = source.survey(progress=show)
-    long = [name for name, column in survey.columns.items() if not column.complete and column.kind != "list"]
-    first_rows = source.survey_first(long) if long and isinstance(source, SurveysFirstRows) else None
-    form = declared_form(data, source)
-    found = findings(survey, first_rows=first_rows)
-    policy = draft(survey, preset=preset, findings=found, source=form)
-    policy, warnings = tried(policy, source, survey, progress=show)
+    show = progress or silent
+    evidence = DraftEvidence.of(data, header=header, progress=show)
+    policy, warnings = tried(evidence.draft(preset), evidence.source, evidence.survey, progress=show)
     if warn is not None:
-        for diagnosis in (*several_rows(policy, survey), *warnings):
+        for diagnosis in (*several_rows(policy, evidence.survey), *warnings):
             warn(diagnosis)
     return policy

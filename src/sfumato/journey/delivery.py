@@ -11,12 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.errors import BadPolicy, Infeasible, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonObject
+from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.reading_tree import reading_trees
 from sfumato.core.recoding import Recoding
 from sfumato.core.verdict import Verdict
+from sfumato.engine import open_source
 from sfumato.engine.arrow_rows import form_of
 from sfumato.engine.fingerprint import with_fingerprint
 from sfumato.engine.rows_to_publish import WriteVersion
@@ -128,21 +130,48 @@ class Delivery:
                 "versions for recipients are chosen so that they can be told apart, not taken over",
                 remedy="Leave `like` out, or release to one recipient without a rule for several.",
             )
-        from sfumato.journey.recipient_versions import RecipientVersions, with_recipients
-
-        rules = with_recipients(self.policy)
-        table = count_table(self.source, rules, progress=self._progress)
-        check_need(table, rules, self.source.memory)
-        self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
         known = set(known_trees(history))
         prepared = []
-        for assigned in self.versions.assign(self.names, self.overrides):
+        for assigned in self._assign(history):
             self._assigned[assigned.recipient] = assigned
             one = self._prepared(assigned.plan, assigned.policy, assigned.recipient, known)
             override = None if assigned.override is None else assigned.override.as_dict()
             prepared.append(replace(one, place=self._places[assigned.recipient], override=override))
             known |= set(_tree_digests([one.trees]))
         return prepared
+
+    def _assign(self, history: Sequence[Record]) -> list[AssignedVersion]:
+        """A version for everybody; with the same terms removed from all where it takes that.
+
+        The table without these terms is the source from then on: versions are written from it, and both
+        judges read it.
+        """
+        from sfumato.journey.recipient_versions import with_recipients
+        from sfumato.protection.recipients.same_terms import same_terms_removed
+        from sfumato.protection.two_phases import removes_terms, with_original
+
+        rules = with_recipients(self.policy)
+        table = count_table(self.source, rules, progress=self._progress)
+        check_need(table, rules, self.source.memory)
+        try:
+            return self._versions_of(table, rules, history)
+        except (Infeasible, RefusedByHistory):
+            if not removes_terms(rules) or rules.promises.looks_back:
+                raise
+            bound = with_original(rules, table)
+            shortened = same_terms_removed(table, bound, progress=self._progress)
+            if shortened is None or not shortened[1].removed:
+                raise
+        self.source = open_source(self.source.recode(shortened[0], drop=(), progress=self._progress))
+        return self._versions_of(count_table(self.source, bound, progress=self._progress), bound, history)
+
+    def _versions_of(
+        self, table: Microdata, rules: Policy, history: Sequence[Record]
+    ) -> list[AssignedVersion]:
+        from sfumato.journey.recipient_versions import RecipientVersions
+
+        self.versions = RecipientVersions(table, rules, history, chain=self.chain, progress=self._progress)
+        return self.versions.assign(self.names, self.overrides)
 
     def check(
         self, history: Sequence[Record], record: Record

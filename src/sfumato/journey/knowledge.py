@@ -1,50 +1,182 @@
-"""Knowledge tables from frames and files: which terms belong to which label."""
+"""Knowledge tables from frames and files: which terms belong to which label, and how common labels are."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
+from sfumato.core.errors import BadData, WrongCall
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.microdata import Coding, Role
 from sfumato.core.taxonomy import Label, Taxonomy
 from sfumato.core.term_sets import SetForm, terms_of
 from sfumato.engine import AnyTable
 from sfumato.journey.table_argument import open_table
-from sfumato.promises.quasi_sensitive.knowledge_proposal import propose
+from sfumato.promises.quasi_sensitive.knowledge_proposal import Record, by_document, propose
+from sfumato.promises.quasi_sensitive.labelled_text import TermFinder
+from sfumato.promises.quasi_sensitive.prevalence import Prevalence
+from sfumato.show.card import Card, Printable, several
 
 SET_OF_COLUMNS = "terms"
 """What several 0/1 columns are called as one column of term sets."""
+
+
+@dataclass(frozen=True)
+class ProposedKnowledge(Printable):
+    """A knowledge table, what it was made from, and how common its labels are there.
+
+    `records` were read; `labels_left_out` have no term with enough support.
+    """
+
+    knowledge: Knowledge
+    prevalence: Prevalence
+    records: int
+    labels_left_out: int
+
+    def card(self) -> Card:
+        """Returns what is printed: numbers, and no label or term."""
+        known = self.knowledge
+        lines = [
+            ("labels", f"{len(known.labels)}"),
+            ("terms", f"{len(known.terms)}"),
+            ("records", f"{self.records}"),
+        ]
+        left = several(self.labels_left_out, "label has", "labels have")
+        notes = (f"{left} no term with enough support, and no row.",) if self.labels_left_out else ()
+        return Card("knowledge", lines, notes=notes)
+
+    def as_dict(self) -> dict[str, object]:
+        """Returns numbers for a JSON document."""
+        known = self.knowledge
+        return {
+            "labels": len(known.labels),
+            "terms": len(known.terms),
+            "rows": len(known.rows),
+            "records": self.records,
+            "labels_left_out": self.labels_left_out,
+        }
 
 
 def knowledge(
     data: AnyTable,
     *,
     label: str,
-    terms: str | Sequence[str],
+    terms: str | Sequence[str] | None = None,
+    text: str | None = None,
+    document: str | None = None,
+    count: str | None = None,
+    vocabulary: Sequence[str] = (),
     separator: str = ";",
     support: int = 1,
     share: Fraction = Fraction(0),
 ) -> Knowledge:
-    """A knowledge table from a frame or a file: a column of labels beside one of terms.
+    """A knowledge table from a frame or a file: a column of labels beside terms, or beside text.
 
     `terms` names a column of delimited text, of lists, or of one term per row; or several 0/1 columns. With
-    `support` the rows are taken for records about people, and a term belongs to a label if it occurs in that
-    many of its records (and in that `share` of them); with 1, all rows of a label are kept as they are.
+    `document` the rows of one document are one record, as in a term-document table; `count` names a column
+    that says for how many records a row stands. `text` names a column of running text instead: its terms are
+    those of the `vocabulary` that it mentions, else all its words of three letters or more.
+
+    A term belongs to a label if it occurs in `support` of its records and in that `share` of them; without
+    either, and without text or documents, all rows of a label are kept as they are.
     """
-    if isinstance(terms, str):
+    return proposed_knowledge(
+        data,
+        label=label,
+        terms=terms,
+        text=text,
+        document=document,
+        count=count,
+        vocabulary=vocabulary,
+        separator=separator,
+        support=support,
+        share=share,
+    ).knowledge
+
+
+def proposed_knowledge(
+    data: AnyTable,
+    *,
+    label: str,
+    terms: str | Sequence[str] | None = None,
+    text: str | None = None,
+    document: str | None = None,
+    count: str | None = None,
+    vocabulary: Sequence[str] = (),
+    separator: str = ";",
+    support: int = 1,
+    share: Fraction = Fraction(0),
+) -> ProposedKnowledge:
+    """The same, with what it was made from."""
+    if (terms is None) == (text is None):
+        raise WrongCall("name either terms or text", remedy="terms: columns of terms; text: running text.")
+    if support < 1 or not 0 <= share <= 1:
+        raise WrongCall("support is at least 1, and share is from 0 to 1")
+    if text is not None:
+        column, form = text, None
+    elif isinstance(terms, str):
         column, form = terms, SetForm(separator)
     else:
-        column, form = SET_OF_COLUMNS, SetForm(parts=tuple(terms))
-    codings = [Coding(label, Role.SENSITIVE, _flat), Coding(column, Role.QUASI_SENSITIVE, _flat, form)]
-    table = open_table(data).count(codings)
-    labels, sets = (table.column(c.name).taxonomy.leaf_labels for c in codings)
-    coded = zip(table.codes(label).tolist(), table.codes(column).tolist(), table.counts.tolist(), strict=True)
-    records = [(str(labels[a]), terms_of(sets[b]), n) for a, b, n in coded if labels[a] is not None]
-    if support > 1 or share > 0:
-        return propose(records, support=support, share=share)
+        column, form = SET_OF_COLUMNS, SetForm(parts=tuple(terms or ()))
+    records = _records(data, label, column, form, document, count, vocabulary)
+    plain = text is None and document is None and support == 1 and not share
     single = all(len(held) <= 1 for _, held, _ in records)
-    return propose(records, support=1) if single else Knowledge.of((a, held) for a, held, _ in records)
+    if plain and not single:
+        known = Knowledge.of((name, held) for name, held, _ in records)
+    else:
+        known = propose(records, support=support, share=share)
+    common: Counter[str] = Counter()
+    for name, _, number in records:
+        common[name] += number
+    kept = {name: common[name] for name in known.labels}
+    return ProposedKnowledge(known, Prevalence.of(kept), common.total(), len(common) - len(kept))
+
+
+def _records(
+    data: AnyTable,
+    label: str,
+    column: str,
+    form: SetForm | None,
+    document: str | None,
+    count: str | None,
+    vocabulary: Sequence[str],
+) -> list[Record]:
+    """Reads a label, its terms and how often they occur, row by row or document by document."""
+    role = Role.SENSITIVE if form is None else Role.QUASI_SENSITIVE
+    further = [name for name in (document, count) if name is not None]
+    codings = [
+        Coding(label, Role.SENSITIVE, _flat),
+        Coding(column, role, _flat, form),
+        *(Coding(name, Role.SENSITIVE, _flat) for name in further),
+    ]
+    table = open_table(data).count(codings)
+    texts = {c.name: table.column(c.name).taxonomy.leaf_labels for c in codings}
+    cells = {name: [texts[name][code] for code in table.codes(name).tolist()] for name in texts}
+    finder = TermFinder.of(vocabulary)
+    held = [finder.terms(cell or "") if form is None else terms_of(cell) for cell in cells[column]]
+    times = _times(cells[count], count) if count else [1] * len(held)
+    whose = cells[document] if document else [None] * len(held)
+    rows = zip(cells[label], held, times, table.counts.tolist(), whose, strict=True)
+    kept = [(str(name), some, t * n, of) for name, some, t, n, of in rows if name is not None]
+    if document is not None:
+        return by_document(kept)
+    return [(name, some, number) for name, some, number, _ in kept]
+
+
+def _times(cells: Sequence[Label], column: str) -> list[int]:
+    """Reads for how many records every row stands."""
+    found = []
+    for cell in cells:
+        try:
+            number = Fraction(cell or "")
+        except (ValueError, ZeroDivisionError):
+            number = Fraction(-1)
+        if number < 0 or number.denominator != 1:
+            raise BadData("a whole number from 0 on is expected in every cell", where=f"column {column}")
+        found.append(int(number))
+    return found
 
 
 def _flat(values: Sequence[Label]) -> Taxonomy:

@@ -8,6 +8,7 @@ from sfumato.core.errors import BadPolicy
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.source import Source
+from sfumato.engine.survey import Survey
 from sfumato.engine.surveying_reader import survey_with_sets
 from sfumato.journey.policy_argument import AnyPolicy, check_some_declared, load_policy
 from sfumato.journey.table_argument import open_table
@@ -41,15 +42,15 @@ def check_policy(
     if data is None:
         diagnoses = examine(rules)
     else:
-        diagnoses = _examine_beside(open_table(data, policy=rules), rules, progress or silent)
+        _, diagnoses = examine_beside(open_table(data, policy=rules), rules, progress or silent)
     return diagnoses + (safe_harbor(rules) if known_rule and known_rule.checks_columns else [])
 
 
-def _examine_beside(source: Source, policy: Policy, progress: Progress) -> list[Diagnosis]:
-    """What is wrong with a policy beside a table, which is read once."""
+def examine_beside(source: Source, policy: Policy, progress: Progress) -> tuple[Survey, list[Diagnosis]]:
+    """Returns what a table holds, which is read once, and what is wrong with a policy beside it."""
     check_some_declared(source.columns, policy)
     here = set(source.columns)
     forms = {name: form for name, form in forms_of(policy).items() if set(form.parts or (name,)) <= here}
     columns, sets = survey_with_sets(source, source.columns, forms, progress=progress)
     held = {name: HeldTermSets(column.values, column.counts) for name, column in sets.columns.items()}
-    return worst_first([*examine(policy, columns), *examine_held(policy, held)])
+    return columns, worst_first([*examine(policy, columns), *examine_held(policy, held)])

@@ -9,16 +9,14 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress, silent
 from sfumato.engine import AnyTable
 from sfumato.engine.files.formats import FORMATS
-from sfumato.engine.files.loaded_file import LoadedFileReader
-from sfumato.engine.form_of_source import first_reader
-from sfumato.engine.rows import RowSource
-from sfumato.engine.source import PARQUET, SPARK, Source
+from sfumato.engine.source import SPARK, Source
 from sfumato.journey.delivery import Delivery
 from sfumato.journey.given_overrides import overrides_and_floor
 from sfumato.journey.like_argument import AnyTransformation, load_transformation
 from sfumato.journey.name_check import with_name_check
 from sfumato.journey.needed_files import needed_files
 from sfumato.journey.policy_argument import AnyPolicy, load_policy
+from sfumato.journey.release_format import release_format
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.journey.warnings import Warn, with_warnings
 from sfumato.policy.confirmation import check_confirmed
@@ -38,10 +36,6 @@ from sfumato.releases.targets.target import check_first
 from sfumato.releases.weaker_override import AnyOverride
 from sfumato.system.address import Address, is_address
 from sfumato.system.memory import Memory
-
-WRITTEN_AS = {SPARK: PARQUET, "xlsm": "xlsx", "zsav": "sav", "feather": "arrow", "ipc": "arrow"}
-WRITTEN_AS |= {"arrows": "arrow", "ndjson": "jsonl"}
-"""Kinds of data by the format that their releases have, where it has another name."""
 
 
 def release(
@@ -139,21 +133,10 @@ def _opened_table(
 def _file_name(format: str | None, source: Source) -> str:
     """The name of the published file, whose ending says what it is; by default as the data is."""
     if format is None:
-        return f"data.{_default_format(source)}"
+        return f"data.{release_format(source)}"
     if format not in FORMATS:
         raise WrongCall("a release has a format that is written", remedy=f"Say one of {', '.join(FORMATS)}.")
     return f"data.{format}"
-
-
-def _default_format(source: Source) -> str:
-    """The format of the data, where it is written; else CSV, which the owner of a file is told."""
-    kind = WRITTEN_AS.get(source.kind, source.kind)
-    if kind in FORMATS:
-        return kind
-    reader = first_reader(source.reader) if isinstance(source, RowSource) else None
-    if isinstance(reader, LoadedFileReader):
-        reader.tell(f"what is released is a CSV file, since no {reader.kind} is written")
-    return "csv"
 
 
 def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Address | None:

@@ -38,6 +38,7 @@ from sfumato.system.address import Address, is_address
 from sfumato.system.disk import read_document
 
 if TYPE_CHECKING:
+    from sfumato.releases.ledger.keys import DatedKey
     from sfumato.releases.ledger.ledger import Ledger
 
 AnySubject = Plan | Receipt | str | Path | Address | int
@@ -78,7 +79,7 @@ def report(
         subject = _subject(of, ledger, held)
         if isinstance(subject, Path) and subject.suffix != ".json":
             published = published_evidence(
-                subject, _needed(rules), key=_public_key(key), memory=memory, progress=show
+                subject, _needed(rules), key=_public_keys(key), memory=memory, progress=show
             )
             if audience == "public":
                 return _public(published, when, by_criteria)
@@ -180,12 +181,12 @@ def _record(name: str, ledger: Ledger | str) -> Record:
     )
 
 
-def _public_key(key: str | Path | None) -> str | None:
+def _public_keys(key: str | Path | None) -> tuple[DatedKey, ...] | None:
     if key is None:
         return None
-    from sfumato.releases.ledger.keys import public_key
+    from sfumato.releases.ledger.keys import public_keys
 
-    return public_key(Path(key))
+    return public_keys(Path(key))
 
 
 def _needed(policy: Policy | None) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from sfumato.protection.plan import Plan
 from sfumato.releases import manifest
 from sfumato.releases.certificate import CERTIFICATE, examine
 from sfumato.releases.dictionary.document import MOST_TEXTS
+from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.receipt import figure_words, remarks_on
 from sfumato.reports.evidence import (
@@ -60,7 +61,7 @@ def table_in(folder: Path) -> Path:
     return folder / names.pop()
 
 
-def certified_beside(file: Path, policy: Policy, key: str | None) -> Certified | None:
+def certified_beside(file: Path, policy: Policy, key: Sequence[DatedKey] | None) -> Certified | None:
     """Returns what the certificate beside a table says, if there is one and it fits all the files."""
     beside = file.with_name(CERTIFICATE)
     if not beside.is_file():
@@ -95,7 +96,7 @@ def published_evidence(
     policy: Policy,
     *,
     attacked: Audit | None = None,
-    key: str | None = None,
+    key: Sequence[DatedKey] | None = None,
     memory: AnyMemory = None,
     progress: Progress,
 ) -> PublishedEvidence:

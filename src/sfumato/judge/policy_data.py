@@ -77,6 +77,8 @@ class JudgedColumn:
     content: bytes | None = field(default=None, repr=False)
     separator: str = ";"
     part_of: str | None = None
+    marks: tuple[str, ...] | None = None
+    by_value: bool = False
     spelling: str = "exact"
     start: int = 0
     ranges: bool = False
@@ -94,6 +96,8 @@ class JudgedColumn:
             content,
             str(options.get("separator") or ";"),
             options.get("set"),
+            _two_marks(options.get("marks")),
+            options.get("values") is True,
             start=int(data.get("start", 0)),
             ranges=data.get("ranges") is True,
             at_most=None if data.get("at_most") is None else int(data["at_most"]),
@@ -197,17 +201,36 @@ class JudgedPolicy:
             if column.part_of is None:
                 found[name] = SetColumn(column.separator)
             else:
-                before = found[column.part_of].parts if column.part_of in found else ()
-                found[column.part_of] = SetColumn(parts=(*before, name))
+                before = found.get(column.part_of, SetColumn())
+                found[column.part_of] = SetColumn(
+                    parts=(*before.parts, name),
+                    marks={**before.marks, name: column.marks or ONE},
+                    by_value=before.by_value | ({name} if column.by_value else frozenset()),
+                )
         return found
 
 
 @dataclass(frozen=True)
 class SetColumn:
-    """How term sets are written: text with a separator, lists, or one 0/1 column per term (`parts`)."""
+    """How term sets are written: text with a separator, lists, or several columns (`parts`).
+
+    A part is a column of 0 and 1 that stands for one term, or has other texts for presence (`marks`); of the
+    parts `by_value` every text is a term.
+    """
 
     separator: str = ";"
     parts: tuple[str, ...] = ()
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by_value: frozenset[str] = frozenset()
+
+
+ONE = ("1", "true", "1.0")
+"""What a column of 0 and 1 may hold for 1."""
+
+
+def _two_marks(told: object) -> tuple[str, ...] | None:
+    """Returns what stands for presence: the second of two marks."""
+    return (str(told[1]),) if isinstance(told, list | tuple) and len(told) == 2 else None
 
 
 def _listed(names: object) -> Sequence[str]:

@@ -22,17 +22,27 @@ METHODS = {
 COSTS = {
     "inverse": "a removal from a row that still holds w terms costs 1/w",
     "count": "every removal costs the same",
+    "pairs": "a removal costs the terms and pairs of terms that its row no longer shows",
+    "rarity": "a removal costs one over the number of rows with this term: rare terms are dear",
+}
+
+
+SCOPES = {
+    "row": "a term is removed from single rows: cheaper",
+    "class": "a term that goes from one row goes from all rows of its class: the method tells less",
 }
 
 
 @dataclass(frozen=True)
 class TermRule:
-    """The method, the seconds all classes share, the cost, and a share of terms to remove beyond need."""
+    """The method, the seconds all classes share, the cost, a share of terms to remove beyond need, and from
+    which rows a term goes."""
 
     method: str = "exact"
     seconds: int = 60
     cost: str = "inverse"
     margin: Fraction = Fraction(0)
+    scope: str = "row"
 
     @property
     def words(self) -> dict[str, object]:
@@ -45,6 +55,8 @@ class TermRule:
             words["seconds"] = self.seconds
         if self.cost != plain.cost:
             words["cost"] = self.cost
+        if self.scope != plain.scope:
+            words["scope"] = self.scope
         return {**words, "margin": written(self.margin)} if self.margin else words
 
 
@@ -73,13 +85,14 @@ def schema() -> JsonObject:
                 "default": written(plain.margin),
                 "description": "A share of the remaining terms to remove at random, beyond need.",
             },
+            "scope": {"enum": list(SCOPES), "default": plain.scope, "description": each_told(SCOPES)},
         },
         "additionalProperties": False,
     }
 
 
 def forms_of(policy: PolicyView) -> dict[str, SetForm]:
-    """Returns the set-valued columns, by the name that promises use: a column, or a set of 0/1 columns."""
+    """Returns the set-valued columns, by the name that promises use: a column, or a set of columns."""
     forms: dict[str, SetForm] = {}
     for name, rule in policy.columns.items():
         if rule.role is not Role.QUASI_SENSITIVE:
@@ -88,6 +101,8 @@ def forms_of(policy: PolicyView) -> dict[str, SetForm]:
         if options.set is None:
             forms[name] = SetForm(options.separator or ";")
         else:
-            before = forms[options.set].parts if options.set in forms else ()
-            forms[options.set] = SetForm(parts=(*before, name))
+            before = forms.get(options.set, SetForm())
+            forms[options.set] = SetForm(
+                parts=(*before.parts, name), part_forms=(*before.part_forms, options.part_form)
+            )
     return forms

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.releases import manifest
-from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.entry import WITHDRAWAL, Entry, seal_fault
+from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.record import REMARKS
-from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
+from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.receipt import remarks_on
 from sfumato.show.card import Card
-from sfumato.system.disk import digest_of, read_document
+from sfumato.system.disk import LARGEST_NOTE, digest_of, read_document
 
 CERTIFICATE = "certificate.json"
 VERSION = 1
@@ -138,18 +140,75 @@ class Examination:
         return Card(title, lines, notes)
 
 
-def examine(path: str | Path, *, key: str | None = None) -> Examination:
-    """Compares a certificate with the files beside it, and its signature with the public key."""
+def _signer_faults(entry: JsonMapping, keys: Sequence[DatedKey]) -> Iterator[str]:
+    """Yields what is wrong with who signed: another key, or one that had been replaced before."""
+    signers = [key for key in keys if key.public == entry["signer"]]
+    if not signers:
+        yield "the certificate is signed by another key than the one that was given"
+    elif not any(key.may_have_signed(entry["number"]) for key in signers):
+        yield (
+            f"the certificate names entry {entry['number']}, which its key cannot have signed: "
+            "it was in force for other entries"
+        )
+
+
+def read_notice(path: Path) -> JsonObject:
+    """Reads a notice of withdrawal; refuses one that its own key did not sign."""
+    try:
+        found = read_json(read_document(path, most=LARGEST_NOTE))
+        body = found["entry"]["body"]
+        texts = [body[name] for name in ("ledger", "release", "hash", "reason", "at")]
+        if found["entry"]["kind"] != WITHDRAWAL or type(found["entry"]["number"]) is not int:
+            raise TypeError
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError
+        wrong = seal_fault(found)
+    except OSError as error:
+        raise BadData(f"the notice cannot be read ({error.strerror})", where=str(path)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadData(
+            "this is no notice of withdrawal",
+            where=path.name,
+            remedy="`sfumato ledger withdraw -o` makes it.",
+        ) from None
+    if wrong:
+        raise BadData(wrong.replace("certificate", "notice"), where=path.name)
+    return dict(found)
+
+
+def _withdrawal_faults(
+    content: JsonMapping, notices: Sequence[JsonMapping], keys: Sequence[DatedKey]
+) -> Iterator[str]:
+    """Yields that the release was withdrawn, where one of the notices says so and may."""
+    for notice in notices:
+        said, entry = notice["entry"]["body"], content["entry"]
+        if (said["release"], said["hash"]) != (entry["release"], content["hash"]):
+            continue
+        if wrong := list(_signer_faults(notice["entry"], keys)) if keys else []:
+            yield wrong[0].replace("the certificate", "the notice of withdrawal")
+        else:
+            yield f"the release was withdrawn on {said['at'][:10]}: {said['reason']}"
+
+
+def examine(
+    path: str | Path,
+    *,
+    key: str | Sequence[DatedKey] | None = None,
+    notices: Sequence[JsonMapping] = (),
+) -> Examination:
+    """Compares a certificate with the files beside it, and its signature with the public key, or several.
+
+    `notices` are of withdrawals: a certificate whose release was withdrawn does not hold.
+    """
     file = Path(path)
     content = read(file)
     entry, faults = content["entry"], list[str]()
-    hashed = digest(canonical({**entry, "body": canonical(entry["body"])}))
-    if hashed != content["hash"]:
-        faults.append("the certificate was changed: its content does not match its hash")
-    elif not signed(entry_message(hashed), str(content["signature"]), str(entry["signer"])):
-        faults.append("the certificate is not signed by the key it names")
-    if key is not None and key != entry["signer"]:
-        faults.append("the certificate is signed by another key than the one that was given")
+    if wrong := seal_fault(content):
+        faults.append(wrong)
+    keys = (DatedKey(key),) if isinstance(key, str) else tuple(key or ())
+    if key is not None:
+        faults += _signer_faults(entry, keys)
+    faults += _withdrawal_faults(content, notices, keys)
     listed = file.with_name(manifest.MANIFEST)
     if not listed.is_file():
         faults.append("the manifest is missing")

@@ -77,6 +77,8 @@ def rehearse(
 
     A ledger that is not there yet has no history.
     """
+    if ledger is not None:
+        ledger.check_open(chain)
     history = () if ledger is None else ledger.history(chain)
     records = []
     for prepared in prepare(history):
@@ -107,6 +109,7 @@ def issue_all(
     target = target_of(into, aside=aside, progress=progress)
     recover(ledger)
     target.check()
+    ledger.check_open(chain)
     history = ledger.history(chain)
     at("begun")
     versions = prepare(history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger.record import REMARKS, Record
@@ -142,8 +143,10 @@ def _figure(value: object) -> str:
     return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-def history_card(records: Sequence[Record]) -> Card:
-    """Returns one line per release: its number, when, for whom, and its figures."""
+def history_card(
+    records: Sequence[Record], withdrawn: Mapping[str, JsonMapping] = MappingProxyType({})
+) -> Card:
+    """Returns one line per release: its number, when, for whom, its figures, and what was withdrawn."""
     names = ["rows", "k", "FA", "BA", "loss"]
     if any(record.figures.get("position") is not None for record in records):
         names.insert(4, "position")
@@ -166,5 +169,11 @@ def history_card(records: Sequence[Record]) -> Card:
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
         for remark in remarks_on(record.weaker, record.despite, record.imported)
+    ]
+    notes += [
+        f"release {record.sequence} of chain {record.chain} was WITHDRAWN on {said['at'][:10]}, and still "
+        f"counts: {said['reason']}"
+        for record in records
+        if (said := withdrawn.get(record.release)) is not None
     ]
     return Card(title, [head, *lines] if lines else [], notes)

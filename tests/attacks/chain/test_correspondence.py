@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles.tiny_chains import (
     BITS,
@@ -41,6 +42,28 @@ def test_two_releases_are_judged_exactly(chain):
     assert got.certain
     assert (least(found, 0), least(found, 1)) == (got.FA, got.BA)
     assert got.CA == got.FA
+
+
+@given(chains(count=2), st.integers(1, 4))
+def test_who_is_cracked_by_class_and_count(chain, k):
+    """Per class of the release that somebody came with, and of the last: the fewest candidates."""
+    trees, people, cuts = chain
+    published, fewest = shown(*chain), {}
+    for (time, classes), count in exact(*chain).items():
+        for release, node in {(time, classes[0]), (1, classes[-1])}:
+            at = (time + 1, release + 1, node)
+            fewest[at] = min(fewest.get(at, count), count)
+    expected = Counter()
+    for (came, release, node), left in fewest.items():
+        rows = sum(nodes == node for nodes, _ in published[release - 1])
+        if left < rows:
+            expected[came, release, rows, left] += 1
+    got = correspondence(releases(trees, people, cuts), k=k)
+    told = got.as_dict()["cracked"]
+    assert Counter((c.came, c.release, c.rows, c.candidates) for c in got.cracked.classes) == expected
+    assert told["classes"] == expected.total() == len(told["by_class"])
+    assert told["few"] == sum(n for (_, _, _, left), n in expected.items() if left < k)
+    assert all(set(line) == set(told["by_class"][0]) for line in told["by_class"])
 
 
 @given(chains(count=2))

@@ -16,6 +16,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.watch import Answer
+from sfumato.policy.searches import BUILT_IN
 from sfumato.promises import Continuous, DistinctLDiversity, KAnonymity
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
@@ -331,7 +332,7 @@ def test_the_best_of_all_recodings_is_at_most_the_search(chain, k):
     assert best.loss == min(losses)
 
 
-@given(chains(count=2, rows=7), st.integers(1, 3), st.sampled_from(["loss", "discernibility", "entropy"]))
+@given(chains(count=2, rows=7), st.integers(1, 3), st.sampled_from(BUILT_IN["optimum"].losses))
 def test_the_exact_search_beside_an_earlier_release_is_the_best_of_all_recodings(chain, k, loss):
     from sfumato.protection.searches.optimum import search
     from sfumato.testing.exhaustive import exhaustive

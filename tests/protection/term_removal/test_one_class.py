@@ -9,11 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import beliefs as plain
+from sfumato.core.beliefs import DISTANCES
 from sfumato.core.knowledge import Knowledge
 from sfumato.core.prior import Prior
 from sfumato.promises import QuasiSensitiveCloseness, QuasiSensitiveDiversity
 from sfumato.protection.term_removal.cost import RemovalCosts
-from sfumato.protection.term_removal.one_class import METHODS, SolverBudget, TermLimit, solve_class
+from sfumato.protection.term_removal.one_class import (
+    METHODS,
+    SolverBudget,
+    TermLimit,
+    out_of_reach,
+    solve_class,
+)
 
 TERMS = "abcde"
 ROWS = st.lists(st.sets(st.sampled_from(TERMS), max_size=4).map(sorted).map(tuple), min_size=1, max_size=3)
@@ -23,13 +30,16 @@ KNOWN = st.lists(
     max_size=7,
 )
 RATIOS = st.sampled_from([Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3)])
-COSTS = st.sampled_from(["inverse", "count"])
+COSTS = st.sampled_from(["inverse", "count", "pairs", "rarity"])
+COMMON = st.fixed_dictionaries({label: st.sampled_from([1, 2, 3, 7, Fraction(1, 5)]) for label in "VWXYZ"})
 
 
 def check(rows, promise, holds, kind):
     """The answer of every method is valid; complete searches find the least cost there is."""
-    least = plain.cheapest(rows, holds, kind)
-    costs, widths = RemovalCosts(kind, 4), [len(row) for row in rows]
+    rows_with = {term: 1 + i % 3 for i, term in enumerate(TERMS)} if kind == "rarity" else {}
+    least = plain.cheapest(rows, holds, kind, rows_with)
+    costs = RemovalCosts(kind, 4, rows_with)
+    whole = sum(costs.whole(row) for row in rows)
     for method in METHODS:
         answer = solve_class(rows, TermLimit.of(promise), costs, SolverBudget(method))
         assert answer.proved
@@ -37,7 +47,8 @@ def check(rows, promise, holds, kind):
         if answer.found:
             assert all(set(k) <= set(row) for k, row in zip(answer.kept, rows, strict=True))
             assert holds(list(answer.kept))
-            assert plain.cost(rows, answer.kept, kind) == costs.share(answer.cost, widths) == least
+            paid = Fraction(answer.cost, whole) if whole else 0
+            assert plain.cost(rows, answer.kept, kind, rows_with) == paid == least
             assert 0 <= least <= 1
 
 
@@ -54,6 +65,49 @@ def test_closeness_at_the_least_cost(rows, known, others, t, kind):
     before = plain.prior(known, [*rows, *others])
     promise = QuasiSensitiveCloseness("s", Knowledge.of(known), t=t, prior=Prior.of(before))
     check(rows, promise, lambda kept: plain.squared_distance(known, kept, before) <= t * t, kind)
+
+
+@given(ROWS, KNOWN, RATIOS, st.integers(1, 4), COMMON)
+def test_diversity_where_labels_differ_in_prevalence(rows, known, c, l, common):  # noqa: E741
+    promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=l, c=c, prevalence=common)
+    check(rows, promise, lambda kept: plain.diverse(known, kept, c, l, common), "inverse")
+
+
+@given(ROWS, KNOWN, ROWS, st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2)]), COMMON, st.data())
+def test_closeness_by_every_distance(rows, known, others, t, common, data):
+    name = data.draw(st.sampled_from(DISTANCES))
+    before = plain.prior(known, [*rows, *others], common=common)
+    promise = QuasiSensitiveCloseness(
+        "s", Knowledge.of(known), t=t, prior=Prior.of(before), distance=name, prevalence=common
+    )
+    most = promise.limits()[0].most
+    check(rows, promise, lambda kept: plain.distance(known, kept, before, name, common) <= most, "count")
+
+
+@given(ROWS.filter(lambda rows: len(rows) <= 2), KNOWN, ROWS, COMMON, st.sampled_from(DISTANCES))
+def test_what_a_bound_calls_out_of_reach_is(rows, known, others, common, name):
+    before = plain.prior(known, [*rows, *others], common=common)
+    t = Fraction(1, 10)
+    promise = QuasiSensitiveCloseness(
+        "s", Knowledge.of(known), t=t, prior=Prior.of(before), distance=name, prevalence=common
+    )
+    most = promise.limits()[0].most
+    least = plain.cheapest(rows, lambda kept: plain.distance(known, kept, before, name, common) <= most)
+    lost = out_of_reach(rows, TermLimit.of(promise), RemovalCosts("inverse", 4), SolverBudget())
+    assert not lost or least is None
+    if len(rows) == 1:
+        assert lost == (least is None)
+
+
+def test_a_few_terms_may_mix_labels_better_than_none():
+    """A rare label beside a common one: without terms the common one is near certain, with one it is not."""
+    known = [("Flu", "ab"), ("Gout", "bc"), ("Plague", "c")]
+    common = {"Flu": 98, "Gout": 1, "Plague": 1}
+    promise = QuasiSensitiveDiversity("s", Knowledge.of(known), l=2, c=Fraction(1), prevalence=common)
+    assert not TermLimit.of(promise).kept_without_terms
+    answer = solve_class([("b", "c")], TermLimit.of(promise), RemovalCosts("count", 2), SolverBudget())
+    assert answer.kept == (("c",),) and answer.proved
+    assert plain.diverse(known, answer.kept, 1, 2, common)
 
 
 @given(ROWS, KNOWN, st.integers(1, 4), st.integers(0, 40), st.sampled_from(METHODS))

@@ -17,6 +17,7 @@ from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, Wro
 from sfumato.releases.ledger import backup as copying
 from sfumato.releases.ledger import database, verification
 from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.current_state import key_in_force
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.failures import AccessDenied, LostDatabase, SerializationConflict, translated
@@ -42,16 +43,12 @@ def test_a_copy_that_lacks_something_is_no_backup(filled, tmp_path, monkeypatch)
 
 
 def test_a_server_has_no_key_beside_it(filled, tmp_path, monkeypatch):
-    copy, asked = backup(filled, tmp_path / "backup.db"), []
+    copy, copied = backup(filled, tmp_path / "backup.db"), []
     monkeypatch.setattr(copying, "LedgerDatabase", lambda _: SimpleNamespace(path=None))
-    monkeypatch.setattr(copying, "_copy", lambda *_: None)
-    monkeypatch.setattr(copying.seen_head, "last_seen", asked.append)
-    opened = copying.Ledger
-    monkeypatch.setattr(
-        copying, "Ledger", lambda url, **words: opened(url, **words) if words.get("readonly") else url
-    )
-    assert restore(copy, "postgresql://somewhere/ledger") == "postgresql://somewhere/ledger"
-    assert asked[-1] is None
+    monkeypatch.setattr(copying, "_copy", lambda *_, **__: copied.append(True))
+    with pytest.raises(WrongCall, match="needs a key file"):
+        restore(copy, "postgresql://somewhere/ledger")
+    assert copied == []
 
 
 def test_a_reader_cannot_write_whatever_it_asks(filled, url):
@@ -152,7 +149,7 @@ def test_versions_of_one_release_follow_each_other(url, tmp_path):
 def test_a_wrong_key_without_a_file(filled, tmp_path):
     filled.key_path = None
     with filled.database.reading() as connection, pytest.raises(BadLedger, match="not the key"):
-        filled._key_in_force(connection, Key.make(tmp_path / "other.key"))
+        key_in_force(connection, Key.make(tmp_path / "other.key"), filled.key_path)
 
 
 @pytest.mark.parametrize("harm", ["reader", "no key"])

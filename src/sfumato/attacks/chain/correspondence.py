@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.attacks.chain.cracked_classes import CrackedClasses
 from sfumato.attacks.chain.realized import RealizedTargets
 from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
@@ -110,6 +111,19 @@ class Correspondence:
         return None if self.open else True
 
     @cached_property
+    def cracked(self) -> CrackedClasses:
+        """Who is cracked, by class and count; nothing where cells are only known to be empty or not."""
+        if self.register:
+            return CrackedClasses()
+        releases = self.chain.releases
+        entries = [
+            (t.time, release, candidates, releases[release].sizes)
+            for t in self.targets
+            for release, candidates in sorted(t.per_class.items())
+        ]
+        return CrackedClasses.of(entries, self.k)
+
+    @cached_property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in words, without a cell value."""
         return tuple(self._sentence(t) for t in self.targets)
@@ -143,6 +157,7 @@ class Correspondence:
             "BA": self.BA,
             "certain": self.certain,
             "open": self.open,
+            "cracked": self.cracked.as_dict(),
             "sentences": list(self.sentences),
         }
 

@@ -71,6 +71,7 @@ def audit_beside(
             verdicts = _decided(audit.verdicts, releases, policy, table, granted)
     except SfumatoError as refused:
         return without_comparison(replace(audit, beside=beside), refused)
+    beside = replace(beside, cracked=joint.cracked)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
 
 
@@ -81,14 +82,16 @@ def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy,
     the names that the policy gives them.
     """
     releases = imprints_of(tables, policy)
-    audit = replace(audit, beside=Beside(None, len(releases), len(releases)))
+    joint = correspondence(releases, policy)
+    beside = Beside(None, len(releases), len(releases), joint.cracked)
+    audit = replace(audit, beside=beside)
     newest = tables[-1]
     table = (
         None
         if isinstance(newest, Imprint) or is_imprint(newest)
         else count_published(open_source(newest, expected=policy.source), releases[-1])
     )
-    return _struck(audit, correspondence(releases, policy), releases, policy, only, table)
+    return _struck(audit, joint, releases, policy, only, table)
 
 
 def holds_several(name: str) -> bool:

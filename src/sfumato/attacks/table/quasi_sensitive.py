@@ -203,7 +203,7 @@ def _beliefs(links: Links, held: Histogram, low: int, high: int) -> NDArray[np.f
     span = slice(int(held.start[low]), int(held.start[high]))
     number = links.number[held.values[span]]
     weight = np.divide(held.counts[span], number, out=np.zeros(len(number)), where=number > 0)
-    shares = links.matrix(held.values[span]) * weight[:, None]
+    shares = links.matrix(held.values[span]) * weight[:, None] * links.weights
     belief: NDArray[np.float64] = np.add.reduceat(shares, held.start[low:high] - held.start[low], axis=0)
     return belief / held.totals[low:high, None]
 

@@ -134,7 +134,7 @@ class Recoder:
             frame = self._rewritten(frame, name, others, cells)
         for column in table.columns:
             if column.form and column.form.parts and column.name not in rewritten:
-                cells |= {p: self._zero_or_one(p) for p in column.form.parts if p in names}
+                cells |= {p: self._zero_or_one(p, column.form) for p in column.form.parts if p in names}
         order = {name: self._order(name, cells[name]) for name in names if name in self._sets}
         for i, name in enumerate(last):
             frame = self._numbers(frame, name, f"number{i}")
@@ -226,9 +226,9 @@ class Recoder:
             empty = self.opened.frame.limit(0).toArrow().rename_columns(list(self.opened.names))
         return SetReader(ArrowReader(empty), {name: form}).native_columns(texts, name)
 
-    def _zero_or_one(self, part: str) -> Cell:
-        cell = F.col(self.opened.at(part))
-        if isinstance(self.opened.kind(part), StringType):
+    def _zero_or_one(self, part: str, form: SetForm) -> Cell:
+        cell, how = F.col(self.opened.at(part)), form.form_of(part)
+        if how.marks is None and not how.values and isinstance(self.opened.kind(part), StringType):
             return F.when(cell.isin(*YES), F.lit("1")).otherwise(F.lit("0"))
         return cell
 

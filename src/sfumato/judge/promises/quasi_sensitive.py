@@ -79,7 +79,7 @@ class LinkTable:
 class Block:
     """Some whole classes: their numbers, sizes, the entries of each, and their beliefs, rounded.
 
-    `unlinked` of their rows link to no label.
+    `common` says how common every label is; `unlinked` rows of these classes link to no label.
     """
 
     classes: NDArray[np.int64]
@@ -88,25 +88,35 @@ class Block:
     links: Bits
     size: NDArray[np.int64]
     belief: NDArray[np.float64]
+    common: tuple[Fraction, ...]
     unlinked: int
 
     def exact(self, i: int) -> tuple[list[Fraction], NDArray[np.int64]]:
         """Returns the beliefs of one class, each kind once, and the kind of every label."""
         span = slice(self.start[i], self.start[i + 1])
         links, count = self.links[span], self.count[span].tolist()
-        many = links.sum(axis=1).tolist()
+        many = self._weighed(links)
         if len(count) <= LONGEST:
             pattern = (np.int64(1) << np.arange(len(count), dtype=np.int64)) @ links.astype(np.int64)
-            _, example, kind = np.unique(pattern, return_index=True, return_inverse=True)
+            _, kind = np.unique(pattern, return_inverse=True)
         else:
-            _, example, kind = np.unique(links, axis=1, return_index=True, return_inverse=True)
+            _, kind = np.unique(links, axis=1, return_inverse=True)
+        ranks = {share: rank for rank, share in enumerate(sorted(set(self.common)))}
+        own = kind.ravel() * len(ranks) + np.array([ranks[share] for share in self.common])
+        _, example, kind = np.unique(own, return_index=True, return_inverse=True)
         size = int(self.size[i])
         beliefs = []
         for label in example.tolist():
             held = links[:, label].tolist()
-            parts = [Fraction(n, m * size) for n, m, has in zip(count, many, held, strict=True) if has]
-            beliefs.append(sum(parts, Fraction(0)))
+            parts = [n / (m * size) for n, m, has in zip(count, many, held, strict=True) if has]
+            beliefs.append(self.common[label] * sum(parts, Fraction(0)))
         return beliefs, kind.ravel()
+
+    def _weighed(self, links: Bits) -> list[Fraction]:
+        """Returns how common the labels of every entry are together, exactly."""
+        if len(set(self.common)) == 1:
+            return [self.common[0] * many for many in links.sum(axis=1).tolist()]
+        return [sum((self.common[label] for label in np.flatnonzero(row)), Fraction(0)) for row in links]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +128,7 @@ class LinkedValues:
     """
 
     labels: tuple[str, ...]
+    common: tuple[Fraction, ...]
     entries: ValueCounts | JointCounts
     linked: Callable[[NDArray[np.int64]], Bits]
 
@@ -126,7 +137,10 @@ class LinkedValues:
         if not promise.get("jointly"):
             table, spread = LinkTable.of(promise.knowledge), tally.spreads[promise.of]
             texts = spread.tree.values
-            return cls(table.labels, spread, lambda some: table.linked([texts[v] for v in some.tolist()]))
+            common = _how_common(promise, table.labels)
+            return cls(
+                table.labels, common, spread, lambda some: table.linked([texts[v] for v in some.tolist()])
+            )
         tables = [LinkTable.of(known) for _, known in promise.jointly]
         if len({table.labels for table in tables}) > 1:
             raise BadPolicy(f"{promise} takes tables together that are about different labels")
@@ -138,13 +152,14 @@ class LinkedValues:
             in_all: Bits = np.logical_and.reduce(parts)
             return in_all
 
-        return cls(tables[0].labels, held, linked)
+        return cls(tables[0].labels, _how_common(promise, tables[0].labels), held, linked)
 
 
 def blocks(held: LinkedValues, classes: int) -> Iterator[Block]:
     """Yields all classes, a few at a time."""
     spread = held.entries
     first = np.searchsorted(spread.owner, np.arange(classes + 1))
+    own = np.array([float(share / max(held.common)) for share in held.common])
     most = max(1, AT_ONCE // max(1, len(held.labels)))
     low = 0
     while low < classes:
@@ -155,12 +170,13 @@ def blocks(held: LinkedValues, classes: int) -> Iterator[Block]:
         values, again = np.unique(spread.value[span], return_inverse=True)
         links = held.linked(values)[again.ravel()]
         count, start = spread.count[span], first[low : high + 1] - first[low]
-        many = links.sum(axis=1)
-        weight = np.divide(count, many, out=np.zeros(len(count)), where=many > 0)
-        belief = np.add.reduceat(links * weight[:, None], start[:-1], axis=0)
+        many, some = links @ own, links.any(axis=1)
+        weight = np.divide(count, many, out=np.zeros(len(count)), where=some)
+        belief = np.add.reduceat(links * weight[:, None] * own, start[:-1], axis=0)
         size = np.add.reduceat(count, start[:-1])
-        unlinked = int(count[many == 0].sum())
-        yield Block(np.arange(low, high), start, count, links, size, belief / size[:, None], unlinked)
+        unlinked = int(count[~some].sum())
+        mean = belief / size[:, None]
+        yield Block(np.arange(low, high), start, count, links, size, mean, held.common, unlinked)
         low = high
 
 
@@ -202,9 +218,12 @@ def _head_and_tail(beliefs: list[Fraction], kind: NDArray[np.int64], skip: int) 
 
 @second_judge("quasi-sensitive", "closeness")
 def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
-    """Returns whether no class has beliefs further from the prior than t, in squares."""
-    held, limit = LinkedValues.of(tally, promise), Fraction(promise.t) ** 2
-    before = _prior(promise, held.labels)
+    """Returns whether no class has beliefs further from the prior than t (squared if Euclidean)."""
+    held, limit = LinkedValues.of(tally, promise), Fraction(promise.t)
+    name = promise.get("distance") or "euclidean"
+    if name == "euclidean":
+        limit *= limit
+    before = _prior(promise, held)
     if before is None:
         return undecided(promise, NEEDS_ORIGINAL)
     floats = np.array([float(share) for share in before])
@@ -213,14 +232,14 @@ def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     exact: dict[int, Fraction] = {}
     for block in blocks(held, len(tally.people)):
         unlinked += block.unlinked
-        gap = ((block.belief - floats) ** 2).sum(axis=1)
+        gap = _far(abs(block.belief - floats), name)
         broken[block.classes] = gap > float(limit)
         furthest = max(furthest, float(gap.max(initial=0.0)))
         doubtful = abs(gap - float(limit)) <= DOUBT * (1 + float(limit))
         for i in np.flatnonzero(doubtful | (gap >= furthest - DOUBT)).tolist():
             beliefs, kind = block.exact(i)
             pairs = zip(kind.tolist(), before, strict=True)
-            far = sum(((beliefs[k] - share) ** 2 for k, share in pairs), Fraction(0))
+            far = _exactly_far([abs(beliefs[k] - share) for k, share in pairs], name)
             broken[block.classes[i]] = far > limit
             exact[int(block.classes[i])] = far
     if promise.get("jointly") and unlinked:
@@ -232,14 +251,39 @@ def quasi_sensitive_closeness(tally: Tally, promise: PromiseData) -> Verdict:
     )
 
 
-def _prior(promise: PromiseData, labels: tuple[str, ...]) -> list[Fraction] | None:
+def _far(gaps: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Returns how far each row of gaps is, rounded."""
+    if name == "largest":
+        widest: NDArray[np.float64] = gaps.max(axis=1, initial=0.0)
+        return widest
+    total: NDArray[np.float64] = (gaps**2 if name == "euclidean" else gaps / 2).sum(axis=1)
+    return total
+
+
+def _exactly_far(gaps: list[Fraction], name: str) -> Fraction:
+    if name == "largest":
+        return max(gaps, default=Fraction(0))
+    return sum((gap * gap if name == "euclidean" else gap / 2 for gap in gaps), Fraction(0))
+
+
+def _how_common(promise: PromiseData, labels: tuple[str, ...]) -> tuple[Fraction, ...]:
+    """Returns how common every label is, in the unit of the policy; all alike where it does not say."""
+    told = dict(promise.get("prevalence") or ())
+    if told and not all(told.get(label, 0) > 0 for label in labels):
+        raise BadPolicy(f"{promise} does not say how common every label is")
+    return tuple(Fraction(told[label]) if told else Fraction(1) for label in labels)
+
+
+def _prior(promise: PromiseData, held: LinkedValues) -> list[Fraction] | None:
     """Returns the share of every label before; `None` where it is yet to be made of the original table."""
     if promise.prior == "uniform":
-        return [Fraction(1, len(labels))] * len(labels)
+        return [Fraction(1, len(held.labels))] * len(held.labels)
+    if promise.prior == "prevalence":
+        return [share / sum(held.common) for share in held.common]
     if isinstance(promise.prior, str):
         return None
     known = dict(promise.prior)
-    return [known.get(label, Fraction(0)) for label in labels]
+    return [known.get(label, Fraction(0)) for label in held.labels]
 
 
 def _without_label(rows: int) -> str:

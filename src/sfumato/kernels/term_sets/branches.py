@@ -1,9 +1,9 @@
 """One subset for each of several sets, as cheap as possible, so that a convex limit on their shares is kept.
 
-A set's subset S gives every group that contains it the share 1 / (number of groups that contain S). Costs are
-whole numbers. The search: a greedy start; multipliers for the limit, raised until the relaxed problem, which
-falls apart into one small minimum per set, is as dear as they can make it; then depth-first over the sets,
-with subsets in the order of their reduced cost, until nothing cheaper can be left.
+A set's subset S gives every group that contains it a share of 1: its value over that of all groups which
+contain S. Costs are whole numbers. The search: a greedy start; multipliers for the limit, raised until the
+relaxed problem, which falls apart into one small minimum per set, is as dear as they can make it; then
+depth-first over the sets, with subsets in the order of their reduced cost, until nothing cheaper can be left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
-from sfumato.kernels.term_sets.limits import ConvexLimit, cannot_keep, excess, room_for, tangent
+from sfumato.kernels.term_sets.limits import (
+    ConvexLimit,
+    beyond,
+    cannot_keep,
+    excess,
+    room_for,
+    tangent,
+)
 from sfumato.kernels.term_sets.subsets import SetArrays, add_share, sums_over_supersets
 
 Ints = NDArray[np.int32]
@@ -30,9 +37,9 @@ def shares(sets: SetArrays, choice: Ints, mass: Floats) -> None:
     """The mass of all groups under a choice of subsets."""
     mass[:] = 0.0
     for i in range(len(choice)):
-        number = sets.counts[sets.begin[i] + choice[i]]
-        if number > 0:
-            add_share(sets.trace[i], sets.group, choice[i], 1.0 / number, mass)
+        whole = sets.whole[sets.begin[i] + choice[i]]
+        if whole > 0:
+            add_share(sets.trace[i], sets.group, sets.value, choice[i], 1.0 / whole, mass)
 
 
 @njit(cache=True, nogil=True, inner=True)
@@ -54,7 +61,7 @@ def cost_of(sets: SetArrays, choice: Ints) -> int:
 
 @njit(cache=True, nogil=True, inner=True)
 def weigh(sets: SetArrays, i: int, value: Floats, sums: Floats) -> None:
-    """For every subset of set i: the sum of `value` over the groups that contain it."""
+    """For every subset of set i: the sum of `value`, times their own, over the groups that contain it."""
     span = slice(sets.entry[i], sets.entry[i + 1])
     sums_over_supersets(sets.mask[span], sets.owner[span], sets.weight[span], value, sets.bits[i], sums)
 
@@ -76,14 +83,14 @@ def greedy(sets: SetArrays, limit: ConvexLimit, choice: Ints) -> bool:
             if old == 0:
                 continue
             weigh(sets, i, plane, sums)
-            number = sets.counts[at + old]
-            here = sums[old] / number if number > 0 else 0.0
+            whole = sets.whole[at + old]
+            here = sums[old] / whole if whole > 0 else 0.0
             for o in range(sets.first[i], sets.first[i + 1]):
                 s = sets.options[o]
                 more = sets.price[at + s] - sets.price[at + old]
-                if more <= 0 or sets.counts[at + s] == 0:
+                if more <= 0 or sets.whole[at + s] == 0:
                     continue
-                gain = (here - sums[s] / sets.counts[at + s]) / more
+                gain = (here - sums[s] / sets.whole[at + s]) / more
                 if gain > ratio * (1 + 1e-12):
                     ratio, where, what = gain, i, s
         if where < 0:
@@ -137,8 +144,8 @@ def raise_multipliers(
             least, chosen = 1e300, 0
             for o in range(sets.first[i], sets.first[i + 1]):
                 s = sets.options[o]
-                number = sets.counts[at + s]
-                here[o] = sets.price[at + s] + (sums[s] / number if number > 0 else 0.0)
+                whole = sets.whole[at + s]
+                here[o] = sets.price[at + s] + (sums[s] / whole if whole > 0 else 0.0)
                 if here[o] < least - 1e-9:
                     least, chosen = here[o], s
             value += least
@@ -154,7 +161,7 @@ def raise_multipliers(
         if bound >= cost - NEAR_TIES or step < 1e-3 or stop[0]:
             break
         shares(sets, picked, mass)
-        beyond, touch, kept = tangent(mass, limit, float(many), best, plane)
+        surplus, touch, kept = tangent(mass, limit, float(many), best, plane)
         if kept:
             if spent < cost:
                 cost = spent
@@ -166,7 +173,7 @@ def raise_multipliers(
             multiplier *= 1.0 - shrink
             constant *= 1.0 - shrink
         else:
-            length = step * 0.5 * max(1.0, cost - value) / max(beyond, 1e-12)
+            length = step * 0.5 * max(1.0, cost - value) / max(surplus, 1e-12)
             multiplier += length * plane
             constant += length * touch
     return bound, cost
@@ -208,8 +215,8 @@ def branch(
     for k in range(many):
         start[k + 1] = start[k] + kept[order[k]]
     subset, own = np.empty(start[many], np.int32), np.empty(start[many], np.int64)
-    extra = np.empty(start[many])
-    place = np.full(labels, -1, np.int32)
+    extra, part = np.empty(start[many]), np.zeros(start[many])
+    place, worth = np.full(labels, -1, np.int32), np.empty(labels)
     lists, at = np.empty(cells, np.int32), np.zeros(start[many] + 1, np.int64)
     used = active = 0
     for k in range(many):
@@ -221,11 +228,12 @@ def branch(
             subset[e], extra[e], own[e] = s, reduced[o] - least[i], sets.price[begin[i] + s]
             last = -1
             if counts[begin[i] + s] > 0:
+                part[e] = 1.0 / sets.whole[begin[i] + s]
                 for r in range(len(sets.group)):
                     if sets.trace[i, r] & s == s and sets.group[r] != last:
                         last = sets.group[r]
                         if place[last] < 0:
-                            place[last] = active
+                            place[last], worth[active] = active, sets.value[last]
                             active += 1
                         lists[used] = place[last]
                         used += 1
@@ -236,7 +244,7 @@ def branch(
             if place[j] >= 0:
                 aim[q, place[j]] = limit.target[q, j]
             else:
-                beside[q] += limit.target[q, j] * limit.target[q, j]
+                beside[q] = beyond(beside[q], limit.target[q, j], limit.norm[q])
     mass, best = np.zeros((many + 1, max(1, active))), room_for(limit)
     position = start[:-1].copy()
     path, paid = np.zeros(many + 1), np.zeros(many + 1, np.int64)
@@ -252,11 +260,8 @@ def branch(
             return cost, False
         after = mass[depth + 1]
         after[:] = mass[depth]
-        number = at[e + 1] - at[e]
-        if number > 0:
-            share = 1.0 / number
-            for p in range(at[e], at[e + 1]):
-                after[lists[p]] += share
+        for p in range(at[e], at[e + 1]):
+            after[lists[p]] += part[e] * worth[lists[p]]
         path[depth + 1] = path[depth] + extra[e]
         paid[depth + 1] = paid[depth] + own[e]
         if paid[depth + 1] >= cost:

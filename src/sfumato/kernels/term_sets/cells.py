@@ -45,7 +45,7 @@ def _worth(mass: Floats, limit: ConvexLimit, size: float, best: Floats) -> float
 def _without(sets: SetArrays, i: int, old: int, new: int, mass: Floats, out: Floats) -> None:
     """The mass when set i has the smaller subset `new` in place of `old`."""
     out[:] = mass
-    before, after = sets.counts[sets.begin[i] + old], sets.counts[sets.begin[i] + new]
+    before, after = sets.whole[sets.begin[i] + old], sets.whole[sets.begin[i] + new]
     if after == 0:
         return
     trace, group, gain = sets.trace[i], sets.group, 1.0 / after
@@ -55,24 +55,26 @@ def _without(sets: SetArrays, i: int, old: int, new: int, mass: Floats, out: Flo
         if trace[r] & new == new:
             j = group[r]
             if j != last:
-                out[j] += gain
+                out[j] += gain * sets.value[j]
                 last, counted = j, False
             if not counted and trace[r] & old == old:
-                out[j] -= loss
+                out[j] -= loss * sets.value[j]
                 counted = True
 
 
 @njit(cache=True, nogil=True)
 def _affordable(sets: SetArrays, tail: Ints, whose: Ints, bit: Ints, now: Ints, room: int) -> int:
-    """Move the cells that cost less than `room` to the front of a tail; their number.
+    """Move the cells that may cost less than `room` to the front of a tail; their number.
 
-    Removals from a set get dearer as it gets shorter: what costs too much here does so in the whole branch.
+    As a set gets shorter, removals get dearer throughout, or cheaper: what costs too much now and as the last
+    one of all does so in the whole branch.
     """
     left = 0
     for cell in tail:
         i = whose[cell]
         at = sets.begin[i]
-        if sets.price[at + (now[i] & ~bit[cell])] - sets.price[at + now[i]] < room:
+        more = sets.price[at + (now[i] & ~bit[cell])] - sets.price[at + now[i]]
+        if min(more, sets.price[at] - sets.price[at + bit[cell]]) < room:
             tail[left] = cell
             left += 1
     return left

@@ -24,8 +24,8 @@ def links_of_texts(knowledge: Knowledge, texts: Sequence[Label]) -> Links:
     """The links of many term sets at once, given as the texts of a coded column."""
     start, term = knowledge.coded([terms_of(text) for text in texts])
     first, rows = knowledge.holders
-    labels = len(knowledge.labels)
-    return Links(*link(start, term, first, rows, knowledge.label_of_row, labels), labels)
+    weights = knowledge.weight_of_label
+    return Links(*link(start, term, first, rows, knowledge.label_of_row, weights), weights)
 
 
 def links_of(knowledge: Knowledge, taxonomy: Taxonomy) -> Links:
@@ -39,12 +39,17 @@ def links_of(knowledge: Knowledge, taxonomy: Taxonomy) -> Links:
 def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) -> Prior:
     """What a table as a whole says about labels; `held.overall` counts its term sets.
 
-    mean      the mean over all rows of what each says: one over the number of labels it links to
-    count     how often each label is linked to, over all links
-    uniform   every label alike, whatever the table holds
+    mean        the mean over all rows of what each says of the labels it links to
+    count       how often each label is linked to, over all links
+    uniform     every label alike, whatever the table holds
+    prevalence  every label as common as the knowledge says, whatever the table holds
     """
     if rule == "uniform":
         return Prior.of(dict.fromkeys(labels, Fraction(1, len(labels))), rule=rule)
+    weights = links.weights.tolist()
+    if rule == "prevalence":
+        whole = sum(weights)
+        return Prior.of({a: Fraction(w, whole) for a, w in zip(labels, weights, strict=True)}, rule=rule)
     counts, numbers = _counts(links, held)
     if rule == "count":
         whole = int(counts.sum())
@@ -52,13 +57,13 @@ def prior_of(rule: str, labels: Sequence[str], links: Links, held: Histogram) ->
         parts = {label: Fraction(n, whole) for label, n in zip(labels, sums, strict=True) if n}
         return Prior.of(parts, rule=rule)
     common = lcm(*numbers) if numbers else 1
-    weights = [common // n for n in numbers]
+    parts_of = [common // n for n in numbers]
     rows = int(held.overall.sum())
     shares = {}
-    for label, line in zip(labels, counts.tolist(), strict=True):
-        above = sum(n * w for n, w in zip(line, weights, strict=True) if n)
+    for label, weight, line in zip(labels, weights, counts.tolist(), strict=True):
+        above = sum(n * w for n, w in zip(line, parts_of, strict=True) if n)
         if above:
-            shares[label] = Fraction(above, common * rows)
+            shares[label] = Fraction(weight * above, common * rows)
     return Prior.of(shares, rule=rule)
 
 

@@ -1,9 +1,10 @@
 """Convex limits on sums of shares: how far a vector is beyond them, and a plane below that excess.
 
 Two kinds of conditions, any number of each. A ratio: the largest entry is at most c times the sum of all
-entries but the `skip` largest. A distance: the squared distance of `mass / size` from a target is at most
-`most`. Every excess is a convex function of the mass, and so is the largest of them: a tangent plane of the
-one that is largest somewhere never lies above it.
+entries but the `skip` largest. A distance of `mass / size` from a target is at most `most`: the squared one
+(norm SQUARED), half the sum of all gaps (HALF_SUM) or the largest gap (LARGEST_GAP). Every excess is a convex
+function of the mass, and so is the largest of them: a tangent plane of the one that is largest somewhere
+never lies above it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ ROUNDING = 1e-9
 """Far more than sums of a few thousand shares lose in floating point, relative to their size."""
 
 
+SQUARED, HALF_SUM, LARGEST_GAP = 0, 1, 2
+
+
 class ConvexLimit(NamedTuple):
-    """Conditions on masses: ratio j has `c[j]` and `skip[j]`, distance j has `target[j]` and `most[j]`.
+    """Conditions on masses: ratio j has `c[j]` and `skip[j]`, distance j `norm[j]`, `target[j]`, `most[j]`.
 
     `slack` times what rounding may do is tolerated: 1, or -1 to be on the safe side.
     """
@@ -32,6 +36,7 @@ class ConvexLimit(NamedTuple):
     skip: Longs
     target: Floats
     most: Floats
+    norm: Longs
     slack: float
 
 
@@ -61,12 +66,19 @@ def largest(mass: Floats, count: int, best: Floats) -> float:
 
 
 @njit(cache=True, nogil=True, inner=True)
-def distance(mass: Floats, target: Floats, size: float) -> float:
-    """The squared distance of `mass / size` from a target."""
+def beyond(far: float, gap: float, norm: int) -> float:
+    """A distance with one more gap, which is not negative."""
+    if norm == SQUARED:
+        return far + gap * gap
+    return far + 0.5 * gap if norm == HALF_SUM else max(far, gap)
+
+
+@njit(cache=True, nogil=True, inner=True)
+def distance(mass: Floats, target: Floats, size: float, norm: int) -> float:
+    """The distance of `mass / size` from a target."""
     total = 0.0
     for j in range(len(mass)):
-        gap = mass[j] / size - target[j]
-        total += gap * gap
+        total = beyond(total, abs(mass[j] / size - target[j]), norm)
     return total
 
 
@@ -77,7 +89,7 @@ def excess(
     """How far the mass is beyond its limit; by which condition, ratios first; and whether it is within all
     conditions, give or take what rounding may have done.
 
-    `target` may leave entries out; `beside` is what those add to the squared distances.
+    `target` may leave entries out; `beside` is the distance that those have by themselves.
     """
     worst, which, kept = -1e300, -1, True
     for j in range(len(limit.c)):
@@ -87,11 +99,34 @@ def excess(
         if value / size > worst:
             worst, which = value / size, j
     for j in range(len(limit.most)):
-        value = beside[j] + distance(mass, target[j], size) - limit.most[j]
+        far = distance(mass, target[j], size, limit.norm[j])
+        far = max(far, beside[j]) if limit.norm[j] == LARGEST_GAP else far + beside[j]
+        value = far - limit.most[j]
         kept &= value <= limit.slack * ROUNDING * (limit.most[j] + 1e-6)
         if value > worst:
             worst, which = value, len(limit.c) + j
     return worst, which, kept
+
+
+@njit(cache=True, nogil=True, inner=True)
+def slope(mass: Floats, target: Floats, size: float, norm: int, plane: Floats) -> float:
+    """Write a subgradient of the distance at `mass` to `plane`; its product with the mass is returned."""
+    touch, widest, where = 0.0, -1.0, 0
+    for j in range(len(mass)):
+        gap = mass[j] / size - target[j]
+        if norm == SQUARED:
+            plane[j] = 2.0 * gap / size
+        elif norm == HALF_SUM:
+            plane[j] = 0.5 * np.sign(gap) / size
+        else:
+            plane[j] = 0.0
+            if abs(gap) > widest:
+                widest, where = abs(gap), j
+        touch += plane[j] * mass[j]
+    if norm == LARGEST_GAP:
+        plane[where] = np.sign(mass[where] / size - target[where]) / size
+        touch = plane[where] * mass[where]
+    return touch
 
 
 @njit(cache=True, nogil=True, inner=True)
@@ -102,10 +137,7 @@ def tangent(
     whether the mass is within."""
     value, which, kept = excess(mass, limit, limit.target, size, np.zeros(len(limit.most)), best)
     if which >= len(limit.c):
-        target, touch = limit.target[which - len(limit.c)], 0.0
-        for j in range(len(mass)):
-            plane[j] = 2.0 * (mass[j] / size - target[j]) / size
-            touch += plane[j] * mass[j]
+        touch = slope(mass, limit.target[which - len(limit.c)], size, limit.norm[which - len(limit.c)], plane)
         return value, value - touch, kept
     c, left = limit.c[which], min(limit.skip[which], len(mass))
     plane[:] = -c
@@ -138,7 +170,7 @@ def cannot_keep(mass: Floats, limit: ConvexLimit, target: Floats, size: float, b
         for i in range(len(mass)):
             gap = mass[i] / size - target[j, i]
             if gap > 0.0:
-                total += gap * gap
+                total = beyond(total, gap, limit.norm[j])
         if total > limit.most[j] + ROUNDING * (limit.most[j] + 1e-6):
             return True
     return False

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
 from sfumato.kernels.sets.bitsets import Words, put
-from sfumato.kernels.term_sets.limits import largest
+from sfumato.kernels.term_sets.limits import distance, largest
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -18,13 +18,15 @@ LARGEST_DENOMINATOR = 1 << 30
 
 
 @njit(cache=True, nogil=True)
-def link(start: Longs, term: Ints, first: Longs, rows: Ints, group: Ints, groups: int) -> tuple[Words, Longs]:
-    """For every set the groups that contain it, as bits, and their number.
+def link(
+    start: Longs, term: Ints, first: Longs, rows: Ints, group: Ints, weight: Longs
+) -> tuple[Words, Longs]:
+    """For every set the groups that contain it, as bits, and what these weigh together.
 
     Set i holds the terms `term[start[i]:start[i+1]]`, each once; a negative term is in no row.
     """
     sets, count = len(start) - 1, len(group)
-    bits = np.zeros((sets, (groups + 63) // 64), np.uint64)
+    bits = np.zeros((sets, (len(weight) + 63) // 64), np.uint64)
     number = np.zeros(sets, np.int64)
     seen = np.zeros(count, np.int32)
     for i in range(sets):
@@ -39,7 +41,7 @@ def link(start: Longs, term: Ints, first: Longs, rows: Ints, group: Ints, groups
             if seen[r] == width and group[r] != last:
                 last = group[r]
                 put(bits[i], last)
-                number[i] += 1
+                number[i] += weight[last]
     return bits, number
 
 
@@ -71,14 +73,14 @@ def _common(value: Ints, number: Longs) -> int:
 
 @njit(cache=True, nogil=True)
 def heads_and_tails(
-    start: Longs, value: Ints, count: Longs, bits: Words, number: Longs, groups: int, skip: int
+    start: Longs, value: Ints, count: Longs, bits: Words, number: Longs, weight: Longs, skip: int
 ) -> tuple[Floats, Floats, Longs]:
     """Per class: its largest share, the sum of all shares but the `skip` largest, and the number they are in.
 
     Shares are whole multiples of 1 / denominator, exact in floating point; where no small common denominator
     exists it is 0 and the shares are rounded.
     """
-    classes = len(start) - 1
+    classes, groups = len(start) - 1, len(weight)
     head, tail, common = np.zeros(classes), np.zeros(classes), np.zeros(classes, np.int64)
     mass, best = np.empty(groups), np.empty(max(1, min(skip, groups)))
     for i in range(classes):
@@ -90,6 +92,8 @@ def heads_and_tails(
             if n > 0:
                 share = float(count[e]) * (float(whole // n) if whole > 0 else 1.0 / n)
                 _spread(bits[value[e]], share, mass)
+        for j in range(groups):
+            mass[j] *= weight[j]
         head[i] = mass.max()
         total = mass.sum()
         top = largest(mass, min(skip, groups), best)
@@ -101,12 +105,19 @@ def heads_and_tails(
 
 
 @njit(cache=True, nogil=True)
-def squared_distances(
-    start: Longs, value: Ints, count: Longs, bits: Words, number: Longs, target: Floats
+def distances(
+    start: Longs,
+    value: Ints,
+    count: Longs,
+    bits: Words,
+    number: Longs,
+    weight: Longs,
+    target: Floats,
+    norm: int,
 ) -> Floats:
-    """Per class: the squared distance of its mean shares from a target, rounded."""
+    """Per class: the distance of its mean shares from a target, rounded."""
     classes = len(start) - 1
-    distances, mass = np.zeros(classes), np.empty(len(target))
+    far, mass = np.zeros(classes), np.empty(len(target))
     for i in range(classes):
         mass[:] = 0.0
         size = 0
@@ -116,9 +127,9 @@ def squared_distances(
             if n > 0:
                 _spread(bits[value[e]], float(count[e]) / n, mass)
         for j in range(len(target)):
-            gap = mass[j] / size - target[j]
-            distances[i] += gap * gap
-    return distances
+            mass[j] *= weight[j]
+        far[i] = distance(mass, target, float(size), norm)
+    return far
 
 
 @njit(cache=True, nogil=True)

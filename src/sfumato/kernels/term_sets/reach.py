@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.compiled import njit
 from sfumato.kernels.term_sets.branches import shares, weigh
-from sfumato.kernels.term_sets.limits import ROUNDING, ConvexLimit, distance
+from sfumato.kernels.term_sets.limits import ROUNDING, SQUARED, ConvexLimit, distance
 from sfumato.kernels.term_sets.subsets import SetArrays
 
 Ints = NDArray[np.int32]
@@ -26,7 +26,9 @@ def out_of_reach(sets: SetArrays, limit: ConvexLimit, rounds: int, stop: Ints) -
     for j in range(len(limit.most)):
         border = limit.most[j] + ROUNDING * (limit.most[j] + 1e-6)
         if len(sets.bits) == 1:
-            least = least_of_one(sets, limit.target[j])
+            least = least_of_one(sets, limit.target[j], limit.norm[j])
+        elif limit.norm[j] != SQUARED:
+            continue
         else:
             least = least_of_mixtures(sets, limit.target[j], border, rounds, stop)
         if least > border:
@@ -35,17 +37,26 @@ def out_of_reach(sets: SetArrays, limit: ConvexLimit, rounds: int, stop: Ints) -
 
 
 @njit(cache=True, nogil=True, inner=True)
-def least_of_one(sets: SetArrays, target: Floats) -> float:
-    """The least squared distance of one set's shares: with n groups, |target|² + (1 - 2 target there)/n."""
-    sums = np.empty(1 << sets.bits[0])
+def least_of_one(sets: SetArrays, target: Floats, norm: int) -> float:
+    """The least distance of one set's shares. The squared one comes from two sums over its groups:
+    |target|² + own shares² - 2 own shares . target there."""
+    choice, mass = np.zeros(1, np.int32), np.empty(len(target))
+    least = 1e300
+    if norm != SQUARED:
+        for s in sets.options:
+            choice[0] = s
+            shares(sets, choice, mass)
+            least = min(least, distance(mass, target, 1.0, norm))
+        return least
+    sums, squares = np.empty(1 << sets.bits[0]), np.empty(1 << sets.bits[0])
     weigh(sets, 0, target, sums)
+    weigh(sets, 0, sets.value.astype(np.float64), squares)
     far = 0.0
     for share in target:
         far += share * share
-    least = 1e300
     for s in sets.options:
-        number = sets.counts[s]
-        least = min(least, far + (1.0 - 2.0 * sums[s]) / number if number > 0 else far)
+        whole = float(sets.whole[s])
+        least = min(least, far + (squares[s] / whole - 2.0 * sums[s]) / whole if whole > 0 else far)
     return least
 
 
@@ -61,7 +72,7 @@ def least_of_mixtures(sets: SetArrays, target: Floats, border: float, rounds: in
     shares(sets, choice, mass)
     bound = 0.0
     for _ in range(rounds):
-        value = distance(mass, target, size)
+        value = distance(mass, target, size, SQUARED)
         if value <= border or bound > border or stop[0]:
             break
         for j in range(len(target)):
@@ -71,8 +82,8 @@ def least_of_mixtures(sets: SetArrays, target: Floats, border: float, rounds: in
             weigh(sets, i, slope, sums)
             least = 1e300
             for s in sets.options[sets.first[i] : sets.first[i + 1]]:
-                number = sets.counts[at + s]
-                here = sums[s] / number if number > 0 else 0.0
+                whole = sets.whole[at + s]
+                here = sums[s] / whole if whole > 0 else 0.0
                 if here < least:
                     least, choice[i] = here, s
         shares(sets, choice, corner)

@@ -34,38 +34,50 @@ MOST_POLISHED = 40
 
 
 class Query(NamedTuple):
-    """Sets of terms: set i holds `term[start[i]:start[i+1]]`, with the bits `atom`; equal sets are `same`."""
+    """Sets of terms: set i holds `term[start[i]:start[i+1]]`, with the bits `atom`; equal sets are `same`.
+
+    Each term that is removed costs `own`, beside what its set costs by the number of terms.
+    """
 
     start: Longs
     atom: Ints
     term: Ints
     same: Ints
+    own: Longs
 
 
 class Holders(NamedTuple):
-    """Reference rows: `rows[first[t]:first[t+1]]` hold the term t; row r belongs to `group[r]`, ascending."""
+    """Reference rows: `rows[first[t]:first[t+1]]` hold the term t; row r belongs to `group[r]`, ascending.
+
+    Group g has the whole number `value[g]`, its part of what a set shares out.
+    """
 
     first: Longs
     rows: Ints
     group: Ints
+    value: Longs
 
 
 @njit(cache=True, nogil=True, inner=True)
-def prices(start: Longs, atom: Ints, bits: Longs, begin: Longs, table: Longs) -> Longs:
-    """What it costs to keep each subset: `table[w, v]` for v of w terms that are gone."""
+def prices(start: Longs, atom: Ints, own: Longs, bits: Longs, begin: Longs, table: Longs) -> Longs:
+    """What it costs to keep each subset: `table[w, v]` for v of w terms that are gone, and their own cost."""
     price = np.zeros(begin[-1], np.int64)
-    many = np.zeros(32, np.int64)
+    many, paid = np.zeros(32, np.int64), np.zeros(32, np.int64)
     for i in range(len(bits)):
         many[:] = 0
+        paid[:] = 0
         for e in range(start[i], start[i + 1]):
             many[atom[e]] += 1
+            paid[atom[e]] += own[e]
         width = start[i + 1] - start[i]
         for s in range(1 << bits[i]):
-            left = 0
+            left = more = 0
             for b in range(bits[i]):
                 if s >> b & 1:
                     left += many[b]
-            price[begin[i] + s] = table[width, width - left]
+                else:
+                    more += paid[b]
+            price[begin[i] + s] = table[width, width - left] + more
     return price
 
 
@@ -81,24 +93,29 @@ def prepare(query: Query, holders: Holders, table: Longs, closed_only: bool) -> 
         begin[i + 1] = begin[i] + (1 << bits[i])
     trace = traces(start, atom, query.term, holders.first, holders.rows, len(holders.group))
     entry, mask, owner, weight = alternatives(trace, holders.group)
-    counts = np.empty(begin[many], np.int64)
+    counts, whole = np.empty(begin[many], np.int64), np.empty(begin[many], np.int64)
     for i in range(many):
         span = slice(entry[i], entry[i + 1])
         counts[begin[i] : begin[i + 1]] = containing(mask[span], weight[span], bits[i])
+        for e in range(entry[i], entry[i + 1]):
+            weight[e] *= holders.value[owner[e]]
+        whole[begin[i] : begin[i + 1]] = containing(mask[span], weight[span], bits[i])
     first, options = np.zeros(many + 1, np.int64), np.empty(begin[many] if closed_only else 0, np.int32)
     if closed_only:
         for i in range(many):
             some = closed(counts[begin[i] : begin[i + 1]], bits[i])
             options[first[i] : first[i] + len(some)] = some
             first[i + 1] = first[i] + len(some)
-    price = prices(start, atom, bits, begin, table)
+    price = prices(start, atom, query.own, bits, begin, table)
     options = options[: first[many]].copy()
     return SetArrays(
         trace,
         holders.group,
+        holders.value,
         bits,
         begin,
         counts,
+        whole,
         price,
         entry,
         mask,

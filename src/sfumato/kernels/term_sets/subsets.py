@@ -22,21 +22,25 @@ Floats = NDArray[np.float64]
 class SetArrays(NamedTuple):
     """Several sets and their subsets.
 
-    `counts[begin[i] + S]` groups contain the subset S of set i, which costs `price[begin[i] + S]` to choose;
+    `counts[begin[i] + S]` groups contain the subset S of set i and weigh `whole[begin[i] + S]` together; the
+    subset costs `price[begin[i] + S]` to choose. A group that contains it gets its `value` over that whole.
     `options[first[i]:first[i+1]]` are the closed ones. Entries `entry[i] .. entry[i+1]-1` of `mask`, `owner`
-    and `weight` are the set's alternatives. Equal sets have the same number in `same`.
+    and `weight` are the set's alternatives, weighted by their owner's value. Equal sets have the same number
+    in `same`.
     """
 
     trace: Ints
     group: Ints
+    value: Longs
     bits: Longs
     begin: Longs
     counts: Longs
+    whole: Longs
     price: Longs
     entry: Longs
     mask: Ints
     owner: Ints
-    weight: Ints
+    weight: Longs
     options: Ints
     first: Longs
     same: Ints
@@ -73,7 +77,7 @@ def traces(start: Longs, atom: Ints, term: Ints, first: Longs, rows: Ints, count
 
 
 @njit(cache=True, nogil=True, inner=True)
-def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Ints]:
+def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Longs]:
     """Weighted masks per set such that the weights over masks that contain S add up to 1 for every group
     that contains S, else to 0: one mask where a group has one row, else inclusion and exclusion.
 
@@ -111,7 +115,7 @@ def alternatives(trace: Ints, group: Ints) -> tuple[Longs, Ints, Ints, Ints]:
                     used += 1
             r = stop
         start[i + 1] = used
-    return start, mask[:used].copy(), owner[:used].copy(), weight[:used].copy()
+    return start, mask[:used].copy(), owner[:used].copy(), weight[:used].astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -142,8 +146,10 @@ def _doubled(array: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True, inner=True)
-def sums_over_supersets(mask: Ints, owner: Ints, weight: Ints, value: Floats, bits: int, out: Floats) -> None:
-    """For every subset S: the sum of `value` over the groups that contain S."""
+def sums_over_supersets(
+    mask: Ints, owner: Ints, weight: Longs, value: Floats, bits: int, out: Floats
+) -> None:
+    """For every subset S: the sum of `value`, weighted, over the groups that contain S."""
     size = 1 << bits
     out[:size] = 0.0
     for e in range(len(mask)):
@@ -156,8 +162,8 @@ def sums_over_supersets(mask: Ints, owner: Ints, weight: Ints, value: Floats, bi
 
 
 @njit(cache=True, nogil=True, inner=True)
-def containing(mask: Ints, weight: Ints, bits: int) -> Longs:
-    """For every subset S: how many groups contain it."""
+def containing(mask: Ints, weight: Longs, bits: int) -> Longs:
+    """For every subset S: how many groups contain it, or what these weigh, as `weight` says."""
     size = 1 << bits
     out = np.zeros(size, np.int64)
     for e in range(len(mask)):
@@ -189,10 +195,10 @@ def closed(counts: Longs, bits: int) -> Ints:
 
 
 @njit(cache=True, nogil=True, inner=True)
-def add_share(trace: Ints, group: Ints, subset: int, share: float, total: Floats) -> None:
-    """Add `share` to the groups that contain the subset."""
+def add_share(trace: Ints, group: Ints, value: Longs, subset: int, share: float, total: Floats) -> None:
+    """Add `share` times their value to the groups that contain the subset."""
     last = -1
     for r in range(len(trace)):
         if trace[r] & subset == subset and group[r] != last:
             last = group[r]
-            total[last] += share
+            total[last] += share * value[last]

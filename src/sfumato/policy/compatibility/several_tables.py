@@ -23,6 +23,13 @@ def for_recipients(policy: PolicyContent) -> Iterator[Problem]:
             " is not judged.",
             "Leave protect.suppress out.",
         )
+    if policy.protect.terms.margin:
+        yield Problem(
+            ("protect", "terms", "margin"),
+            "terms beyond need are drawn at random, and versions for recipients show the same terms, also to"
+            " those who come later.",
+            "Leave the margin out.",
+        )
     if not rule.tolerance <= 10:
         yield Problem(("recipients", "tolerance"), "must be a share of the best loss, up to 10 (1000%)")
     if len(set(rule.overriders)) < len(rule.overriders):

@@ -9,9 +9,12 @@ from sfumato.core.knowledge import Knowledge, merged_rows
 from sfumato.core.microdata import Role
 from sfumato.core.problem import Place, Problem, short
 from sfumato.core.promise import Promises
+from sfumato.core.term_sets import VALUE_MARK
 from sfumato.policy.compatibility.promise_places import with_places
 from sfumato.policy.content import PolicyContent
+from sfumato.policy.set_columns import forms_of
 from sfumato.promises.quasi_sensitive.joint_tables import MOST_MERGED_ROWS, MOST_TABLES
+from sfumato.promises.quasi_sensitive.set_options import SetOptions
 from sfumato.promises.quasi_sensitive.set_options import options_of as set_options_of
 
 
@@ -22,7 +25,8 @@ def set_columns(policy: PolicyContent) -> Iterator[Problem]:
             continue
         options = set_options_of(rule)
         if options.separator is not None and options.set is not None:
-            yield Problem(("columns", name, "separator"), "a 0/1 column of a set has no separator")
+            yield Problem(("columns", name, "separator"), "a column that is part of a set has no separator")
+        yield from _part_of_a_set(policy, name, options)
         if options.set is not None and options.set in policy.columns:
             yield Problem(("columns", name, "set"), f"{short(options.set)} is the name of a column")
         if rule.taxonomy is not None:
@@ -31,6 +35,24 @@ def set_columns(policy: PolicyContent) -> Iterator[Problem]:
             )
     if not 0 <= policy.protect.terms.margin < 1:
         yield Problem(("protect", "terms", "margin"), "must be a share from 0 to below 1")
+
+
+def _part_of_a_set(policy: PolicyContent, name: str, options: SetOptions) -> Iterator[Problem]:
+    """Yields what is wrong about a column that stands for terms of a set."""
+    for key, said in (("marks", options.marks is not None), ("values", options.values)):
+        if said and options.set is None:
+            yield Problem(
+                ("columns", name, key), "only a column that is part of a set has it.", "Say which set."
+            )
+    if options.marks is not None and options.values:
+        yield Problem(("columns", name, "marks"), "a column whose values are terms has no marks")
+    form = forms_of(policy).get(options.set or "")
+    if form is not None and VALUE_MARK in name and any(one.values for one in form.part_forms):
+        yield Problem(
+            ("columns", name, "set"),
+            f"the name holds {VALUE_MARK}, which stands between a column and its value in terms of this set.",
+            "Rename the column.",
+        )
 
 
 def one_knowledge(policy: PolicyContent) -> Iterator[Problem]:
@@ -70,7 +92,15 @@ def joint_knowledge(policy: PolicyContent) -> Iterator[Problem]:
                 "Give both tables the same labels, or no label in common.",
             )
             return
-        seen.setdefault(labels, []).append(knowledge)
+        alike = seen.setdefault(labels, [])
+        if alike and alike[0].weights != knowledge.weights:
+            yield Problem(
+                (*places[table], "prevalence"),
+                "another promise is about the same labels and says otherwise how common they are.",
+                "Give both promises the same prevalence.",
+            )
+            return
+        alike.append(knowledge)
     for group in seen.values():
         if len(group) > MOST_TABLES:
             what = (

@@ -246,12 +246,15 @@ def _unknown_values(
             yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
             return
         cells = _cells(column, set(lacking))
+        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
         if isinstance(rule.taxonomy, ReadyTaxonomy):
             repair, remedy = near_misses(rule.taxonomy, lacking)
         else:
             repair = _lines_to_add(rule.taxonomy, lacking)
             remedy = "Lines to add are proposed." if repair else "Correct the data, or widen the taxonomy."
         what = f"{several(len(lacking), 'value')} that the taxonomy lacks, in {several(cells, 'cell')}"
+        if listed and (near := _nearly_there(rule.taxonomy, lacking)):
+            what += f"; {near:,} of them differ from one that it has by case, blanks or accents alone"
         yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
 
 
@@ -341,6 +344,12 @@ def _like_an_identifier(
 def _cells(column: ColumnEvidence, chosen: set[str]) -> int:
     pairs = zip(column.values, column.counts.tolist(), strict=True)
     return sum(count for value, count in pairs if value in chosen)
+
+
+def _nearly_there(rule: TaxonomyRule, lacking: tuple[str, ...]) -> int:
+    """Returns how many values look like a leaf of a written tree."""
+    leaves = {folded(str(leaf)) for leaf in rule.build([]).leaf_labels}
+    return sum(folded(value) in leaves for value in lacking)
 
 
 def _lines_to_add(rule: TaxonomyRule, lacking: tuple[str, ...], most: int = 1000) -> tuple[str, ...]:

@@ -11,7 +11,14 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.beliefs import LabelCloseness, LabelDiversity, head_and_tail, squared_distance
+from sfumato.core.beliefs import (
+    DISTANCES,
+    EUCLIDEAN,
+    LabelCloseness,
+    LabelDiversity,
+    distance_from,
+    head_and_tail,
+)
 from sfumato.core.classes import Classes, Histogram
 from sfumato.core.demand import Order
 from sfumato.core.errors import BadData
@@ -22,9 +29,10 @@ from sfumato.core.prior import KeptPrior, Prior
 from sfumato.core.promise import Truth
 from sfumato.core.verdict import Measure, Verdict
 from sfumato.core.weights import WeightedClass
-from sfumato.promises.parameters import Exact, Name, Parameter, Whole
+from sfumato.promises.parameters import Choice, Exact, Name, Parameter, Whole
 from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
 from sfumato.promises.quasi_sensitive.label_promise import LabelPromise
+from sfumato.promises.quasi_sensitive.prevalence import PrevalenceFile
 from sfumato.promises.quasi_sensitive.prior import MADE, PriorRule
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import largest_ratio, verdict
@@ -35,6 +43,9 @@ NEAR = 1e-9
 ROUNDED = 2.0**-50
 """What one addition of shares loses at most, relative to their sum, with room to spare."""
 READABLE = 2**53
+PREVALENCE = PrevalenceFile(
+    "prevalence", meaning="How common each label is, in any unit: a number per label, or a file of them."
+)
 
 
 @register("quasi-sensitive", kind="diversity")
@@ -43,7 +54,8 @@ class QuasiSensitiveDiversity(LabelPromise):
     """In every class p1 <= c * (pl + ... + pm), where p1 >= ... >= pm > 0 are the beliefs in its m labels.
 
     The belief in a label is the mean, over the rows of the class, of one over the number of labels that the
-    row links to (0 where it does not link to this one). A class whose rows link to fewer than l labels breaks
+    row links to (0 where it does not link to this one); with a `prevalence`, of the label's part in that of
+    all labels that the row links to. A class whose rows link to fewer than l labels breaks
     it; one whose rows link to none keeps it, and the verdict says how many rows those are. The verdict
     measures p1 / (pl + ... + pm), which may be at most c.
     Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010. The
@@ -84,6 +96,7 @@ class QuasiSensitiveDiversity(LabelPromise):
         Exact(
             "c", strict=True, meaning="The likeliest label is at most c times as likely as those together."
         ),
+        PREVALENCE,
     )
     orders: ClassVar[Mapping[str, Order]] = {"l": Order.LARGER, "c": Order.SMALLER}
     sentence: ClassVar[str] = "quasi-sensitive (c, l)-diversity of {of}, c = {c}, l = {l}"
@@ -93,12 +106,12 @@ class QuasiSensitiveDiversity(LabelPromise):
 
     @property
     def reachable(self) -> bool:
-        """Whether a class with linked rows can keep it at all: if not with every term gone, then never."""
+        """Whether a class with linked rows can keep it at all."""
         return self._limit.reachable
 
     @property
     def _limit(self) -> LabelDiversity:
-        return LabelDiversity(self.of, self.knowledge, self.l, self.c, parts=self.parts)
+        return LabelDiversity(self.of, self.known, self.l, self.c, parts=self.parts)
 
     def limits(self) -> tuple[LabelDiversity, ...]:
         return (self._limit,)
@@ -156,7 +169,7 @@ class QuasiSensitiveDiversity(LabelPromise):
             held.counts,
             links.bits,
             links.number,
-            links.labels,
+            links.weights,
             min(self.l - 1, links.labels),
         )
         return found
@@ -193,8 +206,11 @@ class QuasiSensitiveCloseness(LabelPromise):
 
     Beliefs are those of `QuasiSensitiveDiversity`. The prior is made from the original table, never from the
     published one: `mean` (what its rows say on average), `count` (how often labels are linked to) or
-    `uniform`; or it is given, as the prior that a plan stored. The distance is the Euclidean one over all
-    labels of the knowledge; the verdict measures its square, which may be at most the square of t.
+    `uniform`; or `prevalence`, as common as the policy says labels are; or it is given, as the prior that a
+    plan stored. The `distance` over all labels of the knowledge is `euclidean` (the verdict measures its
+    square, which may be at most the square of t), `variational` (half the sum of all gaps: how much more
+    likely any set of labels becomes) or `largest` (the largest gap: how much more or less likely any one
+    label becomes).
     Source: Shi, Xiong and Fung, *Anonymizing data with quasi-sensitive attribute values*, 2010.
     Monotone: yes (the distance to a fixed prior is convex). Hereditary: no. Evidence: the published table,
     the knowledge and the prior.
@@ -203,6 +219,7 @@ class QuasiSensitiveCloseness(LabelPromise):
 
     t: Fraction = Fraction(1)
     prior: str | Prior = "mean"
+    distance: str = EUCLIDEAN
 
     plain: ClassVar[str] = "What the terms of {of} give away together moves beliefs by at most {t}."
     silent_on: ClassVar[str] = "Knowledge that the policy does not name may link terms to other labels."
@@ -215,6 +232,8 @@ class QuasiSensitiveCloseness(LabelPromise):
         ),
         Exact("t", meaning="The largest distance between what a class tells of labels and the prior."),
         PriorRule("prior", meaning="What outsiders believe of labels before they see the table."),
+        Choice("distance", DISTANCES, meaning="How far beliefs are apart: over all labels, or at most."),
+        PREVALENCE,
     )
     orders: ClassVar[Mapping[str, Order]] = {"t": Order.SMALLER}
     sentence: ClassVar[str] = "quasi-sensitive t-closeness of {of}, t = {t}, {prior} prior"
@@ -232,7 +251,11 @@ class QuasiSensitiveCloseness(LabelPromise):
         return self.needs_original
 
     def limits(self) -> tuple[LabelCloseness, ...]:
-        return (LabelCloseness(self.of, self.knowledge, self.t, self.prior, parts=self.parts),)
+        return (self._limit,)
+
+    @property
+    def _limit(self) -> LabelCloseness:
+        return LabelCloseness(self.of, self.known, self.t, self.prior, self.distance, parts=self.parts)
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -265,10 +288,10 @@ class QuasiSensitiveCloseness(LabelPromise):
     def kept_of_original(self) -> tuple[KeptPrior, ...]:
         if not isinstance(self.prior, Prior) or self.prior.rule not in MADE:
             return ()
-        return (KeptPrior(self.of, self.prior.rule, self.knowledge.digest, self.prior),)
+        return (KeptPrior(self.of, self.prior.rule, self.known.digest, self.prior),)
 
     def given_kept(self, kept: Sequence[KeptPrior]) -> Self:
-        asked = (self.of, self.prior, self.knowledge.digest)
+        asked = (self.of, self.prior, self.known.digest)
         fitting = [k.prior for k in kept if (k.of, k.rule, k.knowledge) == asked]
         return replace(self, prior=fitting[0]) if fitting else self
 
@@ -282,10 +305,11 @@ class QuasiSensitiveCloseness(LabelPromise):
     def holds_on(self, classes: Classes) -> Truth:
         links, held = self.links(classes)
         target, rough = self._rough(links, held)
-        border = float(self.t * self.t)
+        most = self._limit.most
+        border = float(most)
         truth: Truth = rough <= border
         for i in np.flatnonzero(abs(rough - border) <= NEAR * (1 + border)).tolist():
-            truth[i] = squared_distance(links, held, i, target) <= self.t * self.t
+            truth[i] = distance_from(links, held, i, target, self.distance) <= most
         return truth
 
     def verdict(self, classes: Classes) -> Verdict:
@@ -294,7 +318,7 @@ class QuasiSensitiveCloseness(LabelPromise):
         if len(classes):
             target, rough = self._rough(links, held)
             near = np.flatnonzero(rough >= rough.max() - NEAR)[:8]
-            exact = {i: squared_distance(links, held, i, target) for i in near.tolist()}
+            exact = {i: distance_from(links, held, i, target, self.distance) for i in near.tolist()}
             worst = max(exact, key=lambda i: (exact[i], not truth[i], -i))
             measured = _readable(exact[worst])
             if truth[worst] and not truth.all():
@@ -303,38 +327,46 @@ class QuasiSensitiveCloseness(LabelPromise):
             self,
             classes,
             truth,
-            limit=self.t * self.t,
+            limit=self._limit.most,
             worst=worst,
             measured=measured,
             reason=self.unlinked(links, held),
         )
 
     def _rough(self, links: Links, held: Histogram) -> tuple[list[Fraction], NDArray[np.float64]]:
-        from sfumato.kernels.term_sets.links import squared_distances  # noqa: PLC0415  # compiled
+        from sfumato.kernels.term_sets.links import distances  # noqa: PLC0415  # compiled
 
-        target = self._prior(links, held).on(self.knowledge.labels)
+        target = self._prior(links, held).on(self.known.labels)
         floats = np.array([float(share) for share in target])
-        rough: NDArray[np.float64] = squared_distances(
-            held.start, held.values, held.counts, links.bits, links.number, floats
+        rough: NDArray[np.float64] = distances(
+            held.start,
+            held.values,
+            held.counts,
+            links.bits,
+            links.number,
+            links.weights,
+            floats,
+            DISTANCES.index(self.distance),
         )
         return target, rough
 
     def keeps_weights(self, held: WeightedClass) -> bool:
         whole = held.histograms[self.of].in_whole_numbers()
         links = self.links_in(whole)
-        target = self._prior(links, whole).on(self.knowledge.labels)
-        return squared_distance(links, whole, 0, target) <= self.t * self.t
+        target = self._prior(links, whole).on(self.known.labels)
+        return distance_from(links, whole, 0, target, self.distance) <= self._limit.most
 
     def _prior(self, links: Links, held: Histogram) -> Prior:
         if isinstance(self.prior, Prior):
             return self.prior
         from sfumato.kernels.term_sets.knowledge import prior_of  # noqa: PLC0415  # compiled
 
-        return prior_of(self.prior, self.knowledge.labels, links, held)
+        return prior_of(self.prior, self.known.labels, links, held)
 
     def __str__(self) -> str:
         before = self.prior if isinstance(self.prior, str) else self.prior.rule or "stored"
-        return f"quasi-sensitive t-closeness of {self.about_what}, t = {self.t}, {before} prior"
+        how = "" if self.distance == EUCLIDEAN else f", {self.distance} distance"
+        return f"quasi-sensitive t-closeness of {self.about_what}, t = {self.t}, {before} prior{how}"
 
 
 def _readable(number: Fraction) -> Measure:

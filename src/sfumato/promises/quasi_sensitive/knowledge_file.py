@@ -8,6 +8,9 @@ from pathlib import Path
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.knowledge import Knowledge
+from sfumato.core.prior import share_text
+from sfumato.promises.quasi_sensitive.prevalence import HEADER as PREVALENCE_HEADER
+from sfumato.promises.quasi_sensitive.prevalence import Prevalence
 from sfumato.system.disk import LARGEST_LIST, read_document
 
 SEPARATOR = ";"
@@ -60,6 +63,14 @@ def _rows(
             (line[0], {n for n, cell in zip(names, line[1:], strict=True) if cell == "1"}) for line in body
         ]
     raise BadPolicy("a knowledge file starts with a header", where=f"{path}, line 1", remedy=FORMS)
+
+
+def save_prevalence(prevalence: Prevalence, path: Path) -> None:
+    """Write how common labels are."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(PREVALENCE_HEADER)
+        lines.writerows((label, share_text(share)) for label, share in prevalence.shares)
 
 
 def save(knowledge: Knowledge, path: Path) -> None:

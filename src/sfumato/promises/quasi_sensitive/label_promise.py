@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
 from sfumato.core.classes import Classes, Histogram
@@ -17,6 +18,7 @@ from sfumato.core.verdict import Evidence
 from sfumato.promises.parameters import Declared, histogram_of
 from sfumato.promises.quasi_sensitive.joint_tables import KnownColumn, joint_column, joint_subsets
 from sfumato.promises.quasi_sensitive.knowledge_key import KnowledgeFile
+from sfumato.promises.quasi_sensitive.prevalence import Prevalence
 from sfumato.promises.quasi_sensitive.set_options import SetOptions, options_of
 from sfumato.show.card import several
 
@@ -35,6 +37,7 @@ class LabelPromise(Declared, ClassPromise):
 
     of: str
     knowledge: Knowledge
+    prevalence: Prevalence | None = field(default=None, kw_only=True)
     tables: tuple[KnownColumn, ...] = field(default=(), kw_only=True)
 
     name: ClassVar[str] = "quasi-sensitive"
@@ -46,6 +49,15 @@ class LabelPromise(Declared, ClassPromise):
     column_role: ClassVar[Role | None] = Role.QUASI_SENSITIVE
     threats: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
     column_options: ClassVar[type[ColumnOptions] | None] = SetOptions
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """What outsiders know: which terms go with which label, and how common labels are."""
+        return self.knowledge.weighing(dict(self.prevalence.shares)) if self.prevalence else self.knowledge
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.known  # a label without prevalence is refused at once
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -65,12 +77,12 @@ class LabelPromise(Declared, ClassPromise):
 
     def derived_with(self, others: Sequence[DerivesPromises]) -> tuple[Self, ...]:
         """Returns the same promise about every set of tables that share their labels with its own."""
-        all_tables = [(p.of, p.knowledge) for p in others if isinstance(p, LabelPromise)]
+        all_tables = [(p.of, p.known) for p in others if isinstance(p, LabelPromise)]
         return tuple(
             replace(
                 self, of=joint_column(some).name, knowledge=merged([known for _, known in some]), tables=some
             )
-            for some in joint_subsets((self.of, self.knowledge), all_tables)
+            for some in joint_subsets((self.of, self.known), all_tables)
         )
 
     @property
@@ -93,8 +105,9 @@ class LabelPromise(Declared, ClassPromise):
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
-        """The knowledge, where it stands in a file."""
-        return ((self.knowledge.file, self.knowledge.digest),) if self.knowledge.file else ()
+        """The knowledge and the prevalence, where they stand in files."""
+        told = (self.knowledge, self.prevalence)
+        return tuple((one.file, one.digest) for one in told if one is not None and one.file is not None)
 
     def objections(self, policy: PolicyView) -> list[str]:
         """What it cannot go with."""
@@ -123,7 +136,7 @@ class LabelPromise(Declared, ClassPromise):
     def links_in(self, held: Histogram) -> Links:
         from sfumato.kernels.term_sets.knowledge import links_of  # noqa: PLC0415  # compiled
 
-        return links_of(self.knowledge, held.taxonomy)
+        return links_of(self.known, held.taxonomy)
 
     def unlinked(self, links: Links, held: Histogram) -> str:
         """A sentence about rows that link to nothing."""

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
 from sfumato.core.errors import BadPolicy
 from sfumato.core.prior import HEADER, Prior, share_of, share_text
 from sfumato.promises.parameters import Parameter, Schema
-from sfumato.system.disk import LARGEST_LIST, read_document
+from sfumato.promises.quasi_sensitive.label_shares import load_shares
 
 MADE = ("mean", "count")
 """Rules that make a prior from the original table."""
-RULES = (*MADE, "uniform")
+RULES = (*MADE, "uniform", "prevalence")
 
 
 def load_prior(path: Path) -> Prior:
     """Read a CSV file with the header `label,share`; shares are exact, such as 5/8."""
-    try:
-        lines = list(csv.reader(read_document(path, most=LARGEST_LIST).decode("utf-8").splitlines()))
-    except FileNotFoundError:
-        raise BadPolicy(
-            "there is no prior file of this name",
-            where=str(path),
-            remedy=f"Write {', '.join(RULES)}, or the name of a file that holds the prior.",
-        ) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise BadPolicy(
-            f"the prior cannot be read as a UTF-8 CSV file: {type(problem).__name__}", where=str(path)
-        ) from None
-    if not lines or lines[0] != HEADER:
-        raise BadPolicy("a prior file starts with the line label,share", where=f"{path}, line 1")
-    shares: dict[str, Fraction] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            label, share = line
-            shares[label] = share_of(share)
-        except (ValueError, ZeroDivisionError):
-            raise BadPolicy("a label and a fraction are expected", where=f"{path}, line {number}") from None
-    return Prior.of(shares, file=str(path))
+    remedy = f"Write {', '.join(RULES)}, or the name of a file that holds the prior."
+    return Prior.of(load_shares(path, HEADER, remedy=remedy), file=str(path))
 
 
 @dataclass(frozen=True)

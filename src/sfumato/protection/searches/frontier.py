@@ -14,6 +14,12 @@ Levels = tuple[int, ...]
 TIE_TOLERANCE = 1e-11
 """Scores that differ by less than this share are equal: more than rounding, less than any row makes."""
 
+LOOKED_AT = 2048
+"""So many candidates on either side may turn out to be closed before all candidates are looked through."""
+
+CLEARED_PER_PICK = 1 << 13
+"""Candidates that are closed are cleared away as often as it takes a look at so many for each pick."""
+
 REFUSAL_FACTOR = 0.7
 """After a refusal the distance to the general end shrinks by this factor."""
 
@@ -49,10 +55,9 @@ class Frontier:
             total += steps.reshape([-1 if i == j else 1 for i in range(len(shape))])
         self._order = np.argsort(total, axis=None, kind="stable")
         self._least_cost = cost.least_cost(total.ravel()[self._order])
-        rank = np.empty(total.size, dtype=np.int64)
-        rank[self._order] = np.arange(total.size)
-        self._rank = rank.reshape(shape)
-        self._open = np.ones(total.size, dtype=bool) if permitted is None else permitted.ravel()[self._order]
+        self._open = np.ones(shape, dtype=bool) if permitted is None else np.array(permitted)
+        self._alive = np.flatnonzero(self._open.ravel()[self._order])
+        self._picked = 0
         self._start = 0.5 if halfway else 0.0
         self._point = self._start
         self._best = inf
@@ -70,20 +75,41 @@ class Frontier:
             bounds, self._bounds = self._bounds, []
             for lower_bound, levels in bounds:
                 self.bound(levels, lower_bound)
-        end = int(np.searchsorted(self._least_cost, ties_up_to(best), side="right"))
-        alive = np.flatnonzero(self._open[:end])
-        if not len(alive):
+        at = self._next_open(int(np.searchsorted(self._least_cost, ties_up_to(best), side="right")))
+        if at is None:
             return None
-        at = alive[int(self._point * (len(alive) - 1))]
-        self._open[at] = False
-        return levels_at(int(self._order[at]), self._rank.shape)
+        levels = levels_at(int(self._order[at]), self._open.shape)
+        self._open[levels] = False
+        return levels
+
+    def _next_open(self, end: int) -> int | None:
+        """Returns an open place below `end`, at or near the point.
+
+        Closed places are cleared away now and then, the more seldom the more there are to look through.
+        """
+        is_open = self._open.ravel()
+        self._picked += 1
+        for fresh in (self._picked * CLEARED_PER_PICK >= len(self._alive), True):
+            if fresh:
+                self._alive = self._alive[is_open[self._order[self._alive]]]
+                self._picked = 0
+            count = int(np.searchsorted(self._alive, end))
+            if count:
+                middle = int(self._point * (count - 1))
+                begin = max(0, middle - LOOKED_AT)
+                near = self._alive[begin : min(middle + LOOKED_AT, count)]
+                found = np.flatnonzero(is_open[self._order[near]])
+                if len(found):
+                    after = int(np.searchsorted(found, middle - begin))
+                    return int(near[found[min(after, len(found) - 1)]])
+        return None
 
     def refused(self, levels: Levels, *, finer_too: bool) -> None:
         """Notes that this node is not allowed; `finer_too`: nor is anything finer."""
         if self._start:
             self._point = 1 - (1 - self._point) * REFUSAL_FACTOR
         if finer_too:
-            self._open[self._rank[tuple(slice(0, level + 1) for level in levels)]] = False
+            self._open[tuple(slice(0, level + 1) for level in levels)] = False
 
     def allowed(self, levels: Levels, *, final: bool) -> None:
         """Notes that this node is allowed; `final`: nothing more general can be preferred to it."""
@@ -99,4 +125,4 @@ class Frontier:
             self._bounds.append((lower_bound, levels))
 
     def _close_coarser(self, levels: Levels) -> None:
-        self._open[self._rank[tuple(slice(level, None) for level in levels)]] = False
+        self._open[tuple(slice(level, None) for level in levels)] = False

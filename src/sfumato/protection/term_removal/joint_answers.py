@@ -50,6 +50,5 @@ def _with_part(terms: Terms, number: int, left: Terms) -> Terms:
 
 
 def _answer(rows: list[Terms], kept: tuple[Terms, ...], costs: RemovalCosts) -> ClassSolution:
-    gone = [(len(row), len(row) - len(left)) for row, left in zip(rows, kept, strict=True)]
-    cost = sum(int(costs.table[width, lost]) for width, lost in gone)
+    cost = sum(costs.paid(row, left) for row, left in zip(rows, kept, strict=True))
     return ClassSolution(kept, cost, 0, found=True, proved=False)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.beliefs import BeliefLimit, LabelCloseness, LabelDiversity
+from sfumato.core.beliefs import DISTANCES, BeliefLimit, LabelCloseness, LabelDiversity
 from sfumato.core.classes import Classes
 from sfumato.core.errors import WrongCall
 from sfumato.core.knowledge import Knowledge
@@ -95,14 +94,19 @@ class TermLimit:
 
     @cached_property
     def kept_without_terms(self) -> bool:
-        """Whether a class keeps every promise when all its terms are gone: all labels are equally likely."""
-        labels = self.knowledge.labels
-        even = Fraction(1, len(labels))
-        far = [
-            sum(((share - even) ** 2 for share in _prior(p).on(labels)), Fraction(0)) for p in self.distances
-        ]
-        near = all(d <= p.t * p.t for p, d in zip(self.distances, far, strict=True))
-        return near and all(p.reachable for p in self.ratios)
+        """Whether a class keeps every promise when all its terms are gone: labels are as likely as common."""
+        near = all(p.kept_without_terms(_prior(p)) for p in self.distances)
+        return near and all(p.kept_without_terms for p in self.ratios)
+
+    @property
+    def surely_unreachable(self) -> bool:
+        """Whether no removal helps any class that breaks a promise, whatever its terms.
+
+        Where all labels weigh alike, nothing mixes them as well as having no term; otherwise a few terms may.
+        """
+        if not all(p.reachable for p in self.ratios):
+            return True
+        return not self.knowledge.weights and not all(p.kept_without_terms for p in self.ratios)
 
     def holds_on(self, classes: Classes) -> NDArray[np.bool_]:
         """Flags the classes that keep every promise, exactly."""
@@ -118,7 +122,8 @@ class TermLimit:
             np.array([float(p.c) for p in self.ratios], np.float64),
             np.array([min(p.l, len(labels) + 1) - 1 for p in self.ratios], np.int64),
             np.array(targets, np.float64).reshape(len(targets), len(labels)),
-            np.array([float(p.t * p.t) for p in self.distances], np.float64),
+            np.array([float(p.most) for p in self.distances], np.float64),
+            np.array([DISTANCES.index(p.distance) for p in self.distances], np.int64),
             -1.0 if strict else 1.0,
         )
 
@@ -166,6 +171,7 @@ def solve_class(
 ) -> ClassSolution:
     """Returns what to keep in each row so that the class keeps the limit, as cheaply as the method finds.
 
+    >>> from fractions import Fraction
     >>> from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveDiversity
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> limit = TermLimit.of(QuasiSensitiveDiversity("symptoms", known, l=2, c=Fraction(1)))
@@ -177,7 +183,7 @@ def solve_class(
     known = limit.knowledge
     if len(rows) * len(known.rows) > MOST_ROW_PAIRS:
         return _all_terms_removed(rows, limit, costs)
-    query, holders, coarse = _compiled(rows, known)
+    query, holders, coarse = _compiled(rows, known, costs)
     choice, cost, bound, found, proved = solver.solve(
         query,
         holders,
@@ -199,9 +205,11 @@ def solve_class(
 def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, budget: SolverBudget) -> bool:
     """Whether no removal keeps the limit, as far as a bound shows before any search.
 
-    Of a diversity the answer is complete: with all terms gone it holds, or never. Of a closeness it is
-    complete for a class of one row; for others the least distance of all mixtures of removals is a bound.
+    Of a diversity the answer is complete where all labels weigh alike: with no term left it holds, or never.
+    Of a closeness it is complete for a class of one row; for others the least Euclidean distance of all
+    mixtures of removals is a bound, and the other distances have none.
 
+    >>> from fractions import Fraction
     >>> from sfumato.promises.quasi_sensitive.definition import QuasiSensitiveCloseness
     >>> known = Knowledge.of([("Flu", ["fever", "cough"]), ("Cold", ["cough", "sneeze"])])
     >>> cold = Prior.of({"Cold": Fraction(1)})
@@ -212,16 +220,18 @@ def out_of_reach(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts, b
     from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
     known = limit.knowledge
+    if limit.surely_unreachable:
+        return True
     if limit.kept_without_terms or not limit.distances or len(rows) * len(known.rows) > MOST_ROW_PAIRS:
-        return not limit.kept_without_terms and not limit.distances
-    query, holders, coarse = _compiled(rows, known)
+        return False
+    query, holders, coarse = _compiled(rows, known, costs)
     compiled = limit.compiled(strict=False)
     return not coarse and bool(
         solver.unreachable(query, holders, costs.table, compiled, budget.rounds, budget.stop)
     )
 
 
-def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Query, Holders, bool]:
+def _compiled(rows: Sequence[Terms], known: Knowledge, costs: RemovalCosts) -> tuple[Query, Holders, bool]:
     """Returns rows and knowledge as arrays, and whether terms of a row share a bit."""
     from sfumato.kernels.term_sets import solver  # noqa: PLC0415  # compiled code waits
 
@@ -229,8 +239,9 @@ def _compiled(rows: Sequence[Terms], known: Knowledge) -> tuple[Query, Holders, 
     atom, coarse = _atoms(start, term, known.holders[0])
     numbers: dict[frozenset[str], int] = {}
     same = np.array([numbers.setdefault(frozenset(row), len(numbers)) for row in rows], np.int32)
-    query = solver.Query(start, atom, term, same)
-    return query, solver.Holders(*known.holders, known.label_of_row), coarse
+    own = np.array([cost for row in rows for cost in costs.own(row)], np.int64)
+    query = solver.Query(start, atom, term, same, own)
+    return query, solver.Holders(*known.holders, known.label_of_row, known.weight_of_label), coarse
 
 
 def _atoms(
@@ -257,5 +268,5 @@ def _atoms(
 
 def _all_terms_removed(rows: Sequence[Terms], limit: TermLimit, costs: RemovalCosts) -> ClassSolution:
     """Returns the answer that needs no search: every term removed."""
-    cost = sum(int(costs.table[len(row), len(row)]) for row in rows)
+    cost = sum(costs.whole(row) for row in rows)
     return ClassSolution(((),) * len(rows), cost, 0, limit.kept_without_terms, False)

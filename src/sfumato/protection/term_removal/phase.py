@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,7 +17,8 @@ from sfumato.core.recoding import SUPPRESSED, Recoding
 from sfumato.policy.set_columns import TermRule
 from sfumato.protection.boxes import merged_classes, nearest_class, one_class_per_box
 from sfumato.protection.term_removal.all_classes import infeasible_among, solve_classes
-from sfumato.protection.term_removal.cost import RemovalCosts
+from sfumato.protection.term_removal.class_scope import removed_from_all
+from sfumato.protection.term_removal.cost import RARITY, RemovalCosts
 from sfumato.protection.term_removal.joint_answers import all_removed, one_by_one
 from sfumato.protection.term_removal.margin import with_margin
 from sfumato.protection.term_removal.one_class import ClassSolution, TermLimit, Terms
@@ -53,7 +55,11 @@ class Phase:
         columns = tuple(TermColumn(TermRows(recoding.table, limit.column), limit) for limit in limits)
         widest = max((len(terms) for column in columns for terms in column.sets.terms), default=0)
         start = one_class_per_box(recoding)
-        costs = RemovalCosts(rule.cost, max(1, widest))
+        rows_with: Counter[str] = Counter()
+        for column in columns if rule.cost == RARITY else ():
+            for terms, rows in zip(column.sets.terms, column.sets.rows_of_leaf, strict=True):
+                rows_with.update(dict.fromkeys(terms, rows))
+        costs = RemovalCosts(rule.cost, max(1, widest), rows_with)
         return cls(start, columns, rule, costs, allowed, np.ones(start.count, np.int64))
 
     @property
@@ -117,7 +123,7 @@ def _infeasible(phase: Phase, column: TermColumn, todo: Numbers, progress: Progr
     """Returns the classes that no removal can help, as far as a bound shows before any search."""
     if not len(todo):
         return todo
-    if not all(p.reachable for p in column.limit.ratios):
+    if column.limit.surely_unreachable:
         raise _refused(phase, todo, "even with every term removed")
     if column.limit.kept_without_terms or not column.limit.distances:
         return todo[:0]
@@ -150,6 +156,13 @@ def _solve(phase: Phase, column: TermColumn, todo: Numbers, progress: Progress) 
             del column.answers[c]
         solved({c: rows[c] for c in again}, strict=True)
         _drop_wrong(phase, column)
+    if rule.scope == "class":
+        wide = {
+            c: removed_from_all(rows[c], a, column.limit, phase.costs) if c in rows else a
+            for c, a in column.answers.items()
+        }
+        column.answers = {c: a for c, a in wide.items() if a.found}
+        _drop_wrong(phase, column)
     if column.limit.parts:
         for otherwise in (one_by_one, all_removed):
             left = {c: rows[c] for c in todo.tolist() if c not in column.answers}
@@ -171,7 +184,7 @@ def _erased_if_none(
     """Returns the answer, or the removal of everything where the search ran out of time and that helps."""
     if answer.found or answer.proved or not column.limit.kept_without_terms:
         return answer
-    cost = sum(int(phase.costs.table[len(terms), len(terms)]) for terms in rows)
+    cost = sum(phase.costs.whole(terms) for terms in rows)
     return ClassSolution(((),) * len(rows), cost, answer.bound, True, False)
 
 
@@ -246,22 +259,24 @@ def _refused(phase: Phase, lost: Numbers, how: str) -> Infeasible:
     return Infeasible(f"{promised} cannot be kept {how} for {where}", remedy=remedy, values=names)
 
 
-def _report(phase: Phase, gone: Sequence[Mapping[int, Terms]]) -> TermReport:
+def _report(phase: Phase, removals: Sequence[Mapping[int, Terms]]) -> TermReport:
     costs, count = phase.costs, phase.recoding.count
     spent, whole, floor = ([0] * count for _ in range(3))
-    proved, removed, terms = [True] * count, 0, 0
-    for column, lost in zip(phase.columns, gone, strict=True):
+    proved, removed, held_terms = [True] * count, 0, 0
+    for column, lost in zip(phase.columns, removals, strict=True):
         sets = column.sets
         for c, rows in enumerate(sets.members(phase.recoding)):
-            widths = [len(sets.terms[code]) for code in sets.code[rows].tolist()]
-            short = [len(lost.get(row, ())) for row in rows.tolist()]
-            paid = sum(int(costs.table[w, v]) for w, v in zip(widths, short, strict=True))
+            held = [sets.terms[code] for code in sets.code[rows].tolist()]
+            short = [lost.get(row, ()) for row in rows.tolist()]
+            paid = sum(
+                costs.paid(terms, set(terms) - set(gone)) for terms, gone in zip(held, short, strict=True)
+            )
             answer = column.answers.get(c)
             spent[c] += paid
-            whole[c] += sum(int(costs.table[w, w]) for w in widths)
+            whole[c] += sum(costs.whole(terms) for terms in held)
             floor[c] += answer.bound if answer else 0
             proved[c] &= (answer.proved and paid == answer.cost) if answer else not paid
-            removed, terms = removed + sum(short), terms + sum(widths)
+            removed, held_terms = removed + sum(map(len, short)), held_terms + sum(map(len, held))
 
     def shares(units: Sequence[int]) -> tuple[Fraction, ...]:
         return tuple(Fraction(u, w) if w else Fraction(0) for u, w in zip(units, whole, strict=True))
@@ -275,7 +290,7 @@ def _report(phase: Phase, gone: Sequence[Mapping[int, Terms]]) -> TermReport:
         tuple(phase.made_of.tolist()),
         Fraction(sum(spent), sum(whole)) if sum(whole) else Fraction(0),
         removed,
-        terms,
+        held_terms,
         phase.infeasible,
         phase.untold,
         phase.dropped,

@@ -44,6 +44,12 @@ class TermRows:
         return self.table.codes(self.column)[self.row].astype(np.int64)
 
     @cached_property
+    def rows_of_leaf(self) -> list[int]:
+        """How many rows have each leaf of the column."""
+        counted: list[int] = np.bincount(self.code, minlength=len(self.texts)).tolist()
+        return counted
+
+    @cached_property
     def tree(self) -> Taxonomy:
         return self.table.column(self.column).taxonomy
 

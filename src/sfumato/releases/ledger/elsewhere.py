@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, inspect, select
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import Marks, are_known
 from sfumato.releases.ledger import entries
+from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.record import Record
@@ -41,6 +42,8 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     A release to nobody in particular is in everybody's hands. Chains that a record names in `despite` are let
     be: nothing is promised of what both tell together.
     """
+    check_beside(connection, records)
+    retired = retired_entries(connection)
     for record in records:
         if not record.table and not record.people:
             continue
@@ -49,17 +52,24 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
                 continue
             if record.table and json.loads(entry.kept).get("table") == record.table:
                 raise _refusal(record, entry, "the same table")
-            shared = _shared_people(connection, record, entry)
+            shared = 0 if entry.number in retired else _shared_people(connection, record, entry)
             if shared:
                 raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
 
 
-def people_faults(connection: Connection, sealed: dict[int, str]) -> Iterator[int]:
-    """Yields the numbers of entries whose marks of people are not what was sealed (number -> digest)."""
+def people_faults(
+    connection: Connection, sealed: dict[int, str], retired: Collection[int] = ()
+) -> Iterator[int]:
+    """Yields the numbers of entries whose marks of people are not what was sealed (number -> digest).
+
+    Those of `retired` entries may be gone.
+    """
     there = inspect(connection).has_table(PEOPLE.name)
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
     for number in sorted(stored | {number for number, told in sealed.items() if told}):
         marks = _stored(connection, number) if number in stored else b""
+        if not marks and number in retired:
+            continue
         if (digest(marks) if marks else "") != sealed.get(number, ""):
             yield number
 

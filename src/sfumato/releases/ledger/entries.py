@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonObject, read_json
 from sfumato.releases.ledger.entry import KEY, RELEASE, Entry
+from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
 from sfumato.releases.names import same_name
@@ -93,6 +94,25 @@ def keys(connection: Connection) -> tuple[str, ...]:
     """Returns every public key that was ever in force, newest first."""
     wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc())
     return tuple(public_key(body) for body in connection.execute(wanted).scalars())
+
+
+def dated_keys(connection: Connection) -> tuple[DatedKey, ...]:
+    """Returns the same with the numbers of the entries that each may have signed; a key signs its successor.
+
+    The key of the first entry signed that one, too.
+    """
+    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number)
+    named = [(row.number, public_key(row.body)) for row in connection.execute(wanted)]
+    ends = [number for number, _ in named[1:]] + [None]
+    begins = [number + (i > 0) for i, (number, _) in enumerate(named)]
+    dated = [DatedKey(key, begin, end) for (_, key), begin, end in zip(named, begins, ends, strict=True)]
+    return tuple(reversed(dated))
+
+
+def notices(connection: Connection, kind: str) -> list[tuple[int, JsonObject]]:
+    """Returns the notices of a kind, in order: the number of each and what it says."""
+    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(ENTRIES.c.kind == kind).order_by(ENTRIES.c.number)
+    return [(row.number, _body(row.body)) for row in connection.execute(wanted)]
 
 
 def public_key(body: object) -> str:

@@ -10,8 +10,15 @@ from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.seals import canonical, digest, entry_message, signed
 
+CHANGED = "the certificate was changed: its content does not match its hash"
+NOT_SIGNED = "the certificate is not signed by the key it names"
+
 RELEASE = "release"
 KEY = "key"
+WITHDRAWAL = "withdrawal"
+LOSS = "loss"
+RETIREMENT = "retirement"
+"""Kinds of entries: a release, a change of key, and notices about releases that are there, were, or end."""
 
 UNREADABLE_MEMORY = b"not what was sealed"
 """Stands for the memory of an entry that is no bytes any more; nothing that is sealed looks so."""
@@ -78,15 +85,18 @@ class Entry:
         """The entry as the table holds it."""
         return asdict(self)
 
-    def fault(self, signer: str) -> str:
-        """Returns what is wrong with the entry on its own; nothing if it is as `signer` sealed it."""
+    def fault(self, signer: str, *, forgotten: bool = False) -> str:
+        """Returns what is wrong with the entry on its own; nothing if it is as `signer` sealed it.
+
+        What was `forgotten` on purpose is not missed.
+        """
         if self.computed_hash != self.hash:
             return "its content does not match its hash"
         if self.signer != signer:
             return "it names another key than the one in force"
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
-        return "" if self.memory_is_whole else "what it remembers was changed"
+        return "" if forgotten or self.memory_is_whole else "what it remembers was changed"
 
     def is_signed(self, keys: Collection[str]) -> bool:
         """Whether one of these keys signed the entry, and is the one it names."""
@@ -98,3 +108,12 @@ class Entry:
         if self.kind == KEY:
             return not self.memory
         return bool(json.loads(self.kept)["memory"] == digest(self.memory))
+
+
+def seal_fault(shown: JsonMapping) -> str:
+    """Returns what is wrong with the seal of what is shown of an entry; nothing if it is as it was sealed."""
+    entry = shown["entry"]
+    hashed = digest(canonical({**entry, "body": canonical(entry["body"])}))
+    if hashed != shown["hash"]:
+        return CHANGED
+    return "" if signed(entry_message(hashed), str(shown["signature"]), str(entry["signer"])) else NOT_SIGNED

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,13 @@ from sfumato.core.errors import BadLedger
 from sfumato.system.disk import LARGEST_NOTE, read_document
 
 NOT_A_KEY = (ValueError, TypeError, UnsupportedAlgorithm)
+
+PUBLIC_BLOCK = re.compile(
+    rb"(?:entries (?P<first>[0-9]{1,12})-(?P<last>[0-9]{0,12})\s+)?"
+    rb"(?P<pem>-----BEGIN PUBLIC KEY-----.*?-----END PUBLIC KEY-----)",
+    re.DOTALL,
+)
+"""A public key in a file of several, below the numbers of the entries that it signed, if they are told."""
 
 
 @dataclass(frozen=True)
@@ -68,28 +77,80 @@ class Key:
 
     def publish(self, path: Path) -> None:
         """Writes the public half."""
-        pem = self._private.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        path.write_bytes(pem)
+        path.write_bytes(_pem(self.public))
 
     def sign(self, message: bytes) -> str:
         """Returns the signature, in hexadecimal."""
         return self._private.sign(message).hex()
 
 
-def public_key(path: Path) -> str:
-    """Returns the public half in a file of either half, in hexadecimal."""
+@dataclass(frozen=True)
+class DatedKey:
+    """A public key, and the numbers of the first and the last entry that it may have signed.
+
+    The key in force has no last one yet.
+    """
+
+    public: str
+    first: int = 1
+    last: int | None = None
+
+    def may_have_signed(self, number: int) -> bool:
+        """Whether the key was in force when an entry with this number was made."""
+        return self.first <= number and (self.last is None or number <= self.last)
+
+
+def as_text(keys: Sequence[DatedKey]) -> str:
+    """Returns public keys as one file for readers, in the order given; a single one is plain PEM."""
+    if len(keys) == 1:
+        return _pem(keys[0].public).decode()
+    return "\n".join(
+        f"entries {key.first}-{'' if key.last is None else key.last}\n{_pem(key.public).decode()}"
+        for key in keys
+    )
+
+
+def publish_all(path: Path, keys: Sequence[DatedKey]) -> None:
+    """Writes public keys, whole or not at all."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        part.write_text(as_text(keys), encoding="ascii")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def public_keys(path: Path) -> tuple[DatedKey, ...]:
+    """Returns the public keys in a file of either half, as they stand there: the one in force first."""
     try:
         content = read_document(path, most=LARGEST_NOTE)
     except OSError:
         raise BadLedger("the key cannot be read", where=path.name) from None
     if b"PRIVATE" in content:
-        return Key.load(path).public
+        return (DatedKey(Key.load(path).public),)
+    blocks = list(PUBLIC_BLOCK.finditer(content))
+    if not blocks:
+        raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.")
+    return tuple(_dated(block, path) for block in blocks)
+
+
+def public_key(path: Path) -> str:
+    """Returns the public half in a file of either half, in hexadecimal; of several the one in force."""
+    return public_keys(path)[0].public
+
+
+def _dated(block: re.Match[bytes], path: Path) -> DatedKey:
     try:
-        public = serialization.load_pem_public_key(content)
+        public = serialization.load_pem_public_key(block["pem"])
     except NOT_A_KEY:
         raise BadLedger("this is no key", where=path.name, remedy="Name an Ed25519 key.") from None
     if not isinstance(public, Ed25519PublicKey):
         raise BadLedger("this is no Ed25519 key", where=path.name)
-    return public.public_bytes_raw().hex()
+    first, last = int(block["first"] or 1), int(block["last"]) if block["last"] else None
+    return DatedKey(public.public_bytes_raw().hex(), first, last)
+
+
+def _pem(public: str) -> bytes:
+    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )

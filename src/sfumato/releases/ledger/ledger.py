@@ -17,14 +17,25 @@ from sqlalchemy import Connection, insert, select, update
 
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
-from sfumato.releases.ledger import elsewhere, entries, moments, schema, seen_head, underway
+from sfumato.releases.ledger import (
+    closed_chains,
+    elsewhere,
+    entries,
+    moments,
+    notices,
+    schema,
+    seen_head,
+    underway,
+)
+from sfumato.releases.ledger.closed_chains import lost_heads, retired_entries
+from sfumato.releases.ledger.current_state import checked_head, key_in_force
 from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
-from sfumato.releases.ledger.keys import Key
+from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, damaged
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.seals import NOTHING, canonical, head_message, signed
+from sfumato.releases.ledger.seals import NOTHING, canonical, head_message
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, STAGED
 from sfumato.releases.ledger.underway import Staged
@@ -111,8 +122,11 @@ class Ledger:
             self.write(lambda connection: self._begin(connection, key))
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
         with self.database.reading() as connection:
-            key = self._key_in_force(connection, key)
-            self._check_head(connection, key.public, before)
+            key = key_in_force(connection, key, self.key_path)
+            head = checked_head(connection, key.public, before)
+            lost = before is not None and before in lost_heads(connection)
+        if lost:
+            seen_head.note(path, head, instead=True)
         return key
 
     def _begin(self, connection: Connection, key: Key) -> None:
@@ -125,37 +139,6 @@ class Ledger:
         connection.execute(insert(ENTRIES).values(entry.row))
         signature = key.sign(head_message(1, entry.hash))
         connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
-
-    def _key_in_force(self, connection: Connection, key: Key) -> Key:
-        """Returns the key in force, also where a change of keys was cut off after its entry."""
-        force = entries.key_in_force(connection)
-        if key.public == force:
-            return key
-        path = self.key_path
-        if path is not None:
-            if (stored := Key.load(path)).public == force:
-                return stored
-            successor = path.with_name(f"{path.name}.new")
-            if successor.exists() and (new := Key.load(successor)).public == force:
-                successor.replace(path)
-                new.publish(path.with_name(f"{path.name}.pub"))
-                return new
-        raise BadLedger("this is not the key of the ledger", remedy="Name the right one with --key.")
-
-    def _check_head(self, connection: Connection, public: str, before: Head | None = None) -> Head:
-        """Returns the head; raises unless it is signed, the last entry, and no older than one seen."""
-        head = entries.head(connection)
-        last = entries.last(connection)
-        remedy = "Run `sfumato ledger verify`."
-        if head is None or last is None or (head.number, head.hash) != (last.number, last.hash):
-            raise BadLedger("the ledger does not end where its head says", remedy=remedy)
-        if not signed(head_message(head.number, head.hash), head.signature, public):
-            raise BadLedger("the head of the ledger is not signed by its key", remedy=remedy)
-        if wrong := last.fault(last.signer):
-            raise BadLedger(f"entry {last.number}: {wrong}", remedy=remedy)
-        if before and not entries.holds(connection, before):
-            raise BadLedger("the ledger is older than it was: entries are gone", remedy=remedy)
-        return Head(head.number, head.hash)
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -180,6 +163,13 @@ class Ledger:
         with self.database.reading() as connection:
             return entries.keys(connection)
 
+    @property
+    def dated_keys(self) -> tuple[DatedKey, ...]:
+        """The same, each with the numbers of the entries that it may have signed."""
+        with self.database.reading() as connection:
+            check_links(connection)
+            return entries.dated_keys(connection)
+
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
         """Returns the releases of a chain, or of all, in order, after following all hashes to the head.
 
@@ -188,9 +178,10 @@ class Ledger:
         with self.database.reading() as connection:
             check_links(connection)
             releases = entries.releases(connection, chain, memory=memory)
-            keys = entries.keys(connection)
+            keys, retired = entries.keys(connection), retired_entries(connection)
         for entry in releases:
-            if not entry.is_signed(keys) or (memory and not entry.memory_is_whole):
+            forgotten = not memory or (entry.number in retired and not entry.memory)
+            if not entry.is_signed(keys) or not (forgotten or entry.memory_is_whole):
                 raise damaged(entry.number)
         return tuple(Record.of(entry) for entry in releases)
 
@@ -198,6 +189,11 @@ class Ledger:
         """Returns the time of the next entry: now, or that of the last one if the clock stands before it."""
         with self.database.reading() as connection:
             return moments.not_before_last(connection, self.clock())
+
+    def check_open(self, chain: str) -> None:
+        """Raises `RefusedByHistory` where nothing may be released in the chain any more."""
+        with self.database.reading() as connection:
+            closed_chains.check_open(connection, chain)
 
     def check_elsewhere(self, records: Sequence[Record]) -> None:
         """Raises where another chain holds the same people for the same recipient.
@@ -212,13 +208,15 @@ class Ledger:
         with self.database.reading() as connection:
             return entries.find(connection, release)
 
-    def verify(self, *, certificates: Sequence[JsonMapping] = (), key: str | None = None) -> Verification:
-        """Reads every entry and returns what is wrong, the first fault first.
-
-        `key` is the public key that is known from elsewhere, of any time. `certificates` show a ledger that
-        was rolled back.
-        """
-        return verify(self.database, self.key_path, certificates=certificates, key=key)
+    def verify(
+        self,
+        *,
+        certificates: Sequence[JsonMapping] = (),
+        anchors: Sequence[Head] = (),
+        key: str | Sequence[str] | None = None,
+    ) -> Verification:
+        """Reads every entry and returns what is wrong, the first fault first; see `verification.verify`."""
+        return verify(self.database, self.key_path, certificates=certificates, anchors=anchors, key=key)
 
     # -- writing ------------------------------------------------------------------------------------------
 
@@ -271,8 +269,8 @@ class Ledger:
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
             elsewhere.check_elsewhere(connection, records)
-            self._key = self._key_in_force(connection, self._key)
-            head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
+            self._key = key_in_force(connection, self._key, self.key_path)
+            head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
             identity, sealed = entries.identity(connection), list[Entry]()
             at = moments.not_before_last(connection, self.clock()).isoformat()
             spelled = names[0] if names else chain
@@ -285,7 +283,7 @@ class Ledger:
                     ledger=identity,
                     chain=spelled,
                 )
-                sealed.append(self._append(connection, entry))
+                sealed.append(notices.append(connection, entry, self._key))
                 if record.people:
                     marks = {"number": entry.number, "marks": record.people}
                     connection.execute(insert(PEOPLE).values(marks))
@@ -302,14 +300,28 @@ class Ledger:
         seen_head.note(self.key_path, Head(committed[-1].number, committed[-1].hash))
         return committed
 
-    def _append(self, connection: Connection, entry: Entry, *, then: Key | None = None) -> Entry:
-        """Seals an entry and moves the head; `then` is the key that signs the head, if it changes here."""
-        sealed = entry.seal(self._key)
-        connection.execute(insert(ENTRIES).values(sealed.row))
-        signature = (then or self._key).sign(head_message(sealed.number, sealed.hash))
-        moved = update(HEAD).values(number=sealed.number, hash=sealed.hash, signature=signature)
-        connection.execute(moved)
-        return sealed
+    def enter_notice(
+        self, kind: str, compose: Callable[[Connection], JsonMapping], *, then: Key | None = None
+    ) -> Entry:
+        """Enters a notice, which `compose` says the content of, in the same transaction; returns it sealed.
+
+        `then` is the key that signs the head from now on, if it changes. An entry whose commit was not
+        answered is not entered again.
+        """
+        name = notices.new_name()
+
+        def work(connection: Connection) -> Entry:
+            if (entered := entries.find(connection, name)) is not None:
+                return entered
+            self._key = key_in_force(connection, self._key, self.key_path)
+            head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
+            at = moments.not_before_last(connection, self.clock()).isoformat()
+            blank = notices.notice(connection, name, kind, {"at": at, **compose(connection)}, head)
+            return notices.append(connection, blank, self._key, then=then)
+
+        entry = self.write(work)
+        seen_head.note(self.key_path, Head(entry.number, entry.hash))
+        return entry
 
     def rotate(self) -> str:
         """Changes to a new key, which an entry signed by the old one names; returns the new public key."""
@@ -317,23 +329,10 @@ class Ledger:
             raise WrongCall("the ledger was opened for reading only")
         path = self.key_path.with_name(f"{self.key_path.name}.new")
         new = Key.load(path) if path.exists() else Key.make(path)
-
-        def work(connection: Connection) -> Entry:
-            self._key = self._key_in_force(connection, self._key)
-            head = self._check_head(connection, self._key.public, seen_head.last_seen(self.key_path))
-            last = entries.last(connection, "")
-            at = moments.not_before_last(connection, self.clock()).isoformat()
-            body = canonical({"at": at, "public_key": new.public})
-            sequence = last.sequence + 1 if last else 1
-            number = head.number + 1
-            blank = Entry(number, uuid.uuid4().hex, "", sequence, KEY, head.hash, body, "{}", b"", "")
-            return self._append(connection, blank, then=new)
-
-        entry = self.write(work)
+        self.enter_notice(KEY, lambda _: {"public_key": new.public}, then=new)
         with self.database.reading() as connection:
-            self._key = self._key_in_force(connection, self._key)
+            self._key = key_in_force(connection, self._key, self.key_path)
         path.with_name(f"{path.name}.pub").unlink(missing_ok=True)
-        seen_head.note(self.key_path, Head(entry.number, entry.hash))
         return new.public
 
     # -- releases under way -------------------------------------------------------------------------------

@@ -38,10 +38,13 @@ def last_seen(key: Path | None) -> Head | None:
         return None
 
 
-def note(key: Path | None, head: Head) -> None:
-    """Notes the head, if it is further than the one noted before; failing to do so harms nothing."""
+def note(key: Path | None, head: Head, *, instead: bool = False) -> None:
+    """Notes the head, if it is further than the one noted before; failing to do so harms nothing.
+
+    It is noted `instead`, however far, where the one noted before is known to be lost.
+    """
     known = last_seen(key)
-    if key is None or (known is not None and known.number >= head.number):
+    if key is None or (known is not None and known.number >= head.number and not instead):
         return
     part = key.with_name(f".{key.name}.seen.{secrets.token_hex(4)}")
     with contextlib.suppress(OSError):

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, select, text
 
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
-from sfumato.releases.ledger import elsewhere, entries, seen_head, underway
+from sfumato.releases.ledger import closed_chains, elsewhere, entries, seen_head, underway
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.entry import KEY, Entry
+from sfumato.releases.ledger.entry import KEY, WITHDRAWAL, Entry
 from sfumato.releases.ledger.failures import AccessDenied
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
@@ -23,6 +23,10 @@ from sfumato.show.card import Card, several
 
 ENTRIES_PER_PAGE = 500
 """So many entries are read at a time."""
+
+SEEN = "it was here before"
+CERTIFIED = "a certificate knows it, but it is not here"
+ANCHORED = "an anchor knows it, but it is not here"
 
 UNREADABLE = (Exception,)
 """The errors that a damaged row may raise, anywhere between the disk and the dataclass."""
@@ -43,7 +47,9 @@ class Fault:
 class Verification:
     """The result of reading a whole ledger; `faults` begins with the first bad entry.
 
-    `pinned` says that the public key was given, and not taken from the ledger itself.
+    `pinned` says that the public key was given, and not taken from the ledger itself. `certificates` and
+    `anchors` count what it was compared with, `lost` the entries that the ledger itself says it lost;
+    `remarks` tell of closed chains and withdrawals.
     """
 
     entries: int
@@ -52,6 +58,9 @@ class Verification:
     pinned: bool
     certificates: int
     faults: tuple[Fault, ...]
+    anchors: int = 0
+    lost: int = 0
+    remarks: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -66,6 +75,9 @@ class Verification:
             "public_key": self.public_key,
             "pinned": self.pinned,
             "certificates": self.certificates,
+            "anchors": self.anchors,
+            "lost": self.lost,
+            "remarks": list(self.remarks),
             "faults": [{"entry": fault.number, "what": fault.what} for fault in self.faults],
         }
 
@@ -74,10 +86,15 @@ class Verification:
         if not self.holds:
             return Card("the ledger is NOT what it was", [(str(fault),) for fault in self.faults])
         lines = [(several(self.entries, "entry", "entries"), "each as it was sealed")]
+        where = "in the ledger, or lost as it says" if self.lost else "in the ledger"
         if self.certificates:
-            lines.append((several(self.certificates, "certificate"), "in the ledger"))
+            lines.append((several(self.certificates, "certificate"), where))
+        if self.anchors:
+            lines.append((several(self.anchors, "anchor"), where))
         source = "as given" if self.pinned else "by its own word: name the public key with --key to be sure"
-        return Card("the ledger is whole", [*lines, (f"key {self.public_key[:16]}…", source)])
+        lines.append((f"key {self.public_key[:16]}…", source))
+        title = "the ledger is whole, but for what it says it lost" if self.lost else "the ledger is whole"
+        return Card(title, lines, self.remarks)
 
 
 def verify(
@@ -85,42 +102,58 @@ def verify(
     key_path: Path | None = None,
     *,
     certificates: Sequence[JsonMapping] = (),
-    key: str | None = None,
+    anchors: Sequence[Head] = (),
+    key: str | Sequence[str] | None = None,
 ) -> Verification:
     """Reads all entries, follows hashes and keys, and compares the end with what was seen elsewhere.
 
-    `key` is the public key that is known from elsewhere, of any time: without it whoever writes a whole new
-    ledger with a new key is believed. `certificates` show a ledger that was rolled back.
+    `key` is the public key that is known from elsewhere, of any time, or several: without it whoever writes a
+    whole new ledger with a new key is believed. `certificates` and `anchors` show a ledger that was rolled
+    back; what a notice of loss names is known to be missing.
     """
+    pinned = [key] if isinstance(key, str) else list(key or ())
     before = seen_head.last_seen(key_path)  # first: meanwhile others may go on
     faults: list[Fault] = []
     keys: list[str] = []
     hashes: list[str] = []
     people: dict[int, str] = {}
     head: Head | None = None
+    lost: frozenset[Head] = frozenset()
+    remarks: tuple[str, ...] = ()
     try:
         with database.reading() as connection:
             faults += _file_faults(connection, database.path is not None)
-            faults += _entry_faults(connection, keys, hashes, people)
+            retired = _retired(connection)
+            faults += _entry_faults(connection, keys, hashes, people, retired)
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys)]
-            changed = elsewhere.people_faults(connection, people)
+            changed = elsewhere.people_faults(connection, people, retired)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
+            if not faults:
+                lost, remarks = closed_chains.lost_heads(connection), _remarks(connection)
     except AccessDenied:
         raise
     except BadLedger:
         faults.append(Fault(len(hashes) + 1, "it cannot be read"))
-    if before and hashes[before.number - 1 : before.number] != [before.hash]:
-        faults.append(
-            Fault(before.number, "it was here before: an older state was put back, or it was replaced")
-        )
-    faults += _certificate_faults(certificates, hashes)
-    pinned = key is not None
-    if key is not None and key not in keys:
+    known = [(before, SEEN)] if before else []
+    known += [(Head(int(c["entry"]["number"]), c["hash"]), CERTIFIED) for c in certificates]
+    known += [(anchor, ANCHORED) for anchor in anchors]
+    faults += _outside_faults(known, hashes, lost)
+    if any(given not in keys for given in pinned):
         faults.append(Fault(1, "no entry was made with the key that was given"))
     faults.sort(key=lambda fault: (fault.number is None, fault.number or 0))
     force = keys[-1] if keys else ""
-    return Verification(len(hashes), head, force, pinned, len(certificates), tuple(faults))
+    return Verification(
+        len(hashes),
+        head,
+        force,
+        bool(pinned),
+        len(certificates),
+        tuple(faults),
+        anchors=len(anchors),
+        lost=len(lost),
+        remarks=remarks,
+    )
 
 
 def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
@@ -128,8 +161,27 @@ def _file_faults(connection: Connection, is_file: bool) -> Iterator[Fault]:
         yield Fault(None, "the database file is damaged")
 
 
+def _retired(connection: Connection) -> frozenset[int]:
+    """Returns the entries whose memory may be gone, as notices say; their seals are looked at later."""
+    with contextlib.suppress(*UNREADABLE):
+        return closed_chains.retired_entries(connection)
+    return frozenset()
+
+
+def _remarks(connection: Connection) -> tuple[str, ...]:
+    """Says what notices tell: what was withdrawn, and which chains are closed."""
+    withdrawn = len(entries.notices(connection, WITHDRAWAL))
+    told = [f"{several(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
+    told += [f"chain {one.chain} is closed: {one.why}" for one in closed_chains.closed_chains(connection)]
+    return tuple(told)
+
+
 def _entry_faults(
-    connection: Connection, keys: list[str], hashes: list[str], people: dict[int, str]
+    connection: Connection,
+    keys: list[str],
+    hashes: list[str],
+    people: dict[int, str],
+    retired: frozenset[int],
 ) -> Iterator[Fault]:
     """Yields the faults of all entries, in order; fills keys, hashes, and digests of people on the way."""
     numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
@@ -146,7 +198,9 @@ def _entry_faults(
                 there = number in numbers
                 yield Fault(number, "it was changed, and cannot be read" if there else "it is not there")
                 continue
-            if what := _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths):
+            forgotten = number in retired and not entry.memory
+            what = _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths, forgotten=forgotten)
+            if what:
                 yield Fault(number, what)
             people[number] = _sealed_people(entry)
             hashes.append(entry.hash)
@@ -174,12 +228,14 @@ def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
     return page
 
 
-def _entry_fault(entry: Entry, previous: str, keys: list[str], lengths: dict[str, int]) -> str:
+def _entry_fault(
+    entry: Entry, previous: str, keys: list[str], lengths: dict[str, int], *, forgotten: bool
+) -> str:
     """Returns the first fault of an entry in its place; nothing if there is none."""
     try:
         if not keys:
             keys.append(str(json.loads(entry.body)["public_key"]))
-        what = entry.fault(keys[-1])
+        what = entry.fault(keys[-1], forgotten=forgotten)
         if not what and entry.previous != previous:
             what = "it does not follow the entry before it"
         lengths[entry.chain] = lengths.get(entry.chain, 0) + 1
@@ -215,11 +271,10 @@ def _underway_faults(connection: Connection, keys: list[str]) -> Iterator[Fault]
             yield Fault(None, "what it says of a release under way was changed")
 
 
-def _certificate_faults(certificates: Sequence[JsonMapping], hashes: list[str]) -> Iterator[Fault]:
-    for certificate in certificates:
-        number = int(certificate["entry"]["number"])
-        if hashes[number - 1 : number] != [certificate["hash"]]:
-            what = (
-                "a certificate knows it, but it is not here: an older state was put back, or it was replaced"
-            )
-            yield Fault(number, what)
+def _outside_faults(
+    known: Sequence[tuple[Head, str]], hashes: list[str], lost: frozenset[Head]
+) -> Iterator[Fault]:
+    """Yields the entries that are known from outside, and are neither here nor named by a notice of loss."""
+    for head, whence in known:
+        if hashes[head.number - 1 : head.number] != [head.hash] and head not in lost:
+            yield Fault(head.number, f"{whence}: an older state was put back, or it was replaced")

@@ -1,0 +1,95 @@
+"""`sfumato knowledge`: a knowledge table from records, a term-document table or labelled text."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.engine_option import table_read_by
+from sfumato.cli.options import AsJson, Data, Overwrite, reads_data
+from sfumato.cli.terminal import talk, tell
+from sfumato.core.data_file import NO_FORM, SourceForm
+
+
+@reads_data
+def knowledge(  # noqa: PLR0917  # one parameter per option
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
+    ],
+    label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")],
+    terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--terms", metavar="COLUMN", help="A column of terms, or several columns of 0 and 1; repeatable."
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COLUMN", help="A column of running text instead.")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option("--vocabulary", metavar="FILE", help="Terms to look for in text, one per line."),
+    ] = None,
+    document_column: Annotated[
+        str | None,
+        typer.Option("--document", metavar="COLUMN", help="Rows of one document are one record."),
+    ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option("--count", metavar="COLUMN", help="For how many records a row stands."),
+    ] = None,
+    separator: Annotated[
+        str, typer.Option("--separator", metavar="MARK", help="What stands between terms in a cell.")
+    ] = ";",
+    support: Annotated[
+        int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
+    ] = 2,
+    share: Annotated[
+        str, typer.Option("--share", metavar="SHARE", help="In what share of them, such as 5%.")
+    ] = "0",
+    prevalence: Annotated[
+        Path | None,
+        typer.Option("--prevalence", metavar="FILE", help="Also write how common labels are."),
+    ] = None,
+    as_json: AsJson = False,
+    overwrite: Overwrite = False,
+    form: SourceForm = NO_FORM,
+) -> None:
+    """Build the knowledge table that quasi-sensitive promises read: which terms go with which label.
+
+    From records (a label and its terms per row), a term-document table, or labelled text. With a support
+    of 1 a single record may show in the file.
+
+    Example:  sfumato knowledge visits.csv --label diagnosis --terms symptoms --support 5 -o knowledge.csv
+    """
+    from sfumato.core.exact_numbers import fraction
+    from sfumato.journey.knowledge import proposed_knowledge
+    from sfumato.promises.quasi_sensitive.knowledge_file import save, save_prevalence
+    from sfumato.releases.output_file import check_target
+    from sfumato.system.disk import LARGEST_LIST, read_document
+
+    for path in (out, prevalence):
+        if path is not None:
+            check_target(path, source=Path(data), overwrite=overwrite)
+    lines = () if vocabulary is None else read_document(vocabulary, most=LARGEST_LIST).decode().splitlines()
+    found = proposed_knowledge(
+        table_read_by(None, data, form),
+        label=label,
+        terms=terms[0] if terms and len(terms) == 1 else terms,
+        text=text,
+        document=document_column,
+        count=count,
+        vocabulary=[line.strip() for line in lines if line.strip()],
+        separator=separator,
+        support=support,
+        share=fraction(share, key="--share"),
+    )
+    save(found.knowledge, out)
+    if prevalence is not None:
+        save_prevalence(found.prevalence, prevalence)
+    tell(found, as_json=as_json)
+    talk(f"wrote {out}; read it, then name it in the policy: knowledge: {out.name}")

@@ -1,0 +1,197 @@
+"""The verb `init`: six answers become a policy, tried on its table, and the commands that come next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sfumato.core.errors import Infeasible, SfumatoError
+from sfumato.core.microdata import Role
+from sfumato.core.problem import short
+from sfumato.core.progress import Progress, silent
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.draft_evidence import DraftEvidence
+from sfumato.journey.draft_trial import REFUSED, tried
+from sfumato.journey.policy_argument import bind_earlier
+from sfumato.journey.recipient_versions import RecipientVersions
+from sfumato.policy.doctor.diagnosis import Diagnosis, Severity
+from sfumato.policy.doctor.policy import several_rows
+from sfumato.policy.intent import (
+    COALITIONS,
+    NO_RULE,
+    TOLERANCES,
+    Audience,
+    Frequency,
+    Intent,
+    RowMeaning,
+    intended,
+)
+from sfumato.policy.policy import Policy
+from sfumato.policy.recipients import Coalition, RecipientRule
+from sfumato.protection.plan import make_plan
+from sfumato.show.card import Card, Printable, several
+
+IN_WORDS = {
+    Coalition.ANY: "whoever of them put their versions together learn no more than is promised",
+    Coalition.PAIRS: "two of them who put their versions together learn no more than is promised",
+    Coalition.NONE: "what several of them learn who put their versions together is not judged",
+}
+
+
+@dataclass(frozen=True)
+class FirstPolicy(Printable):
+    """A policy that follows from answers, what there is to say about it, and what follows from each."""
+
+    policy: Policy
+    intent: Intent
+    warnings: tuple[Diagnosis, ...] = ()
+
+    def card(self) -> Card:
+        promises = [
+            ("promised", promise.in_words()) for promise in self.policy.promises if not promise.derived
+        ]
+        roles = [(word, names) for word, names in self._roles() if names]
+        return Card("a policy from your answers", [*promises, *self._recipients(), *roles])
+
+    def _roles(self) -> Iterator[tuple[str, str]]:
+        columns = self.policy.columns
+        exact = [name for name, rule in columns.items() if rule.role.is_key and rule.controls.ceiling == 0]
+        for role, word in ROLE_WORDS.items():
+            named = [name for name, rule in columns.items() if rule.role is role and name not in exact]
+            yield word, ", ".join(named)
+        yield "known, stays exact", ", ".join(exact)
+
+    def _recipients(self) -> Iterator[tuple[str, str]]:
+        rule = self.policy.recipients
+        if rule is not None:
+            yield "recipients", f"{self.intent.recipients}, each with a version; {IN_WORDS[rule.coalition]}"
+
+    def commands(self, data: str, file: str) -> tuple[str, ...]:
+        """Returns what to type next, in this order; `file` is where the policy was written."""
+        source, policy = shlex.quote(data), shlex.quote(file)
+        to = "".join(f" --to recipient-{number + 1}" for number in range(self.intent.recipients))
+        release = (
+            f"sfumato release {source} -p {policy} --into release-1{to if self.policy.recipients else ''}"
+        )
+        of = "release-1/recipient-1" if self.policy.recipients else "release-1"
+        lines = [f"sfumato doctor {source} -p {policy}", release]
+        if self.policy.confirm:
+            waiting = " ".join(shlex.quote(name) for name in self.policy.confirm)
+            lines.insert(0, f"sfumato policy confirm {policy} {waiting}")
+        lines.append(f"sfumato report {of} -p {policy} --original {source} -o report")
+        if self.intent.audience is Audience.PUBLIC:
+            lines.append(f"sfumato report {of} -p {policy} --public -o public-report")
+        return tuple(lines)
+
+
+ROLE_WORDS = {
+    Role.IDENTIFIER: "never published",
+    Role.QUASI: "made coarser",
+    Role.SENSITIVE: "secret, published",
+    Role.INSENSITIVE: "published as it is",
+}
+
+
+def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None = None) -> FirstPolicy:
+    """Returns the policy that follows from answers, planned on its table before anybody sees it.
+
+    Raises `WrongCall` where answers contradict each other or the table, and what `protect` would raise where
+    no table can be published under them.
+    """
+    show = progress or silent
+    intent.check_columns(list(evidence.survey.columns))
+    wanted = intended(evidence.draft(intent.preset), intent)
+    policy, warnings = tried(wanted, evidence.source, evidence.survey, progress=show)
+    if any(warning.name == REFUSED for warning in warnings):
+        policy, warnings = _planned_in_full(wanted, evidence, show), []
+    if intent.recipients > 1:
+        policy, told = _for_recipients(policy, evidence, intent, show)
+        warnings = [*warnings, *told]
+    found = (*several_rows(policy, evidence.survey), *_single_rows(intent, evidence), *warnings)
+    return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, found)
+
+
+def _planned_in_full(policy: Policy, evidence: DraftEvidence, progress: Progress) -> Policy:
+    """Returns a policy that a quick trial could not follow, if `protect` can; raises what it would raise."""
+    bound = bind_earlier(policy, ())
+    make_plan(count_table(evidence.source, bound, progress=progress), bound, progress=progress)
+    return policy
+
+
+def _for_recipients(
+    policy: Policy, evidence: DraftEvidence, intent: Intent, progress: Progress
+) -> tuple[Policy, list[Diagnosis]]:
+    """Returns the policy with the strictest rule under which everybody gets a version, and what it lacks."""
+    refused: SfumatoError | None = None
+    most = 0
+    for coalition in COALITIONS:
+        try:
+            rule = RecipientRule(tolerance=TOLERANCES[0], coalition=coalition)
+            served = replace(policy, recipients=rule)
+            table = count_table(evidence.source, served, progress=progress)
+            versions = RecipientVersions(table, served, (), chain="", progress=progress)
+            capacity = versions.capacity(wanted=intent.recipients)
+        except SfumatoError as error:
+            refused = error
+            continue
+        serves = {**dict(capacity.steps), TOLERANCES[0]: capacity.recipients}
+        for tolerance in TOLERANCES:
+            if serves[tolerance] >= intent.recipients:
+                chosen = replace(policy, recipients=replace(rule, tolerance=tolerance))
+                return chosen, list(_weaker(coalition, refused))
+        most = max(most, *(serves[tolerance] for tolerance in TOLERANCES))
+    if refused is not None and not most:
+        raise refused
+    raise Infeasible(
+        f"this table has versions for {several(most, 'recipient')}, not for {intent.recipients}",
+        where="--recipients",
+        remedy=f"Say --recipients {max(1, most)}; or let several of them share a version; or give columns"
+        " taxonomies with more levels, so that there are more versions to choose from.",
+    )
+
+
+def _weaker(coalition: Coalition, refused: SfumatoError | None) -> Iterator[Diagnosis]:
+    if coalition is Coalition.ANY:
+        return
+    why = "" if refused is None else f" ({refused.message.rstrip('.')})"
+    yield Diagnosis(
+        "coalition",
+        Severity.WARNING,
+        "recipients",
+        f"this table has no versions that are safe whoever puts them together{why}; {IN_WORDS[coalition]}",
+        1,
+        "Forbid it in a contract, serve fewer recipients, or give columns taxonomies with more levels.",
+    )
+
+
+def _single_rows(intent: Intent, evidence: DraftEvidence) -> Iterator[Diagnosis]:
+    """Yields a warning where people are said to have several rows, and nobody has."""
+    column = evidence.survey.columns.get(intent.person or "")
+    if intent.rows is RowMeaning.EVENT and column is not None and column.complete and not column.repeats:
+        yield Diagnosis(
+            "single-rows",
+            Severity.WARNING,
+            f"column {short(str(intent.person))}",
+            "no value occurs twice, so nobody has several rows",
+            1,
+            "Is it the number of a row instead of a person's? If everybody has one row, say --row person.",
+        )
+
+
+def _note(policy: Policy, intent: Intent) -> str:
+    """Returns what the file says first: the answers, then what the draft says of itself."""
+    row = "one of several of a person" if intent.rows is RowMeaning.EVENT else "one person"
+    rule = f"none, so {intent.preset} is proposed" if intent.rule == NO_RULE else intent.rule
+    again = "the same people again" if intent.frequency is Frequency.AGAIN else "once"
+    answers = [f"a row is {row}", f"for {AUDIENCE_WORDS[intent.audience]}", again]
+    answers += [several(intent.recipients, "recipient")] if intent.audience is not Audience.PUBLIC else []
+    answers += [f"rule: {rule}", f"to stay exact: {', '.join(intent.exact) or 'nothing'}"]
+    return "\n".join(line for line in (f"Your answers: {'; '.join(answers)}.", policy.note) if line)
+
+
+AUDIENCE_WORDS = {
+    Audience.PUBLIC: "everybody",
+    Audience.PARTNERS: "known partners",
+    Audience.INSIDE: "colleagues",
+}

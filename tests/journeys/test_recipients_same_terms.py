@@ -1,0 +1,102 @@
+"""Versions for recipients where terms have to go: the same ones in all, and every position is safe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from journeys.test_recipients_term_sets import KNOWLEDGE, NAMES, people, policy
+from oracles import beliefs as plain
+from sfumato.core.errors import BadPolicy, RefusedByHistory
+from sfumato.engine import open_source
+from sfumato.journey.counted_table import count_table
+from sfumato.policy.policy import Policy
+from sfumato.protection.recipients.same_terms import same_terms_removed
+from sfumato.protection.two_phases import with_original
+
+KNOWN = list(KNOWLEDGE.items())
+
+
+def released(folder, rows, rules, names=NAMES):
+    into = folder / f"out-{names[0]}"
+    sf.release(rows, rules, ledger=f"sqlite:///{folder}/ledger.db", into=into, to=names)
+    places = [into / name for name in names] if len(names) > 1 else [into]
+    return [pl.read_csv(place / "data.csv", infer_schema=False) for place in places]
+
+
+def terms(cell):
+    return tuple(sorted((cell or "").split(";"))) if cell else ()
+
+
+def test_all_versions_lose_the_same_terms_and_keep_the_promise(tmp_path):
+    rows = people(60).with_columns(symptoms=pl.lit("fever;cough"))
+    tables = released(tmp_path, rows, policy(l=2, c=1))
+    seen = [Counter(terms(cell) for cell in table["symptoms"]) for table in tables]
+    assert seen[0] == seen[1] and sum(seen[0].values()) == 60
+    assert seen[0] != Counter({("cough", "fever"): 60})
+    for table in tables:
+        for _, group in table.group_by(["age", "zip"]):
+            assert plain.diverse(KNOWN, [terms(cell) for cell in group["symptoms"]], 1, 2)
+
+
+def test_whoever_comes_later_gets_a_version_of_the_same_shortened_table(tmp_path):
+    rows = people(60).with_columns(symptoms=pl.lit("fever;cough"))
+    first, _ = released(tmp_path, rows, policy(l=2, c=1))
+    (late,) = released(tmp_path, rows, policy(l=2, c=1), names=["ministry"])
+    assert Counter(map(terms, late["symptoms"])) == Counter(map(terms, first["symptoms"]))
+    with pytest.raises(RefusedByHistory):
+        released(tmp_path, rows.with_columns(symptoms=pl.lit("sneeze")), policy(l=2, c=1), names=["press"])
+
+
+def test_a_margin_is_refused_beside_recipients():
+    rules = {**policy(l=2, c=1), "protect": {"terms": {"margin": "1/10"}}}
+    with pytest.raises(BadPolicy, match="drawn at random"):
+        Policy.from_dict(rules)
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["3", "8", "42", "47"]),
+        st.sampled_from(["011", "012", "021", "022"]),
+        st.sets(st.sampled_from(["fever", "cough", "headache", "sneeze"]), max_size=3),
+    ),
+    min_size=2,
+    max_size=8,
+)
+
+
+@given(ROWS, st.sampled_from([1, 2]))
+@settings(max_examples=15, deadline=None)
+def test_every_position_and_every_union_of_them_keeps_the_promise(rows, c):
+    """By enumeration: the finest positions there may be, and all classes of all coarser versions."""
+    table = [(age, code, ";".join(sorted(some)) or None) for age, code, some in rows]
+    frame = pl.DataFrame(table, schema=["age", "zip", "symptoms"], orient="row")
+    words = {**policy(l=2, c=c), "recipients": {"tolerance": "200%", "coalition": "any"}}
+    words["promises"] = [{"k-anonymity": {"k": 1}}, words["promises"][1]]
+    rules = Policy.from_dict(words)
+    source = open_source(frame)
+    counted = count_table(source, rules)
+    told = same_terms_removed(counted, with_original(rules, counted))
+    assert told is not None
+    safe = source.recode(told[0], drop=())
+    assert safe.select("age", "zip").sort("age", "zip").equals(frame.select("age", "zip").sort("age", "zip"))
+    for years, digits in product((1, 5, 10, 50), (3, 2, 1)):
+        groups = {}
+        for age, code, cell in safe.rows():
+            groups.setdefault((int(age) // years, code[:digits]), []).append(terms(cell))
+        assert all(plain.diverse(KNOWN, some, c, 2) for some in groups.values())
+    before, after = Counter(), Counter()
+    for age, code, cell in frame.rows():
+        before.update((age, code, term) for term in terms(cell))
+    for age, code, cell in safe.rows():
+        after.update((age, code, term) for term in terms(cell))
+    assert not after - before
+    assert told[1].removed == (before - after).total()
+    assert isinstance(told[1].total, Fraction)

@@ -1,0 +1,410 @@
+"""The life of a ledger: keys change, releases are called back, chains end, backups lack something."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from faults.made_up import release, release_to_three
+from releases.ledger.tampering import change
+from sfumato.cli.main import run
+from sfumato.core.errors import BadData, BadLedger, RefusedByHistory, WrongCall
+from sfumato.releases.certificate import as_bytes, certificate, examine, read, read_notice
+from sfumato.releases.ledger import seen_head
+from sfumato.releases.ledger.anchors import anchor, read_anchor
+from sfumato.releases.ledger.backup import backup, missing_in, restore
+from sfumato.releases.ledger.elsewhere import mark_bytes
+from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.retirement import retire
+from sfumato.releases.ledger.withdrawal import withdraw, withdrawals
+
+SOMEBODY = bytes(range(16))
+"""The mark of a person."""
+
+
+def certificate_of(folder):
+    return read(Path(folder) / "certificate.json")
+
+
+# -- keys
+
+
+def test_old_certificates_verify_by_the_file_of_public_keys(url, tmp_path):
+    ledger = Ledger(url)
+    release(ledger, tmp_path / "one")
+    first = public_key(tmp_path / "ledger.db.key.pub")
+    ledger.rotate()
+    release(ledger, tmp_path / "two")
+    ledger.rotate()
+    release(ledger, tmp_path / "three")
+    keys = public_keys(tmp_path / "ledger.db.key.pub")
+    assert keys == ledger.dated_keys
+    assert [(key.first, key.last) for key in keys] == [(6, None), (4, 5), (1, 3)]
+    assert keys[-1].public == first
+    assert keys[0].public == public_key(tmp_path / "ledger.db.key")
+    for name in ("one", "two", "three"):
+        assert examine(tmp_path / name / "certificate.json", key=keys).holds is True
+        assert run(["certificate", "verify", str(tmp_path / name / "certificate.json"), "--key",
+                    str(tmp_path / "ledger.db.key.pub")]) == 0  # fmt: skip
+    assert ledger.verify(key=[key.public for key in keys]).holds
+    assert ledger.verify(key=[*(key.public for key in keys), "00" * 32]).faults
+
+
+def test_a_key_that_was_replaced_signs_nothing_more(url, tmp_path):
+    """Who stole an old key can date an entry to its time, not make one of later."""
+    ledger = Ledger(url)
+    release(ledger, tmp_path / "one")
+    old = Key.load(tmp_path / "ledger.db.key")
+    ledger.rotate()
+    entry = ledger.entry(release(ledger, tmp_path / "two").record.release)
+    forged = as_bytes(certificate(entry.seal(old)))
+    (tmp_path / "two" / "certificate.json").write_bytes(forged)
+    (fault,) = examine(tmp_path / "two" / "certificate.json", key=ledger.dated_keys).faults
+    assert "cannot have signed" in fault
+
+
+def test_public_keys_as_text_are_read_back(url, capsys):
+    ledger = Ledger(url)
+    assert as_text(ledger.dated_keys).startswith("-----BEGIN PUBLIC KEY-----")
+    ledger.rotate()
+    assert run(["ledger", "keys", "--ledger", url]) == 0
+    assert capsys.readouterr().out == as_text(ledger.dated_keys)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"entries 1-2\n", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"]
+)
+def test_a_file_of_no_keys(tmp_path, content):
+    (tmp_path / "file.pub").write_bytes(content)
+    with pytest.raises(BadLedger, match="no key"):
+        public_keys(tmp_path / "file.pub")
+
+
+def test_borders_of_a_key():
+    assert [DatedKey("k", 4, 5).may_have_signed(number) for number in (3, 4, 5, 6)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert DatedKey("k", 4).may_have_signed(10**9)
+
+
+# -- withdrawal
+
+
+def test_a_withdrawal_is_recorded_and_undoes_nothing(filled, tmp_path, url, capsys):
+    before = filled.history()
+    made = withdraw(filled, "1", reason="two people  were left in", chain="main")
+    assert made.reason == "two people were left in"
+    assert made.record.release == before[0].release
+    assert filled.history() == before
+    assert filled.verify().holds
+    assert filled.verify().remarks == ("1 release withdrawn, and still counted",)
+    assert withdrawals(filled)[before[0].release]["entry"] == made.entry.number
+    assert "1 later release beside it" in str(made)
+    with pytest.raises(WrongCall, match="withdrawn before"):
+        withdraw(filled, before[0].release, reason="again")
+
+    def counted(history, _):
+        assert [record.release for record in history] == [before[0].release, before[2].release]
+        raise RefusedByHistory("held against it")
+
+    with pytest.raises(RefusedByHistory, match="held against it"):
+        release(filled, tmp_path / "next", checks=[counted])
+    assert run(["history", "--ledger", url]) == 0
+    assert "WITHDRAWN" in capsys.readouterr().out
+
+
+def test_versions_of_a_withdrawn_one_are_named(url, tmp_path):
+    ledger = Ledger(url)
+    release_to_three(ledger, tmp_path / "event")
+    release(ledger, tmp_path / "later", recipient="registry")
+    made = withdraw(ledger, "2", reason="wrong file")
+    told = "\n".join(made.remains)
+    assert made.record.recipient == "registry"
+    assert "the council, Ärzte" in told
+    assert "1 later release" in told
+    assert "1 other release" in told, "what the same recipient has"
+    assert made.as_dict()["remains"] == list(made.remains)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "complaint"),
+    [
+        ("9", "why", "no such release"),
+        ("1", " ", "needs a name"),
+        ("1", "a\u202eb", "invisible"),
+        ("1", "x" * 1001, "at most"),
+    ],
+)
+def test_no_withdrawal(filled, name, reason, complaint):
+    head = filled.head
+    with pytest.raises(WrongCall, match=complaint):
+        withdraw(filled, name, reason=reason)
+    assert filled.head == head
+
+
+def test_the_notice_tells_who_has_the_files(filled, tmp_path, url, capsys):
+    told = tmp_path / "notice.json"
+    assert run(["ledger", "withdraw", "1", "--reason", "wrong", "--ledger", url, "-o", str(told)]) == 0
+    assert run(["ledger", "withdraw", "2", "--reason", "wrong", "--ledger", url, "-o", str(told)]) == 2
+    key = str(tmp_path / "ledger.db.key.pub")
+    verify = ["certificate", "verify", "--key", key, "--withdrawal", str(told)]
+    capsys.readouterr()
+    assert run([*verify, str(tmp_path / "one" / "certificate.json")]) == 1
+    assert "withdrawn" in capsys.readouterr().out
+    assert run([*verify, str(tmp_path / "three" / "certificate.json")]) == 0
+    stranger = Key.make(tmp_path / "stranger.key")
+    (fault,) = examine(
+        tmp_path / "three" / "certificate.json",
+        key=filled.dated_keys,
+        notices=[_forged(filled, certificate_of(tmp_path / "three"), stranger)],
+    ).faults
+    assert "the notice of withdrawal is signed by another key" in fault
+
+
+def _forged(ledger, shown, key):
+    entry = ledger.entry(shown["entry"]["release"])
+    body = {"at": "2026-11-16", "ledger": "x", "release": entry.release, "hash": entry.hash, "reason": "no"}
+    return certificate(replace(entry, kind="withdrawal", body=json.dumps(body)).seal(key))
+
+
+@pytest.mark.parametrize("harm", ["reason", "kind", "gone", "list"])
+def test_a_notice_that_was_changed(filled, tmp_path, harm):
+    path = tmp_path / "notice.json"
+    notice = certificate(withdraw(filled, "1", reason="wrong").entry)
+    if harm == "reason":
+        notice["entry"]["body"]["reason"] = "right"
+    elif harm == "kind":
+        notice["entry"]["kind"] = "release"
+    if harm != "gone":
+        path.write_bytes(b"[]" if harm == "list" else as_bytes(notice))
+    with pytest.raises(BadData):
+        read_notice(path)
+
+
+# -- retirement
+
+
+def test_a_retired_chain_is_closed_and_its_memory_gone(filled, tmp_path, url):
+    made = retire(filled, "main")
+    assert made.releases == 2
+    assert filled.verify().holds, filled.verify().faults
+    assert [(record.chain, record.memory) for record in filled.history()] == [
+        ("main", b""), ("other", b"2"), ("main", b"")]  # fmt: skip
+    with pytest.raises(RefusedByHistory, match="chain main is closed"):
+        release(filled, tmp_path / "next")
+    with pytest.raises(WrongCall, match="closed already"):
+        retire(filled, "main")
+    release(filled, tmp_path / "beside", chain="other", memory=b"2")
+    assert bytes(range(32)) not in (tmp_path / "ledger.db").read_bytes(), "marks of people are overwritten"
+    copy = backup(filled, tmp_path / "copy.db")
+    shutil.copy(tmp_path / "ledger.db.key", tmp_path / "again.db.key")
+    again = restore(copy, f"sqlite:///{tmp_path}/again.db")
+    with pytest.raises(RefusedByHistory, match="chain main is closed"):
+        release(again, tmp_path / "next")
+    assert examine(tmp_path / "one" / "certificate.json", key=filled.dated_keys).holds is True
+    assert run(["history", "--ledger", url]) == 0
+
+
+def test_people_who_were_forgotten_stand_in_the_way(url, tmp_path):
+    ledger, marks = Ledger(url), mark_bytes_of(SOMEBODY)
+    release(ledger, tmp_path / "one", people=marks, recipient="press")
+    release(ledger, tmp_path / "two", chain="tables", recipient="press")
+    retire(ledger, "main")
+    retire(ledger, "tables")
+    other = mark_bytes_of(bytes(16))
+    with pytest.raises(RefusedByHistory, match="cannot be told any more"):
+        release(ledger, tmp_path / "three", chain="new", people=other, recipient="press")
+    release(ledger, tmp_path / "four", chain="new", people=other, recipient="police")
+    release(ledger, tmp_path / "five", chain="third", recipient="press")
+    release(ledger, tmp_path / "six", chain="fourth", people=other, recipient="press", despite=("main",))
+    assert ledger.verify().holds
+
+
+def mark_bytes_of(mark):
+    return mark_bytes(np.frombuffer(mark, np.uint64).reshape(-1, 2))
+
+
+@pytest.mark.parametrize("harm", ["memory", "marks", "notice", "other"])
+def test_what_was_forgotten_without_a_word_is_still_found(filled, tmp_path, harm):
+    if harm != "other":
+        retire(filled, "main")
+    path = tmp_path / "ledger.db"
+    if harm == "memory":
+        change(path, "UPDATE entries SET memory = ? WHERE number = 2", b"made up")
+    elif harm == "marks":
+        change(path, "INSERT INTO people VALUES (5, ?)", b"made up")
+    elif harm == "notice":
+        change(path, "UPDATE entries SET body = replace(body, '[2,5]', '[2,3,5]') WHERE kind = 'retirement'")
+        change(path, "UPDATE entries SET memory = x'' WHERE number = 3")
+    else:
+        change(path, "UPDATE entries SET memory = x'' WHERE number = 3")
+    assert not filled.verify().holds
+
+
+def test_retiring_asks_first(filled, url, capsys):
+    head = filled.head
+    assert run(["ledger", "retire", "main", "--ledger", url]) == 2
+    assert "cannot be undone" in capsys.readouterr().err
+    assert filled.head == head
+    assert run(["ledger", "retire", "main", "--ledger", url, "--yes"]) == 0
+    assert run(["ledger", "retire", "nothing", "--ledger", url, "--yes"]) == 2
+
+
+# -- restore
+
+
+@pytest.fixture
+def behind(url, tmp_path):
+    """A backup after the first release, and a ledger that went on: one more in its chain, one in another."""
+    ledger = Ledger(url)
+    release(ledger, tmp_path / "one")
+    copy = backup(ledger, tmp_path / "copy.db")
+    release(ledger, tmp_path / "two", recipient="press")
+    release(ledger, tmp_path / "three", chain="other")
+    return ledger, copy
+
+
+def restored(tmp_path, copy, *, certificates=(), anchors=(), seen=False, accept_loss=True):
+    """Restores beside the ledger, with its key and, if `seen`, with what was noted beside it."""
+    shutil.copy(tmp_path / "ledger.db.key", tmp_path / "again.db.key")
+    if seen:
+        shutil.copy(tmp_path / "ledger.db.key.seen", tmp_path / "again.db.key.seen")
+    told = [certificate_of(tmp_path / name) for name in certificates]
+    url = f"sqlite:///{tmp_path}/again.db"
+    return restore(copy, url, certificates=told, anchors=anchors, accept_loss=accept_loss)
+
+
+def test_what_a_backup_lacks_is_told(behind, tmp_path, capsys):
+    ledger, copy = behind
+    (tmp_path / "anchor.json").write_text(json.dumps(anchor(ledger).as_dict()))
+    asked = ["ledger", "missing", "--ledger", f"sqlite:///{copy}", "--anchor", str(tmp_path / "anchor.json")]
+    assert run([*asked, "--certificate", str(tmp_path / "two" / "certificate.json")]) == 1
+    told = capsys.readouterr().out
+    assert "lacks 2 entries" in told
+    assert "entry 3: release 2 of chain main, to press" in told
+    assert "entry 4: not known" in told
+    assert run(["ledger", "missing", "--ledger", f"sqlite:///{copy}"]) == 0, "nothing tells of more"
+    assert run(["ledger", "missing", "--ledger", f"sqlite:///{copy}", "--key", str(ledger.key_path)]) == 1
+    assert (
+        run(["ledger", "verify", "--ledger", f"sqlite:///{copy}", "--anchor", str(tmp_path / "anchor.json")])
+        == 1
+    )
+    for known in (
+        {"anchors": [read_anchor(tmp_path / "anchor.json")]},
+        {"seen": True},
+        {"certificates": ["two"]},
+    ):
+        with pytest.raises(BadLedger, match="the backup ends before entry"):
+            restored(tmp_path, copy, accept_loss=False, **known)
+    assert not (tmp_path / "again.db").exists() or not Ledger(f"sqlite:///{tmp_path}/again.db").history()
+
+
+def test_a_known_loss_closes_its_chains(behind, tmp_path):
+    ledger, copy = behind
+    again = restored(tmp_path, copy, certificates=["two", "three"], seen=True)
+    told = [certificate_of(tmp_path / name) for name in ("one", "two", "three")]
+    found = again.verify(certificates=told, anchors=[anchor(ledger).head])
+    assert found.holds, found.faults
+    assert found.lost == 2
+    assert "lost" in str(found.card())
+    assert not missing_in(again, again.key_path, certificates=told)
+    for chain in ("main", "other"):
+        with pytest.raises(RefusedByHistory, match=f"chain {chain} is closed"):
+            release(again, tmp_path / "next", chain=chain)
+    with pytest.raises(RefusedByHistory, match="cannot be told any more"):
+        release(again, tmp_path / "next", chain="new", recipient="police")
+    release(again, tmp_path / "next", chain="new", recipient="police", despite=("other",))
+    assert Ledger(f"sqlite:///{tmp_path}/again.db").verify().holds
+    assert seen_head.last_seen(again.key_path) == again.head
+
+
+def test_an_unknown_loss_closes_the_ledger(behind, tmp_path):
+    ledger, copy = behind
+    again = restored(tmp_path, copy, certificates=["two"], anchors=[anchor(ledger)])
+    with pytest.raises(RefusedByHistory, match="1 entry of it got lost"):
+        release(again, tmp_path / "next", chain="new")
+    assert again.verify().holds
+    assert [record.sequence for record in again.history()] == [1]
+    assert seen_head.last_seen(again.key_path) is None
+
+
+def test_nothing_lost_is_nothing_entered(behind, tmp_path):
+    ledger, _ = behind
+    again = restored(tmp_path, backup(ledger, tmp_path / "new.db"), certificates=["two", "three"], seen=True)
+    assert again.head == ledger.head
+
+
+def test_a_rolled_back_ledger_is_opened_when_its_loss_is_sealed(behind, tmp_path):
+    _, copy = behind
+    again = restored(tmp_path, copy, certificates=["two", "three"], seen=True)
+    again.close()
+    seen_head.path_beside(again.key_path).unlink()
+    shutil.copy(tmp_path / "ledger.db.key.seen", tmp_path / "again.db.key.seen")
+    assert Ledger(f"sqlite:///{tmp_path}/again.db").head.number == 3
+    assert seen_head.last_seen(again.key_path).number == 3, "from now on this one counts"
+
+
+def test_two_histories_are_not_put_together(behind, tmp_path):
+    """Who went on writing to a copy has certificates of another history."""
+    _, copy = behind
+    shutil.copy(tmp_path / "ledger.db.key", tmp_path / "fork.db.key")
+    fork = restore(copy, f"sqlite:///{tmp_path}/fork.db")
+    release(fork, tmp_path / "forked")
+    with pytest.raises(BadLedger, match="another history"):
+        restored(tmp_path, backup(fork, tmp_path / "fork-copy.db"), certificates=["two"])
+    with pytest.raises(BadLedger, match="another history"):
+        restored(tmp_path, copy, certificates=["two", "forked"])
+
+
+@pytest.mark.parametrize("harm", ["content", "other ledger", "anchor"])
+def test_strange_evidence_is_refused(behind, tmp_path, harm):
+    _, copy = behind
+    stranger = Ledger(f"sqlite:///{tmp_path}/strange.db")
+    release(stranger, tmp_path / "strange")
+    told = [certificate_of(tmp_path / ("two" if harm == "content" else "strange"))]
+    if harm == "content":
+        told[0]["entry"]["number"] = 900
+    anchors = [anchor(stranger)] if harm == "anchor" else ()
+    with pytest.raises(BadData):
+        restore(copy, f"sqlite:///{tmp_path}/x.db", certificates=() if anchors else told, anchors=anchors)
+
+
+def test_the_key_is_looked_for_before_anything_is_copied(behind, tmp_path):
+    _, copy = behind
+    with pytest.raises(BadLedger, match="key of the ledger is not there"):
+        restore(copy, f"sqlite:///{tmp_path}/again.db")
+    Key.make(tmp_path / "again.db.key")
+    with pytest.raises(BadLedger, match="not the key of the ledger"):
+        restore(copy, f"sqlite:///{tmp_path}/again.db")
+    assert not (tmp_path / "again.db").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"sfumato_anchor": 1}', '{"sfumato_anchor": 1, "number": "1"}', "nonsense"]
+)
+def test_no_anchor(tmp_path, content):
+    (tmp_path / "anchor.json").write_text(content)
+    with pytest.raises(BadData, match="no anchor"):
+        read_anchor(tmp_path / "anchor.json")
+
+
+def test_an_anchor_of_somebody_elses_making(filled, tmp_path, url, capsys):
+    path = tmp_path / "anchor.json"
+    assert run(["ledger", "anchor", "--ledger", url, "-o", str(path)]) == 0
+    assert run(["ledger", "anchor", "--ledger", url, "-o", str(path)]) == 2, "it is there already"
+    assert read_anchor(path).head == filled.head
+    path.write_text(json.dumps({**json.loads(path.read_text()), "number": 99}))
+    with pytest.raises(BadData, match="not signed"):
+        read_anchor(path)
+    capsys.readouterr()
+    assert run(["ledger", "anchor", "--ledger", url]) == 0
+    assert json.loads(capsys.readouterr().out)["hash"] == filled.head.hash
