@@ -242,6 +242,12 @@ def test_keys_that_do_not_fit_together_are_refused(keys, said):
         read(**keys)
 
 
+def test_versions_for_recipients_are_refused():
+    words = {**read(since="batch", until="left").to_dict(), "recipients": {"coalition": "none"}}
+    with pytest.raises(BadPolicy, match="releases that people have left"):
+        Policy.from_dict(words)
+
+
 def test_the_policy_says_what_it_promises():
     found = read(since="batch", until="left").promises.of_table[0]
     assert str(found) == "continuous, k = 2, departures counted"

@@ -13,7 +13,7 @@ from sfumato.chains.presence_cells import MOST_RETURN_RELEASES, PresenceTargets
 from sfumato.chains.presence_equations import PresenceBounds, bound_targets
 from sfumato.core.chain import Chain
 from sfumato.core.errors import WrongCall
-from sfumato.core.imprint import Imprint
+from sfumato.core.imprint import Imprint, KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.microdata import Counts
 from sfumato.kernels.chains.overlaps import NO_OVERLAP
@@ -36,10 +36,9 @@ class HeldChain:
         """The chain of these imprints, oldest first; raises `WrongCall` where they do not fit together."""
         whole, newest = Chain.of(releases), releases[-1].departures
         if newest is None or any(i.departures and i.departures.terms != newest.terms for i in releases):
-            leavers, returns, moves, corrected = Leavers.UNKNOWN, False, (), False
-        else:
-            leavers, returns = newest.leavers, newest.returns
-            moves, corrected = newest.moves, newest.corrected
+            newest = KnownDepartures(Leavers.UNKNOWN)
+        leavers, returns = newest.leavers, newest.returns
+        moves, corrected = newest.moves, newest.corrected
         fixed = [j for j, name in enumerate(whole.names) if name not in moves]
         trees = tuple(whole.trees[j] for j in fixed)
         tables = tuple(fixed_columns(release, fixed) for release in whole.releases)

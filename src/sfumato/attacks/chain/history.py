@@ -100,8 +100,9 @@ def holds_several(name: str) -> bool:
     return name in _HOLDERS
 
 
-_HOLDERS = tuple(
-    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief, *LEAVERS)
+_HOLDERS = (
+    *(a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)),
+    *(a.name for a in LEAVERS),
 )
 
 
