@@ -59,6 +59,7 @@ SLOW = (
     "faults/test_spill.py",
     "faults/test_store",
     "faults/test_writers.py",
+    "journeys/test_departures.py",
     "journeys/test_against.py",
     "journeys/test_chain.py",
     "journeys/test_cli_attack.py",
