@@ -194,6 +194,7 @@ class RowSource:
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
     ) -> RowsToPublish:
         """The rows of a table that was counted here: a second pass over the source."""
+        table = table.whole
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
         last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]
