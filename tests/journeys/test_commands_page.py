@@ -20,7 +20,7 @@ def named(section):
 
 VERBS = ["demo", "discover", "declare", "protect", "audit", "attack", "policy check", "policy patterns"]
 VERBS += ["release", "override", "history", "trace", "ledger verify", "certificate verify", "doctor"]
-VERBS += ["utility", "policy confirm", "init"]
+VERBS += ["utility", "policy confirm", "policy ready", "init"]
 OF_FILES = "How data are read"
 """The section that tells the options of every command that reads data."""
 PARTS = {"ledger floor": "ledger verify"}
@@ -60,6 +60,7 @@ def test_every_key_is_told(sfumato, hospital, tmp_path):
         "declare": ("declare", data),
         "policy check, policy schema": ("policy", "check", policy, data),
         "policy patterns": ("policy", "patterns", policy, data),
+        "policy ready": ("policy", "ready"),
         "doctor": ("doctor", data, "-p", policy),
         "protect": ("protect", data, "-p", policy, "-o", safe, "--explain"),
         "audit": ("audit", safe, "-p", policy),

@@ -25,8 +25,8 @@ from sfumato.policy.column_names import ONE_PERSON
 from sfumato.policy.column_names import words as words_of
 from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spellings
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
-from sfumato.policy.doctor.near_misses import near_misses
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
+from sfumato.policy.doctor.near_misses import near_misses
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
@@ -246,6 +246,7 @@ def _unknown_values(
             yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
             return
         cells = _cells(column, set(lacking))
+        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
         if isinstance(rule.taxonomy, ReadyTaxonomy):
             repair, remedy = near_misses(rule.taxonomy, lacking)
         else:
