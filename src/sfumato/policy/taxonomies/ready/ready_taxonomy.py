@@ -103,7 +103,10 @@ class ReadyTaxonomy:
         texts = [value for value in dict.fromkeys(values) if value is not None]
         if unknown := [text for text in texts if not self.knows(text)]:
             raise unknown_values(unknown)
-        missing, aliases = None in values, {text: leaf for text in texts if (leaf := self._leaf(text)) != text}
+        missing, aliases = (
+            None in values,
+            {text: leaf for text in texts if (leaf := self._leaf(text)) != text},
+        )
         levels = self._levels
         if self.entry.kind is ReadyKind.CODES:
             levels = self._levels_of_codes([self._leaf(text) for text in texts]) if texts else []
@@ -126,7 +129,9 @@ class ReadyTaxonomy:
             return hit
         if self.entry.kind is ReadyKind.CODES:
             return text.strip().upper() if self.knows(text.strip().upper()) else None
-        near = get_close_matches(_folded(text), [name for name in folded if len(name) > STEM], n=1, cutoff=0.8)
+        near = get_close_matches(
+            _folded(text), [name for name in folded if len(name) > STEM], n=1, cutoff=0.8
+        )
         return folded[near[0]] if near else None
 
     @cached_property
