@@ -36,6 +36,14 @@ def _free():
     }
 
 
+def _signs():
+    return {
+        "age": ["22", "24", "31", "35"],
+        "blood": ["A", "B", "A", "B"],
+        "fever": ["yes", "yes", "no", "no"],
+    }
+
+
 def _symptoms():
     return {
         "age": [22, 24, 31, 35],
@@ -74,17 +82,27 @@ def _visits():
     return dict(zip(("who", "month", "disease"), map(list, zip(*rows, strict=True)), strict=True))
 
 
+def _lands():
+    return {
+        "country": [("NL", "Netherlands", "Germany", "Chad", "Mali")[i % 5] for i in range(60)],
+        "education": [str(i % 9) for i in range(60)],
+        "diagnosis": [("E11.9", "J45.20", "I10", "F32.9")[i % 4] for i in range(60)],
+    }
+
+
 TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "columns": _hospital,
     "secrets": _hospital,
     "reference": _hospital,
     "freeform": _free,
     "observed": _free,
+    "signs": _signs,
     "symptoms": _symptoms,
     "recipients": _hospital,
     "chain": _chain,
     "members": _chain,
     "visits": _visits,
+    "ready": _lands,
     "source": _office,
     "workbook": _visits,
     "database": _visits,

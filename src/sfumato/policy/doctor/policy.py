@@ -251,6 +251,7 @@ def _unknown_values(
             yield Diagnosis("bad-taxonomy", Severity.ERROR, where, wrong.message, 1, wrong.remedy)
             return
         cells = _cells(column, set(lacking))
+        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
         if isinstance(rule.taxonomy, ReadyTaxonomy):
             repair, remedy = near_misses(rule.taxonomy, lacking)
         else:
