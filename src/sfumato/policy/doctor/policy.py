@@ -258,7 +258,6 @@ def _unknown_values(
             repair = _lines_to_add(rule.taxonomy, lacking)
             remedy = "Lines to add are proposed." if repair else "Correct the data, or widen the taxonomy."
         what = f"{several(len(lacking), 'value')} that the taxonomy lacks, in {several(cells, 'cell')}"
-        listed = isinstance(rule.taxonomy, HierarchyFile | WrittenRows | NestedTree)
         if listed and (near := _nearly_there(rule.taxonomy, lacking)):
             what += f"; {near:,} of them differ from one that it has by case, blanks or accents alone"
         yield Diagnosis("lacking", Severity.ERROR, where, what, len(lacking), remedy, lacking, repair)
