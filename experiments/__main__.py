@@ -14,6 +14,7 @@ NEEDS = {
     "quasi_identifiers": "",
     "freeform": "adult",
     "fingerprint": "adult",
+    "fingerprint_robustness": "adult",
     "quasi_sensitive": "symptoms",
     "term_removal": "",
     "continuous": "adult_uci",
@@ -27,6 +28,7 @@ SHOWN = (
     "freeform-threats.svg",
     "fingerprint-paper/*.svg",
     "fingerprint-capacity.svg",
+    "fingerprint-robustness-*.svg",
     "quasi-sensitive-drawn-*.svg",
     "continuous-*.svg",
 )

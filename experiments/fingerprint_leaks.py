@@ -136,7 +136,9 @@ def by_size(assignment: PatternAssignment, trials: int) -> Iterator[Row]:
     """One leaker, rows as they are."""
     rng, everything = np.random.default_rng(2), []
     for size in SIZES:
-        found = [_single(assignment, rng, size, raised=0, stated=i % STATED == 0) for i in range(trials)]
+        found = [
+            single_leaker(assignment, rng, size, raised=0, stated=i % STATED == 0) for i in range(trials)
+        ]
         everything += found
         yield {"leak": f"rows: {size}", **_summed(found)}
     yield {"leak": "all of these", **_summed(everything)}
@@ -146,7 +148,7 @@ def by_generalization(assignment: PatternAssignment, trials: int) -> Iterator[Ro
     """One leaker, 100 rows, some columns a level up."""
     rng = np.random.default_rng(3)
     for raised in range(6):
-        found = [_single(assignment, rng, 100, raised=raised) for _ in range(trials)]
+        found = [single_leaker(assignment, rng, 100, raised=raised) for _ in range(trials)]
         yield {"leak": f"columns raised: {raised}", **_summed(found)}
 
 
@@ -219,7 +221,7 @@ class Seen:
         )
 
 
-def _single(
+def single_leaker(
     assignment: PatternAssignment, rng: np.random.Generator, size: int, *, raised: int, stated: bool = True
 ) -> Seen:
     who = int(rng.integers(len(assignment.chosen)))

@@ -36,6 +36,14 @@ def _free():
     }
 
 
+def _signs():
+    return {
+        "age": ["22", "24", "31", "35"],
+        "blood": ["A", "B", "A", "B"],
+        "fever": ["yes", "yes", "no", "no"],
+    }
+
+
 def _symptoms():
     return {
         "age": [22, 24, 31, 35],
@@ -88,6 +96,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "reference": _hospital,
     "freeform": _free,
     "observed": _free,
+    "signs": _signs,
     "symptoms": _symptoms,
     "recipients": _hospital,
     "chain": _chain,

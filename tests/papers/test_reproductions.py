@@ -3,9 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from experiments import quasi_identifiers, quasi_sensitive, term_removal
+from experiments import fingerprint_robustness, quasi_identifiers, quasi_sensitive, term_removal
 from experiments.__main__ import keep_figures, main
+
+from sfumato.core.microdata import Column, Microdata, Role
+from sfumato.core.taxonomy import Taxonomy
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "reproductions.md"
@@ -75,3 +79,21 @@ def test_what_defences_buy_against_who_knows_how_terms_are_removed():
     plain_cost = found["nothing"][3]
     assert plain_cost <= found["margin 1/4"][3] and plain_cost <= found["scope class"][3]
     assert found["nothing"][2] <= found["nothing"][1]
+
+
+def test_robustness_over_columns_and_levels_on_made_up_data():
+    rng = np.random.default_rng(3)
+    tree = Taxonomy.grow(["*", "A", "B", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2])
+    columns = [Column(f"q{j}", Role.QUASI, tree) for j in range(3)]
+    table = Microdata.of_codes(columns, [rng.integers(0, 4, 400).astype(np.int32) for _ in columns])
+    flat = fingerprint_robustness.shallower(tree, 2)
+    assert flat.leaf_labels == tree.leaf_labels and len(flat.levels) == 2
+    same = fingerprint_robustness.shallower(tree, 3)
+    assert sorted(same.labels) == sorted(tree.labels) and len(same.levels) == 3
+    rows = list(fingerprint_robustness.robustness(table, columns=(1, 2, 3), levels=(2, 0), trials=3))
+    assert [row["patterns"] for row in rows] == [2, 3, 4, 9, 8, 27]
+    served = {(row["columns"], row["levels"]): row["recipients"] for row in rows}
+    assert served[3, "all"] >= served[3, 2] >= 1
+    assert all(row["raised 0"] in (None, 1) for row in rows)
+    assert all(row["raised 1"] is None or 0 <= row["raised 1"] <= 1 for row in rows)
+    assert len(fingerprint_robustness.figures(rows)) == 2

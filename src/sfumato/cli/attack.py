@@ -16,7 +16,7 @@ from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
 
 if TYPE_CHECKING:
-    from sfumato.attacks.chain.cracked_classes import CrackedClasses
+    from sfumato.attacks.audit import Audit
 
 MOST_PRINTED = 10
 """So many classes are printed in which rows are ruled out."""
@@ -88,9 +88,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         if name == "downcoding":
             audit = attack_.downcoding(tables[0], policy, steps=steps, seed=seed, progress=progress)
         elif name == "term-removal":
-            audit = attack_.term_removal(
-                tables[0], policy, reference=reference, steps=steps, progress=progress
-            )
+            audit = attack_.term_removal(tables[0], policy, reference=reference, steps=steps)
         elif name == "minimality" and register is not None:
             audit = attack_.minimality(tables[0], policy, register, steps=steps, seed=seed, progress=progress)
         else:
@@ -109,8 +107,7 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(attack_card(audit.findings))
-        if audit.beside is not None and name == "correspondence":
-            say_cracked(audit.beside.cracked)
+        say_cracked(audit, name)
         for remark in (*audit.failed, *([str(audit.beside)] if audit.beside else [])):
             talk(remark)
     if show_values:
@@ -120,8 +117,11 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     raise typer.Exit(1 if audit.breaches else FAILED if audit.failed else 0)
 
 
-def say_cracked(cracked: CrackedClasses) -> None:
+def say_cracked(audit: Audit, name: str) -> None:
     """Print in which classes rows are ruled out, those with the fewest candidates first."""
+    if audit.beside is None or name != "correspondence":
+        return
+    cracked = audit.beside.cracked
     for one in cracked.classes[:MOST_PRINTED]:
         say(str(one))
     if len(cracked.classes) > MOST_PRINTED:

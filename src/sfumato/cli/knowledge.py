@@ -13,48 +13,58 @@ from sfumato.cli.options import AsJson, Data, Overwrite, reads_data
 from sfumato.cli.terminal import talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
+OutFile = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
+]
+LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+TermColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--terms", metavar="COLUMN", help="A column of terms, or several columns of 0 and 1; repeatable."
+    ),
+]
+TextColumn = Annotated[
+    str | None, typer.Option("--text", metavar="COLUMN", help="A column of running text instead.")
+]
+Vocabulary = Annotated[
+    Path | None,
+    typer.Option("--vocabulary", metavar="FILE", help="Terms to look for in text, one per line."),
+]
+DocumentColumn = Annotated[
+    str | None,
+    typer.Option("--document", metavar="COLUMN", help="Rows of one document are one record."),
+]
+CountColumn = Annotated[
+    str | None,
+    typer.Option("--count", metavar="COLUMN", help="For how many records a row stands."),
+]
+Separator = Annotated[
+    str, typer.Option("--separator", metavar="MARK", help="What stands between terms in a cell.")
+]
+Support = Annotated[
+    int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
+]
+Share = Annotated[str, typer.Option("--share", metavar="SHARE", help="In what share of them, such as 5%.")]
+PrevalenceOut = Annotated[
+    Path | None,
+    typer.Option("--prevalence", metavar="FILE", help="Also write how common labels are."),
+]
+
 
 @reads_data
 def knowledge(  # noqa: PLR0917  # one parameter per option
     data: Data,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
-    ],
-    label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")],
-    terms: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--terms", metavar="COLUMN", help="A column of terms, or several columns of 0 and 1; repeatable."
-        ),
-    ] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="COLUMN", help="A column of running text instead.")
-    ] = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option("--vocabulary", metavar="FILE", help="Terms to look for in text, one per line."),
-    ] = None,
-    document_column: Annotated[
-        str | None,
-        typer.Option("--document", metavar="COLUMN", help="Rows of one document are one record."),
-    ] = None,
-    count: Annotated[
-        str | None,
-        typer.Option("--count", metavar="COLUMN", help="For how many records a row stands."),
-    ] = None,
-    separator: Annotated[
-        str, typer.Option("--separator", metavar="MARK", help="What stands between terms in a cell.")
-    ] = ";",
-    support: Annotated[
-        int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
-    ] = 2,
-    share: Annotated[
-        str, typer.Option("--share", metavar="SHARE", help="In what share of them, such as 5%.")
-    ] = "0",
-    prevalence: Annotated[
-        Path | None,
-        typer.Option("--prevalence", metavar="FILE", help="Also write how common labels are."),
-    ] = None,
+    out: OutFile,
+    label: LabelColumn,
+    terms: TermColumns = None,
+    text: TextColumn = None,
+    vocabulary: Vocabulary = None,
+    document_column: DocumentColumn = None,
+    count: CountColumn = None,
+    separator: Separator = ";",
+    support: Support = 2,
+    share: Share = "0",
+    prevalence: PrevalenceOut = None,
     as_json: AsJson = False,
     overwrite: Overwrite = False,
     form: SourceForm = NO_FORM,

@@ -104,7 +104,7 @@ class SetReader(PassingReader):
             return _absent_and_present(kind, part, form), which
         values = [form.value(part, terms) for terms in held]
         texts = sorted({value for value in values if value is not None})
-        place = {None: 0, **{text: i for i, text in enumerate(texts, start=1)}}
+        place: dict[str | None, int] = {None: 0, **{text: i for i, text in enumerate(texts, start=1)}}
         which = np.array([place[value] for value in values], np.int64)
         return pa.array([None, *texts], TEXT).cast(_or_text(kind)), which
 

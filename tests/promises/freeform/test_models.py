@@ -1,9 +1,12 @@
 """Sensitivity and observability of one's own: as numbers, from a file, by importable name; judged twice."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from papers.test_wang_2009 import POLICY, T1
@@ -101,3 +104,28 @@ def test_models_that_cannot_be_had_are_refused(words):
 def test_numbers_that_break_the_principle_or_name_nothing_are_refused(words):
     with pytest.raises(BadPolicy):
         sf.protect(T1, changed(**words))
+
+
+@pytest.mark.parametrize("word", ["mine.models:together", {"file": "together.csv"}, {"values": {}}])
+def test_an_observability_of_several_values_is_refused_with_what_can_be_promised(word):
+    words = changed()
+    words["promises"] = [{"freeform": {"threat": "1/2", "observability": word}}]
+    with pytest.raises(BadPolicy, match="at most the least of theirs") as refused:
+        sf.Policy.from_dict(words)
+    assert "observable" in refused.value.remedy
+
+
+@given(st.lists(st.fractions(0, 1, max_denominator=6), min_size=16, max_size=16))
+def test_the_least_of_single_values_is_the_most_that_any_own_o_may_say(drawn):
+    """All sets of four values: whatever o(X) keeps the principle is at most the least of its values' own.
+
+    Every such o is the least of some numbers over subsets, so every one of them is drawn from.
+    """
+    sets = [frozenset(some) for n in range(5) for some in combinations(range(4), n)]
+    raw = dict(zip(sets, drawn, strict=True))
+    own = {x: min(raw[y] for y in sets if y <= x) for x in sets}
+    assert all(own[x] >= own[y] for x in sets for y in sets if x <= y)
+    for x in sets[1:]:
+        least = min(own[frozenset({a})] for a in x)
+        assert own[x] <= least
+        assert all(least >= limit for limit in drawn if own[x] >= limit)

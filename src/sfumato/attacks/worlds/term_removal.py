@@ -45,11 +45,15 @@ class Fiber:
     """The worlds that publish one and the same class: their weight, and what they say of labels."""
 
     weight: Fraction = Fraction(0)
-    beliefs: Counter[str] = field(default_factory=Counter)
+    beliefs: dict[str, Fraction] = field(default_factory=dict)
 
     def belief(self, labels: Sequence[str]) -> list[Fraction]:
         """Returns the belief in each of these labels."""
-        return [Fraction(self.beliefs[label]) / self.weight for label in labels]
+        return [self.beliefs.get(label, Fraction(0)) / self.weight for label in labels]
+
+    def add(self, label: str, share: Fraction) -> None:
+        """Adds what a world says of a label."""
+        self.beliefs[label] = self.beliefs.get(label, Fraction(0)) + share
 
 
 def fibers(
@@ -72,7 +76,7 @@ def fibers(
             fiber.weight += weight
             for terms in rows:
                 for label, share in said(terms).items():
-                    fiber.beliefs[label] += weight * share / size
+                    fiber.add(label, weight * share / size)
     return found
 
 
@@ -202,8 +206,8 @@ def _distinct_classes(held: Histogram) -> Counter[Rows]:
 
 def _mean(knowledge: Knowledge, rows: Rows) -> dict[str, Fraction]:
     """Returns what a class says of labels as it is published."""
-    total: Counter[str] = Counter()
+    total: dict[str, Fraction] = {}
     for terms in rows:
         for label, share in _belief(knowledge, terms).items():
-            total[label] += share / len(rows)  # type: ignore[assignment]  # counts are fractions here
-    return {label: Fraction(share) for label, share in total.items()}
+            total[label] = total.get(label, Fraction(0)) + share / len(rows)
+    return total

@@ -24,7 +24,7 @@ from sfumato.kernels.freeform.breaches import worst
 from sfumato.promises.freeform.conflicts import FreeformConflicts
 from sfumato.promises.freeform.options import FreeOptions, plain_column
 from sfumato.promises.freeform.watch import FreeformWatch, node_table_under
-from sfumato.promises.parameters import Declared, Exact, Parameter
+from sfumato.promises.parameters import Declared, Exact, Parameter, Schema
 from sfumato.promises.registry import register
 from sfumato.promises.verdicts import NOTHING
 
@@ -35,10 +35,30 @@ LADDER_OF_THREATS = tuple(
 """Threats that searches also look at where a larger one is allowed."""
 
 
-class Share(Exact):
-    """A fraction that may be left out."""
+class ObservableFrom(Exact):
+    """The observability from which a value counts as observable; a fraction that may be left out.
+
+    A model of what is observed of several values together is refused: whoever observes them observes each, so
+    the least of their own is the largest that it may say, and is what is promised against.
+    """
 
     required: ClassVar[bool] = False
+
+    def read(self, value: object) -> Fraction:
+        if isinstance(value, Mapping) or callable(value) or (isinstance(value, str) and ":" in value):
+            raise BadPolicy(
+                "an observability of several values together is not taken: whoever observes them observes"
+                " each, so it is at most the least of theirs, which is promised against already",
+                where=self.name,
+                remedy="Say how observable single values are: `observable` of each column takes a name or a"
+                " file.",
+            )
+        return super().read(value)
+
+    @property
+    def schema(self) -> Schema:
+        """Anything but a number is refused when it is read, with the reason."""
+        return {"type": ["number", "string", "object"]}
 
 
 @register("freeform")
@@ -83,7 +103,7 @@ class Freeform(Declared, TablePromise):
             Fraction(1),
             meaning="The largest confidence with which observed values may tell a sensitive one.",
         ),
-        Share(
+        ObservableFrom(
             "observability",
             Fraction(0),
             Fraction(1),
