@@ -13,7 +13,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from guide import adversary_table, command_options, error_messages, policy_keys, preset_table, python_names
+from guide import (
+    adversary_table,
+    command_options,
+    error_messages,
+    policy_keys,
+    preset_table,
+    python_names,
+    ready_table,
+)
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
@@ -29,6 +37,7 @@ MAKERS = {
     "policy examples": policy_keys.example_policies,
     "adversaries": adversary_table.adversaries_table,
     "presets": preset_table.presets_table,
+    "ready taxonomies": ready_table.ready_sections,
     "names of": python_names.names,
     "members of": python_names.summary,
 }

@@ -82,6 +82,14 @@ def _visits():
     return dict(zip(("who", "month", "disease"), map(list, zip(*rows, strict=True)), strict=True))
 
 
+def _lands():
+    return {
+        "country": [("NL", "Netherlands", "Germany", "Chad", "Mali")[i % 5] for i in range(60)],
+        "education": [str(i % 9) for i in range(60)],
+        "diagnosis": [("E11.9", "J45.20", "I10", "F32.9")[i % 4] for i in range(60)],
+    }
+
+
 TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "columns": _hospital,
     "secrets": _hospital,
@@ -94,6 +102,7 @@ TABLES: Mapping[str, Callable[[], Mapping[str, list]]] = {
     "chain": _chain,
     "members": _chain,
     "visits": _visits,
+    "ready": _lands,
     "source": _office,
     "workbook": _visits,
     "database": _visits,

@@ -91,12 +91,13 @@ class Evidence:
     unchanged: object
     readings: tuple = ()
     uncounted: frozenset = frozenset()
+    unplaced: bool = False
 
 
 def test_comparisons_are_shared_among_readings(monkeypatch):
     asked = []
     monkeypatch.setattr(readings, "MOST_COMPARISONS", 5)
-    monkeypatch.setattr(readings, "_columns_in_doubt", lambda *_: False)
+    monkeypatch.setattr(readings, "_has_unplaced_columns", lambda *_: False)
     monkeypatch.setattr(readings, "_copies", lambda _: {})
     monkeypatch.setattr(readings, "columns_that_fit", lambda *_: {0: ("a", "b", "c")})
     monkeypatch.setattr(

@@ -63,7 +63,7 @@ class History:
             )
         value = matching(table, unchanged)
         numbers, values = numbered_together([value.marks, *(i.values for i in earlier)])
-        releases = tuple(_on_trees(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
+        releases = tuple(table_on_trees(table, i, n) for i, n in zip(earlier, numbers[1:], strict=True))
         time = came_with(table, earlier, since, person=person)
         history = cls(table, releases, time, numbers[0][value.ids], values)
         for same_cuts in by_cut(releases):
@@ -201,7 +201,7 @@ def came_with(
     return came
 
 
-def _on_trees(table: Microdata, imprint: Imprint, number: Codes) -> ClassTable:
+def table_on_trees(table: Microdata, imprint: Imprint, number: Codes) -> ClassTable:
     """An earlier release on the table's trees."""
     shown, cuts = np.empty_like(imprint.nodes), []
     for j, (key, column) in enumerate(zip(imprint.keys, table.keys, strict=True)):

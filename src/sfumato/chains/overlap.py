@@ -248,7 +248,7 @@ class Overlap:
         begin = np.cumsum([0, *(len(other) for other in others)])
         which = np.repeat(np.arange(len(others)), np.diff(begin))
         trees, one, other = numbered_apart(self.chain.trees, (cells.table, number), (stacked(others), which))
-        table, (mine, theirs), met = _crossed(trees, one, other)
+        table, (mine, theirs), met = crossed(trees, one, other)
         width = len(self.chain.trees)
         table = replace(table, node_of=table.node_of[:width], nodes=table.nodes[:, :width])
         classes = np.hstack([cells.classes[mine], (theirs - begin[number[mine]]).astype(np.int32)[:, None]])
@@ -303,7 +303,7 @@ class Overlap:
         self._newer.update(zip(pairs, np.split(newer, ends[:-1]), strict=True))
 
 
-def _crossed(
+def crossed(
     trees: Sequence[Taxonomy], one: ClassTable, other: ClassTable
 ) -> tuple[ClassTable, tuple[NDArray[np.intp], Codes], Blocks]:
     """The cells where classes of two tables share a value, the two classes of each cell, and the blocks."""

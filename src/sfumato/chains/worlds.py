@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.chains.equations import Equations, no_world
-from sfumato.chains.overlap import Cells, Overlap
+from sfumato.chains.overlap import Overlap
 from sfumato.core.chain import ClassTable
 from sfumato.core.microdata import Codes, Counts
 from sfumato.kernels.chains.simplex import NO_SOLUTION, raise_all
@@ -56,6 +57,13 @@ class StepBudget:
         self.counter += lent.counter
 
 
+class HasTable(Protocol):
+    """Targets with the counts of each value."""
+
+    @property
+    def table(self) -> ClassTable: ...
+
+
 class Worlds:
     """How many people can be in cells of a chain.
 
@@ -64,8 +72,21 @@ class Worlds:
     """
 
     def __init__(self, overlap: Overlap) -> None:
-        self.cells: Sequence[Cells] = overlap.by_time
-        self.equations = Equations.of(overlap)
+        self._begin_with(overlap.by_time, Equations.of(overlap))
+
+    @classmethod
+    def of_cells(cls, cells: Sequence[HasTable], equations: Equations) -> Worlds:
+        """Returns the same for targets that are not told by the time somebody came.
+
+        The `times` of the equations say which of `cells` an entry belongs to.
+        """
+        found = cls.__new__(cls)
+        found._begin_with(cells, equations)
+        return found
+
+    def _begin_with(self, cells: Sequence[HasTable], equations: Equations) -> None:
+        self.cells = cells
+        self.equations = equations
         self.most: Counts = self.equations.most.copy()
         self.least: Counts = np.zeros_like(self.most)
         unused = np.ones(len(self.equations.sums), bool)

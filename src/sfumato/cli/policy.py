@@ -1,4 +1,4 @@
-"""`sfumato policy`: check, confirm, print the schema and ready taxonomies, count the versions a policy allows."""
+"""`sfumato policy`: check, confirm, print schema and ready taxonomies, count the versions of a policy."""
 # ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
 
 from __future__ import annotations

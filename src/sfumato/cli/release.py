@@ -141,8 +141,8 @@ def history(
     opened = Ledger(ledger, readonly=True)
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
     if as_json:
-        more = [{"at": r.at, "withdrawn": withdrawn.get(r.release)} for r in records]
-        listed = [{**Receipt(r).as_dict(), **told} for r, told in zip(records, more, strict=True)]
+        said = [{"withdrawn": withdrawn[r.release]} if r.release in withdrawn else {} for r in records]
+        listed = [{**Receipt(r).as_dict(), "at": r.at, **more} for r, more in zip(records, said, strict=True)]
         document({"releases": listed})
     else:
         say(history_card(records, withdrawn))

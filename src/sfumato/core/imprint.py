@@ -15,6 +15,7 @@ from sfumato.core.arrays import packed, unpacked
 from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
+from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
@@ -90,14 +91,63 @@ class KeyImprint:
 
 
 @dataclass(frozen=True, eq=False)
+class KnownDepartures:
+    """What a release of a table that people leave adds to its imprint: nothing of anybody by themselves.
+
+    `leavers` says what is known of departures. `shared[i]` is how many people this release has in common with
+    the i-th that it was made beside: one number per class, that of the component which the class belongs to,
+    or one number in all, or none where departures are unknown. `returns`, `moves` and `corrected` say what
+    else may happen. `batches` marks every batch so far, also those whose people have all left; `None` where
+    people tell themselves apart.
+    """
+
+    leavers: Leavers
+    shared: tuple[Counts, ...] = ()
+    returns: bool = False
+    moves: tuple[str, ...] = ()
+    corrected: bool = False
+    batches: Marks | None = None
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What has to stay the same in a chain."""
+        return (self.leavers, self.returns, self.moves, self.corrected)
+
+    def as_dict(self) -> JsonObject:
+        """JSON-ready; arrays are packed as text."""
+        return {
+            "leavers": self.leavers.value,
+            "shared": [packed(numbers) for numbers in self.shared],
+            "returns": self.returns,
+            "moves": list(self.moves),
+            "corrected": self.corrected,
+        }
+
+    @classmethod
+    def from_dict(cls, words: JsonMapping) -> KnownDepartures:
+        """Reads its JSON form; raises `ValueError` where that is not whole."""
+        shared = tuple(unpacked(numbers, np.int64) for numbers in words["shared"])
+        if any(np.any(numbers < 0) for numbers in shared):
+            raise ValueError
+        return cls(
+            Leavers(words["leavers"]),
+            shared,
+            bool(words["returns"]),
+            tuple(map(str, words["moves"])),
+            bool(words["corrected"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Imprint:
     """What is remembered of a release: its cuts, and how many rows each class holds of each matching value.
 
     Class c showed node `nodes[c, j]` in key column j. Group g belongs to class `owner[g]`, `counts[g]` of its
     rows have the same matching value, the tuple of every column in `unchanged`; of that tuple only a mark is
     kept. `batches` marks the batches of data, or the people, that were in it, where the column `since` tells
-    them apart. `after` holds the digests of the releases that it was made beside. A ledger can store it; a
-    published table and its taxonomies are enough to compute it.
+    them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
+    of people who left. A ledger can store it; a published table and its taxonomies are enough to compute it,
+    but for `batches` and `departures`.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -110,6 +160,7 @@ class Imprint:
     since: str | None = None
     policy: str = ""
     after: tuple[str, ...] = ()
+    departures: KnownDepartures | None = None
 
     @classmethod
     def of(
@@ -120,6 +171,7 @@ class Imprint:
         since: str | None = None,
         policy: str = "",
         after: Sequence[str] = (),
+        departures: KnownDepartures | None = None,
     ) -> Imprint:
         """The imprint of a release that was made by global recoding; raises where it was not."""
         table = recoding.table
@@ -144,8 +196,12 @@ class Imprint:
         if since is not None:
             kept = np.unique(table.codes(since)[recoding.class_of >= 0])
             batches = label_marks([table.column(since).taxonomy.leaf_labels[i] for i in kept.tolist()])
+        if departures is not None and departures.batches is not None:
+            batches = departures.batches
         names, values = tuple(sorted(unchanged)), value.marks[ids]
-        return cls(keys, names, shown, owner, values, counts, batches, since, policy, tuple(after))
+        return cls(
+            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -164,6 +220,9 @@ class Imprint:
             digest.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
         for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
             digest.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
+        if self.departures is not None:
+            said = json.dumps(self.departures.as_dict(), sort_keys=True)
+            digest.update(said.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     @property
@@ -206,6 +265,7 @@ class Imprint:
             "values": packed(self.values),
             "counts": packed(self.counts),
             "batches": packed(self.batches),
+            **({} if self.departures is None else {"departures": self.departures.as_dict()}),
         }
 
     def to_json(self) -> str:
@@ -239,6 +299,7 @@ class Imprint:
                 words["since"],
                 str(words["policy"]),
                 tuple(map(str, words.get("after", ()))),
+                KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
@@ -256,6 +317,9 @@ class Imprint:
 
     def _is_whole(self) -> bool:
         groups = len(self.owner) == len(self.values) == len(self.counts)
+        known = self.departures
+        if known is not None and len(known.shared) not in (0, len(self.after)):
+            return False
         if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):
             return False
         return all(

@@ -79,16 +79,17 @@ class Column:
 class Microdata:
     """The columns that promises look at, coded; equal rows are one row with a count.
 
-    Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays,
-    whatever order the source had. `person`, if the policy names such a column, numbers people within
-    the table; classes then count people, not rows, and promises about a sensitive column ask that nobody has
-    two values of it (see `people_with_several_values`). `dropped` counts the rows left out beforehand because
-    a key cell is empty and the policy suppresses such rows; they are suppressed rows like any other.
-    `person_column` is the source's name of the person column, where the table came from a source. With
-    `profiles`, outsiders are taken to know all rows of a person: promises are judged on positions instead of
-    classes (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are:
-    what is told of them speaks of rows. `joints` are columns of term sets that are looked at together: they
-    can be asked for by name like others, and are no columns of the table.
+    Rows are sorted by their packed keys, so the same multiset of rows always gives the same arrays, whatever
+    order the source had. `person`, if the policy names such a column, numbers people within the table;
+    classes then count people, not rows, and promises about a sensitive column ask that nobody has two values
+    of it (see `people_with_several_values`). `dropped` counts the rows left out beforehand because a key cell
+    is empty and the policy suppresses such rows; they are suppressed rows like any other. `person_column` is
+    the source's name of the person column, where the table came from a source. With `profiles`, outsiders are
+    taken to know all rows of a person: promises are judged on positions instead of classes
+    (`core.positions`). `rows_only` says that rows may not be people and nobody knows whose they are: what is
+    told of them speaks of rows. `joints` are columns of term sets that are looked at together: they can be
+    asked for by name like others, and are no columns of the table. `departed` are the rows of people who have
+    left: the source still holds them, nothing of them is published, and no count includes them.
     """
 
     columns: tuple[Column, ...]
@@ -101,6 +102,7 @@ class Microdata:
     profiles: bool = False
     rows_only: bool = False
     joints: tuple[JointColumn, ...] = ()
+    departed: Microdata | None = None
 
     @classmethod
     def of_codes(
@@ -187,6 +189,33 @@ class Microdata:
         rows = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
         np.add.at(rows, person, self.counts)
         return int((rows > 1).sum())
+
+    def without_departed(self, until: str) -> Microdata:
+        """Returns the rows of people who are still in: nothing stands in the column `until`."""
+        labels = self.column(until).taxonomy.leaf_labels
+        stays = np.array([label is None for label in labels], bool)[self.codes(until)]
+        if stays.all():
+            return self
+        there, gone = (
+            replace(self, words=np.ascontiguousarray(self.words[:, rows]), counts=self.counts[rows])
+            for rows in (stays, ~stays)
+        )
+        return replace(there, departed=gone)
+
+    @cached_property
+    def place_of_departed(self) -> NDArray[np.intp]:
+        """The order in which its own rows, and then those of people who left, stand in the whole table."""
+        gone = np.zeros((len(self.words), 0), np.int64) if self.departed is None else self.departed.words
+        return np.lexsort(np.concatenate([self.words, gone], axis=1)[::-1])
+
+    @property
+    def whole(self) -> Microdata:
+        """The table as the source holds it, with the rows of people who have left."""
+        if self.departed is None:
+            return self
+        words = np.concatenate([self.words, self.departed.words], axis=1)[:, self.place_of_departed]
+        counts = np.concatenate([self.counts, self.departed.counts])[self.place_of_departed]
+        return replace(self, words=words, counts=counts, departed=None)
 
     def with_profiles(self) -> Microdata:
         """Returns the table with promises judged on positions; itself where nobody has several rows.

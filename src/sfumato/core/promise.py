@@ -19,7 +19,6 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.adversary import Adversary
 from sfumato.core.classes import Classes
 from sfumato.core.conflicts import Conflicts
 from sfumato.core.cut import Cut
@@ -28,6 +27,7 @@ from sfumato.core.derivation import DerivesPromises
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import AttackLimit, AttackLimits
+from sfumato.core.looks_back import LooksBack
 from sfumato.core.microdata import Codes, Counts, Microdata, Role
 from sfumato.core.plain_words import InPlainWords
 from sfumato.core.policy_view import ColumnOptions, ColumnView, PolicyView
@@ -41,7 +41,7 @@ Cuts = Mapping[str, Cut]
 Truth = NDArray[np.bool_]
 
 
-class Promise(DerivesPromises, InPlainWords, ABC):
+class Promise(DerivesPromises, InPlainWords, LooksBack, ABC):
     """What every promise says of itself; each member has a default that claims nothing.
 
     Any member may be a class variable, a field or a property in a definition.
@@ -185,31 +185,6 @@ class Promise(DerivesPromises, InPlainWords, ABC):
         """Returns the same promise with what an owner kept of the original table, where it fits."""
         del kept
         return self
-
-    @property
-    def looks_back(self) -> bool:
-        """Whether it is judged beside earlier releases."""
-        return False
-
-    @property
-    def earlier(self) -> tuple[Imprint, ...]:
-        """The earlier releases that it was given, oldest first."""
-        return ()
-
-    @property
-    def batch_column(self) -> str | None:
-        """The column that tells the rows of earlier releases from new ones; it is not published."""
-        return None
-
-    @property
-    def adversary(self) -> Adversary | None:
-        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
-        return None
-
-    @property
-    def asks_others(self) -> bool:
-        """Whether it asks the policy's class promises beside earlier releases, too."""
-        return False
 
     def given(self, earlier: Sequence[Imprint], promises: Promises) -> Self:
         """Returns the same promise beside these releases, oldest first, and among these promises."""

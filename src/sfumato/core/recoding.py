@@ -72,6 +72,15 @@ class Recoding:
         return replace(self, class_of=number[class_of], low=self.low[left], high=self.high[left])
 
     @property
+    def whole(self) -> Recoding:
+        """The same recoding of the table as the source holds it: rows of people who left are left out."""
+        gone = self.table.departed
+        if gone is None:
+            return self
+        class_of = np.concatenate([self.class_of, np.full(gone.distinct, SUPPRESSED, np.int32)])
+        return replace(self, table=self.table.whole, class_of=class_of[self.table.place_of_departed])
+
+    @property
     def count(self) -> int:
         """How many classes are published."""
         return len(self.low)

@@ -16,6 +16,7 @@ from sfumato.core.errors import BadData
 from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, one_step, silent
 from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Label
 from sfumato.core.term_sets import SetForm
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.count import equal_by_leaf, microdata
@@ -30,6 +31,7 @@ from sfumato.engine.set_columns import SetReader
 from sfumato.engine.spill.folder import Spill
 from sfumato.engine.spill.row_buffer import Equivalence
 from sfumato.engine.survey import FIRST_ROWS, MOST_LISTED_VALUES, Survey, first_rows, survey
+from sfumato.engine.text import canonical
 from sfumato.system.memory import Memory
 
 
@@ -74,6 +76,14 @@ class RowSource:
         """What these columns hold in the first rows."""
         reader = self.reader
         return survey(first_rows(reader.batches(list(names)), rows), reader.schema, names)
+
+    def first_texts(self, names: Sequence[str], *, rows: int = FIRST_ROWS) -> dict[str, list[Label]]:
+        """The canonical texts of these columns in the first rows, row by row."""
+        cells: dict[str, list[Label]] = {name: [] for name in names}
+        for batch in first_rows(self.reader.batches(list(names)), rows):
+            for name in names:
+                cells[name] += canonical(batch.column(name), name).to_pylist()
+        return cells
 
     def count(
         self,
@@ -184,6 +194,7 @@ class RowSource:
         self, table: Microdata, drop: Sequence[str], numbered: Sequence[str], progress: Progress
     ) -> RowsToPublish:
         """The rows of a table that was counted here: a second pass over the source."""
+        table = table.whole
         source = self._with_sets({c.name: c.form for c in table.columns if c.form})
         gone = set(source._wanted(drop))
         last = [name for name in source._wanted(dict.fromkeys(numbered)) if name not in gone]

@@ -58,7 +58,7 @@ class RowsToPublish:
             del self._gathered
         else:
             gathered = replace(gathered, chunks=list(gathered.chunks))
-        rows = publish(gathered, recoding, self.names, spill=spill, progress=self.progress)
+        rows = publish(gathered, recoding.whole, self.names, spill=spill, progress=self.progress)
         return number_last(rows, self.numbered, spill) if self.numbered else rows
 
     def without_numbers(self, rows: PublishedRows) -> PublishedRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.microdata import Coding, Microdata, Missing
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import Recoding
+from sfumato.core.taxonomy import Label
 from sfumato.system.address import Address, is_address
 from sfumato.system.database_address import is_database
 from sfumato.system.memory import Memory
@@ -124,6 +125,15 @@ class SurveysFirstRows(Protocol):
 
     def survey_first(self, names: Sequence[str], *, rows: int = ...) -> Survey:
         """What these columns hold in the first rows."""
+        ...
+
+
+@runtime_checkable
+class ShowsFirstRows(Protocol):
+    """A source whose first rows can be looked at without reading all of it."""
+
+    def first_texts(self, names: Sequence[str], *, rows: int = ...) -> Mapping[str, Sequence[Label]]:
+        """The canonical texts of these columns in the first rows, row by row."""
         ...
 
 

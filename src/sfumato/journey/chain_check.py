@@ -123,6 +123,28 @@ def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLA
     return check
 
 
+def _fewest_of_departed(
+    documents: Sequence[Mapping[str, object]], k: int | None, left_open: int
+) -> int | None:
+    """Returns the fewest candidates of anybody who has left; raises where these are too few, or not known.
+
+    Where people leave, a proof has to come from counts that the adversary has, not from who is where.
+    """
+    from sfumato.attacks.chain.leavers import Leaver
+    from sfumato.core.limits import AttackLimits
+
+    struck = Leaver(tuple(map(Imprint.from_dict, documents)), k).strike_imprints(AttackLimits.of(()))
+    if left_open or any(finding.breach for finding in struck):
+        broken = f"fewer than {k} records are possible for somebody who has left"
+        unsure = f"it is neither proved nor refuted that everybody keeps {k} candidates"
+        raise RefusedByHistory(
+            f"next to the earlier releases {unsure if left_open else broken}",
+            remedy="Publish less detail, or wait until more people have come and left.",
+        )
+    found = [int(str(finding.details["candidates"])) for finding in struck]
+    return min(found, default=None)
+
+
 def judge_beside_earlier(
     files: Sequence[Path],
     documents: Sequence[Mapping[str, object]],
@@ -149,4 +171,6 @@ def judge_beside_earlier(
             remedy="Publish less detail, or wait until more people have arrived.",
         )
     figures = {"FA": joint.FA, "BA": joint.BA, **({"open": left_open} if left_open else {})}
+    if any(promise.lets_people_leave for promise in policy.promises):
+        figures["left"] = _fewest_of_departed(documents, joint.k, left_open)
     return HistoryComparison(figures, tuple(replace(verdict, holds=True) for verdict in verdicts))

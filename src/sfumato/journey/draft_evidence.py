@@ -9,7 +9,7 @@ from sfumato.core.data_file import SourceForm
 from sfumato.core.progress import Progress, silent
 from sfumato.discovery.identifiers.detection import findings
 from sfumato.engine import AnyTable
-from sfumato.engine.source import Source, SurveysFirstRows
+from sfumato.engine.source import ShowsFirstRows, Source, SurveysFirstRows
 from sfumato.engine.survey import Survey
 from sfumato.journey.declared_form import declared_form
 from sfumato.journey.header_row import check_header
@@ -43,4 +43,5 @@ class DraftEvidence:
 
     def draft(self, preset: str | None = None) -> Policy:
         """Returns a policy from this evidence, not tried yet."""
-        return draft(self.survey, preset=preset, findings=self.findings, source=self.form)
+        look = self.source.first_texts if isinstance(self.source, ShowsFirstRows) else None
+        return draft(self.survey, preset=preset, findings=self.findings, source=self.form, first_texts=look)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.core.errors import SfumatoError
-from sfumato.core.microdata import Role
+from sfumato.core.errors import Infeasible, SfumatoError
+from sfumato.core.microdata import Microdata, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promise, Promises
 from sfumato.engine.source import Source
@@ -26,6 +26,7 @@ NOTABLE_GAIN = Fraction(1, 20)
 """Giving up a promise has to save at least so many of the key cells."""
 MOST_LEFT_OUT = 3
 """At most so many columns are proposed to be left out."""
+QUICK_SEARCHES = ("local", "mondrian")
 COLUMNS_LOST, REFUSED = "columns-lost", "refused"
 
 
@@ -61,9 +62,8 @@ def tried(
         return policy, []
 
     def plan(draft: Policy) -> Trial:
-        quick = _searched_once(draft)
-        made = make_plan(count_table(source, quick, progress=progress), quick, progress=progress)
-        return Trial(draft, made, LostCells.of(made.recoding))
+        table = count_table(source, draft, progress=progress)
+        return min(_trials(draft, table, progress), key=lambda trial: trial.plan.loss)
 
     try:
         trial = _with_fewer_promises(policy, survey, plan)
@@ -77,14 +77,34 @@ def tried(
     return replace(trial.policy, note=note), warnings
 
 
-def _searched_once(policy: Policy) -> Policy:
-    """Returns the policy with one search instead of several: local recoding where that can follow it.
+def _trials(draft: Policy, table: Microdata, progress: Progress) -> Iterator[Trial]:
+    """Yields what the quick searches make of a draft; raises what the last one says if none keeps it.
 
-    What `protect` finds by comparing all of them has no larger loss.
+    What `protect` finds by comparing all searches has no larger loss.
     """
-    if "local" in searches_of(policy):
-        return replace(policy, protect=replace(policy.protect, search="local", suppress=Fraction(0)))
-    return replace(policy, protect=replace(policy.protect, search="top-down"))
+    refused, kept = None, False
+    for quick in _quick_searches(draft):
+        try:
+            made = make_plan(table, quick, progress=progress)
+        except Infeasible as reason:
+            refused = reason
+            continue
+        kept = True
+        yield Trial(draft, made, LostCells.of(made.recoding))
+    if refused is not None and not kept:
+        raise refused
+
+
+def _quick_searches(policy: Policy) -> list[Policy]:
+    """Returns the policy with one search instead of several: those of the quick ones that can follow it.
+
+    Local recoding keeps most where groups are nodes, Mondrian where columns have an order and ranges help.
+    """
+    able = [name for name in QUICK_SEARCHES if name in searches_of(policy)]
+    if not able:
+        return [replace(policy, protect=replace(policy.protect, search="top-down"))]
+    asked = [replace(policy.protect, search=name, suppress=Fraction(0)) for name in able]
+    return [replace(policy, protect=protect) for protect in asked]
 
 
 def _with_fewer_promises(policy: Policy, survey: TableEvidence, plan: Callable[[Policy], Trial]) -> Trial:

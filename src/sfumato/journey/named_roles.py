@@ -11,6 +11,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
 from sfumato.engine.source import Source
+from sfumato.policy.category_groups import grouped_categories
 from sfumato.policy.changed_policy import RoleNames, changed_columns, changed_promises
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, texts
 from sfumato.policy.column_profile import ColumnProfile
@@ -48,6 +49,9 @@ def policy_of_roles(
             columns[name] = ColumnRule(Role.QUASI, taxonomy_of(profile)[0], "named by the caller")
         elif rule.role is not drafted.columns[name].role:
             columns[name] = ColumnRule(rule.role, None, "named by the caller")
+    if drafted.person is None:
+        least = max(promise.least_people for promise in drafted.promises)
+        columns.update(grouped_categories(columns, survey, least))
     several = [
         name
         for name, rule in columns.items()

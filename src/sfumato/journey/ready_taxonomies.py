@@ -26,7 +26,9 @@ def ready_list() -> list[dict[str, str]]:
 def ready_card() -> Card:
     """Returns the names and titles of all."""
     lines = [(entry.name, entry.title) for entry in CATALOGUE.values()]
-    return Card("ready taxonomies", lines, ["sources and licences: --json; as a file: sfumato policy ready NAME"])
+    return Card(
+        "ready taxonomies", lines, ["sources and licences: --json; as a file: sfumato policy ready NAME"]
+    )
 
 
 def ready_text(name: str) -> str:

@@ -35,6 +35,7 @@ from sfumato.releases.recipients import folders_of, recipients_of
 from sfumato.releases.targets.target import check_first
 from sfumato.releases.weaker_override import AnyOverride
 from sfumato.system.address import Address, is_address
+from sfumato.system.disk import require_locks
 from sfumato.system.memory import Memory
 
 
@@ -152,6 +153,8 @@ def _place_of(into: str | Path | Address | None, *, dry_run: bool) -> Path | Add
 
 def _check_place(place: Path | Address | None, ledger: Ledger | str, *, dry_run: bool) -> None:
     """Raise, before a ledger is made, where nothing could be published."""
+    if not dry_run:
+        require_locks()
     if place is not None and not dry_run and isinstance(ledger, str):
         check_first(place, ledger)
 
@@ -183,7 +186,7 @@ def _opened(ledger: Ledger | str, key: str | Path | None, *, dry_run: bool) -> L
 def _chains_apart(ledger: Ledger | None, despite: Sequence[str]) -> list[str]:
     """The names of chains that this release is not held against; raises where there is no such chain."""
     names = [same_name(name) for name in despite]
-    there = {record.chain for record in ledger.history(memory=False)} if names and ledger else set()
+    there = ledger.chains if names and ledger else set()
     for name in names:
         if name not in there:
             raise WrongCall(f"the ledger has no chain {name}", remedy="`sfumato history` lists the chains.")

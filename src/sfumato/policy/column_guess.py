@@ -106,6 +106,9 @@ def _free_text(profile: ColumnProfile) -> ColumnRule | None:
 
 
 def _sensitive(profile: ColumnProfile) -> ColumnRule | None:
+    """A header of what is nobody's business, and clinical codes; the date of an event is no secret value."""
+    if _holds_dates(profile):
+        return None
     codes = _clinical_codes(profile)
     if profile.role_by_header is not Role.SENSITIVE and not codes:
         return None
@@ -145,7 +148,14 @@ def _running_number(profile: ColumnProfile) -> ColumnRule | None:
 
 
 def _dated(profile: ColumnProfile) -> ColumnRule | None:
-    return _quasi(profile, "") if profile.dates and profile.numbers is None else None
+    """Dates, of whatever: others can know when something happened to somebody."""
+    if not _holds_dates(profile):
+        return None
+    return _quasi(profile, profile.says if profile.role_by_header is Role.SENSITIVE else "")
+
+
+def _holds_dates(profile: ColumnProfile) -> bool:
+    return bool(profile.dates) and profile.numbers is None
 
 
 def _unknowable(profile: ColumnProfile) -> ColumnRule | None:

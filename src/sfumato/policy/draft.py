@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData
 from sfumato.core.microdata import Role
 from sfumato.core.promise import Promises
 from sfumato.core.spelling import meaning
+from sfumato.core.taxonomy import Label
 from sfumato.policy import versions
+from sfumato.policy.category_groups import grouped_categories
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding, TableEvidence, texts
 from sfumato.policy.column_guess import guess
 from sfumato.policy.column_names import PEOPLE, words
 from sfumato.policy.companion_columns import companions
+from sfumato.policy.date_differences import DatedColumns, date_differences
 from sfumato.policy.policy import ColumnRule, Policy, ProtectRule
 from sfumato.policy.presets import Preset
 from sfumato.policy.presets import preset as preset_of
@@ -31,6 +34,7 @@ def draft(
     least: int = 1,
     note: str = "",
     source: SourceForm = NO_FORM,
+    first_texts: Callable[[Sequence[str]], Mapping[str, Sequence[Label]]] | None = None,
 ) -> Policy:
     """Returns a policy that works, with a role and a taxonomy for every column, each with its reason.
 
@@ -39,6 +43,7 @@ def draft(
     Without a preset k is 5, or `least` if that is more, less only where the table is about fewer people.
     `findings` are what a closer look at the data found out; `note` is what the file says first. `source` is
     how the data are read: it goes into the policy, and says what numbers and dates in texts look like.
+    `first_texts` shows columns row by row, where rows can be looked at.
     """
     if not survey.columns:
         raise BadData("the table has no columns")
@@ -54,6 +59,9 @@ def draft(
         for name, column in survey.columns.items()
     }
     columns.update(companions(columns, survey))
+    dated = DatedColumns.of(columns, survey)
+    if dated.names and first_texts is not None:
+        columns.update(date_differences(columns, survey, dated, first_texts(dated.names)))
     if not any(rule.role.is_key for rule in columns.values()):
         columns.update(_quasi_identifier(columns, survey))
     person = _person(columns, survey, known)
@@ -62,6 +70,8 @@ def draft(
     k = max(chosen.k, least)
     if not preset and people >= 2:
         k = min(k, people)
+    if person is None:
+        columns.update(grouped_categories(columns, survey, k))
     default = versions.defaults_of(versions.LATEST)
     return Policy(
         columns,

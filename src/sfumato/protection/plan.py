@@ -49,11 +49,11 @@ class Plan(Printable):
 
     `levels` maps columns to levels where the search is full-domain. `loss` is the value of the measure that
     the policy names; `optimal` says that nothing allowed is better; `checked` counts the recodings judged.
-    `bound` is what every global recoding loses at least, where an exact search ran out of steps. `terms`
-    tells what became of term sets, class by class, where a quasi-sensitive promise had terms removed;
-    `policy` then holds the prior that beliefs are compared with. `search` is the search that found it,
-    `compared` what each of several gave, and `left_out` why others were not tried. What a plan prints names
-    only values that the published table itself shows.
+    `bound` is what every global recoding (of a full-domain search: every combination of levels) loses at
+    least, where an exact search ran out of steps. `terms` tells what became of term sets, class by class,
+    where a quasi-sensitive promise had terms removed; `policy` then holds the prior that beliefs are compared
+    with. `search` is the search that found it, `compared` what each of several gave, and `left_out` why
+    others were not tried. What a plan prints names only values that the published table itself shows.
     """
 
     policy: Policy
@@ -110,6 +110,9 @@ class Plan(Printable):
             since=batch_columns[0] if batch_columns else None,
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
+            departures=next(
+                (d for p in self.policy.promises if (d := p.departures(self.recoding)) is not None), None
+            ),
         )
 
     @property
@@ -205,7 +208,8 @@ class Plan(Printable):
         ]
         best = " (the best there is)" if self.optimal else ""
         if self.bound is not None and not self.optimal:
-            best = f" (no global recoding is below {figure(self.bound)})"
+            kind = "global recoding" if self.levels is None else "combination of levels"
+            best = f" (no {kind} is below {figure(self.bound)})"
         notes = (
             f"{several(self.classes, 'class', 'classes')}, {self._smallest}",
             f"{several(self.suppressed, 'row')} of {figure(self.rows)} suppressed",

@@ -12,7 +12,7 @@ from pathlib import Path
 from sfumato.core.errors import Unfinished
 from sfumato.policy.reference import SUFFIX
 from sfumato.system.address import SCHEMES
-from sfumato.system.disk import to_disk
+from sfumato.system.disk import NO_LINK, to_disk
 
 try:
     import fcntl
@@ -43,12 +43,13 @@ def kept_on_success(path: Path) -> Iterator[StageText]:
     handles: list[int] = []
 
     def stage(text: str) -> None:
-        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        handles.append(handle)
-        if fcntl is not None:
+        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600)
+        held = fcntl is not None
+        if held:
+            handles.append(handle)
             with suppress(OSError):  # a file system without locks: nobody removes it there either
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with os.fdopen(handle, "w", encoding="utf-8", closefd=False) as file:
+        with os.fdopen(handle, "w", encoding="utf-8", closefd=not held) as file:
             file.write(text)
             file.flush()
             os.fsync(handle)

@@ -13,17 +13,18 @@ from sfumato.show.card import Card, Printable, figure
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
-FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "position", "loss")
+FIGURES_IN_ORDER = ("rows", "suppressed", "classes", "k", "FA", "BA", "left", "position", "loss")
 """The figures that are shown first, in this order."""
 
 FIGURE_WORDS = {
     "FA": "fewest records that may be somebody's who is in an earlier one too (FA)",
     "BA": "fewest records that may be somebody's who is not in the first one (BA)",
+    "left": "fewest records that may have been somebody's who has left",
     "position": "fewest people who share a position",
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
-HEADS = {"FA": "earlier (FA)", "BA": "later (BA)"}
+HEADS = {"FA": "earlier (FA)", "BA": "later (BA)", "left": "left"}
 """How the columns of a history are called."""
 
 
@@ -150,6 +151,8 @@ def history_card(
     names = ["rows", "k", "FA", "BA", "loss"]
     if any(record.figures.get("position") is not None for record in records):
         names.insert(4, "position")
+    if any(record.figures.get("left") is not None for record in records):
+        names.insert(4, "left")
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [

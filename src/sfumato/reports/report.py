@@ -11,7 +11,7 @@ from typing import Literal
 
 from sfumato.core.errors import WrongCall
 from sfumato.show.pdf import check_pdf, pdf_of
-from sfumato.system.disk import to_disk
+from sfumato.system.disk import NO_LINK, to_disk
 
 Audience = Literal["internal", "public"]
 Criteria = Literal["iso27559", "wp29"]
@@ -57,7 +57,7 @@ class Report:
         """Writes one file aside, and names it when it is whole."""
         staged = file.with_name(f".{file.name}.{secrets.token_hex(4)}.staged")
         mode = 0o600 if self.audience == "internal" else 0o666
-        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)

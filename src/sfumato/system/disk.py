@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover  # not a POSIX system
+except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
 
@@ -35,9 +35,27 @@ PIPE_PATIENCE = 10.0
 """Seconds to wait for a pipe, such as `<(decrypt policy.yaml)`, to give something."""
 
 
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Keeps `os.open` from following a link, where the system can."""
+
+
+def require_locks() -> None:
+    """Raises `WrongCall` on a system without locks on folders, such as Windows: two could release at once."""
+    if fcntl is None:
+        raise WrongCall(
+            "this system has no locks on folders, without which two releases could meet",
+            remedy="Release on Linux or macOS (on Windows: in WSL). Everything else works here.",
+        )
+
+
 def to_disk(path: Path) -> None:
-    """Ask the system to keep a file, or the names in a folder, also through a power cut."""
-    handle = os.open(path, os.O_RDONLY)
+    """Ask the system to keep a file, or the names in a folder, also through a power cut.
+
+    A system that has no locks on folders keeps their names by itself, and wants a file to be writable.
+    """
+    if fcntl is None and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if fcntl is not None else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:
@@ -117,8 +135,7 @@ class FolderLock:
     @classmethod
     def take(cls, folder: Path) -> FolderLock | None:
         """The lock, taken; `None` where another process holds it, or may, or the folder is gone."""
-        if fcntl is None:
-            raise WrongCall("this system has no file locks", remedy="Release on Linux or macOS.")
+        require_locks()
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except (FileNotFoundError, NotADirectoryError, PermissionError):

@@ -137,7 +137,7 @@ def _pages_of_process(field: int) -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[field])
         return pages * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):  # not every system has this call
         return 0
 
 
@@ -170,7 +170,7 @@ def machine_memory(root: Path = Path("/")) -> int:
     """Bytes of memory that the machine has, or the control group of this process, whichever is less."""
     try:
         bounds = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    except (ValueError, OSError):
+    except (ValueError, OSError, AttributeError):  # not every system has this call
         bounds = [1 << 62]
     group = root / "sys/fs/cgroup"
     limits = [group / "memory.max", group / "memory/memory.limit_in_bytes"]

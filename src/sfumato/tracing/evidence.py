@@ -97,7 +97,8 @@ class LeakEvidence:
 
     `readings` are other ways to read the leak, in which columns are others than they are called: a cell then
     may also come from whoever could have written it in one of these. Columns that are `uncounted` may be
-    anybody's.
+    anybody's. With `unplaced`, several columns that are published unchanged could not be compared: one of
+    them may stand under the name of a key column, and no reading can tell.
     """
 
     leak: Leak
@@ -107,6 +108,7 @@ class LeakEvidence:
     readings: tuple[LeakEvidence, ...] = ()
     uncounted: frozenset[int] = frozenset()
     unchanged: UnchangedColumns = field(default_factory=UnchangedColumns)
+    unplaced: bool = False
 
     @classmethod
     def of(cls, leak: Leak, issued: IssuedVersions, *, real: Flags | None = None) -> LeakEvidence:

@@ -27,7 +27,8 @@ COMPARED_VERSIONS = 4
 GUESS_FACTOR = 2
 """A guesser's chance is stated so many times as large as the assumptions give it."""
 DOUBT = 0.05
-"""If some rows miss, and guesses would hit as often as these with a larger chance, nobody is charged."""
+"""Guesses that hit as often as a leak with a larger chance than this are possible; nobody is charged if also
+some rows miss, or if a column may be one that is published unchanged: its values are guesses of a key's."""
 
 Told = Sequence[NDArray[np.bool_]]
 """Per column: who is told which text, by the cuts of their versions."""
@@ -50,9 +51,14 @@ class GuessChance:
     by_accident: float
 
     @property
+    def possible(self) -> bool:
+        """Whether guesses would hit as often as the leak does with a chance that is not small."""
+        return self.probability > DOUBT
+
+    @property
     def likely(self) -> bool:
         """Whether the leak looks like guesses: some rows miss, and no more hit than would by accident."""
-        return self.fitting < self.rows and self.probability > DOUBT
+        return self.fitting < self.rows and self.possible
 
     def as_dict(self) -> JsonObject:
         return {**vars(self), "columns": list(self.columns)}

@@ -69,7 +69,8 @@ def with_other_readings(
     columns are in doubt altogether, none of them counts against anybody.
     """
     leak, rows = evidence.leak, evidence.ours
-    if _columns_in_doubt(evidence, imprints):
+    evidence = replace(evidence, unplaced=_has_unplaced_columns(evidence, imprints))
+    if evidence.unplaced and _mostly_misses(evidence):
         return replace(
             evidence, uncounted=frozenset(j for j, name in enumerate(leak.names) if name not in leak.fixed)
         )
@@ -112,18 +113,24 @@ def columns_that_fit(
     return options
 
 
-def _columns_in_doubt(evidence: LeakEvidence, imprints: Sequence[tuple[str, Imprint]]) -> bool:
-    """Whether it cannot be told that columns are none of several unchanged ones, and most rows do not fit.
+def _has_unplaced_columns(evidence: LeakEvidence, imprints: Sequence[tuple[str, Imprint]]) -> bool:
+    """Whether it cannot be told that no column of the leak is one of several unchanged ones.
 
     Unchanged columns are remembered together alone. Where some of them are not in the leak by their names,
-    each of the others may stand under the name of a key column; then most rows fit no record, or are finer
-    than any version, and those that fit do so by accident.
+    each of the others may stand under the name of a key column, unless the caller says what every column is.
     """
+    if set(evidence.leak.names) <= set(evidence.leak.fixed):
+        return False
     events = {version.release: version.event for version in evidence.knowledge.issued.versions}
     several = {events.get(release) for release, imprint in imprints if len(imprint.unchanged) > 1}
+    return bool(several - set(evidence.unchanged.shown))
+
+
+def _mostly_misses(evidence: LeakEvidence) -> bool:
+    """Whether at most half of the rows fit: others fit no record, or are finer than any version."""
     counts = evidence.leak.counts
     fitting, read = counts[evidence.ours].sum(), counts[evidence.leak.legible].sum()
-    return bool(several - set(evidence.unchanged.shown)) and 2 * int(fitting) <= int(read)
+    return 2 * int(fitting) <= int(read)
 
 
 def _copies(leak: Leak) -> dict[int, Flags]:

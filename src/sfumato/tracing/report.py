@@ -37,7 +37,9 @@ def _title(trace: TraceResult) -> str:
         return "not ours: no row of the leak is about a record that was handed out"
     if trace.certain:
         perhaps_more = any(s.without is not None and s.without.size is not None for s in trace.suspects)
-        unless = f", unless more than {trace.c_max} worked together" if perhaps_more else ""
+        doubts = [f"more than {trace.c_max} worked together"] if perhaps_more else []
+        doubts += ["others guessed what they did not hold"] if trace.unless_guessed else []
+        unless = f", unless {' or '.join(doubts)}" if doubts else ""
         return f"traced to {' and '.join(trace.certain)}{unless}"
     if len(trace.explanations):
         return _nobody_charged(trace)
@@ -46,7 +48,8 @@ def _title(trace: TraceResult) -> str:
 
 def _nobody_charged(trace: TraceResult) -> str:
     if trace.perhaps_guessed:
-        return "ours, and perhaps guessed in part: nobody is charged"
+        how = "guessed, or made of other columns," if trace.evidence.unplaced else "guessed"
+        return f"ours, and perhaps {how} in part: nobody is charged"
     rest = len(trace.explanations) - len(trace.alone)
     if len(trace.alone) == 1:
         return f"{trace.alone[0]} alone explains it, and so do {several(rest, 'coalition')} of others"
@@ -160,7 +163,13 @@ def _notes(trace: TraceResult) -> list[str]:
                 f"{several(s.framed_by.size or 0, 'other recipient')} together could build the whole version"
                 f" of {s.recipient}: it is not frame-proof against {s.framed_by.size}."
             )
-    if trace.perhaps_guessed:
+    if trace.perhaps_guessed and trace.evidence.unplaced:
+        notes.append(
+            "Columns that were published unchanged are missing or changed, and one may stand under the name"
+            f" of another: rows would fit as often by accident. {' and '.join(trace.perhaps_guessed)}"
+            " cannot be charged, unless somebody says what every column is (--column NAME=NAME)."
+        )
+    elif trace.perhaps_guessed:
         notes.append(
             f"Nobody else explains it without guessing, but {several(trace.rows['foreign'], 'row')} fit no"
             f" record, and no more fit than guesses would: {' and '.join(trace.perhaps_guessed)} cannot be"
@@ -187,6 +196,7 @@ def document(trace: TraceResult) -> JsonObject:
         "certain": list(trace.certain),
         "cleared": list(trace.cleared),
         "perhaps_guessed": list(trace.perhaps_guessed),
+        "unless_guessed": list(trace.unless_guessed),
         "explanations": {
             "count": len(trace.explanations),
             "complete": trace.explanations.complete,

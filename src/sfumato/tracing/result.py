@@ -60,8 +60,15 @@ class TraceResult:
 
     @property
     def perhaps_guessed(self) -> tuple[str, ...]:
-        """Those in every explanation who are not charged: the leak looks as if others had guessed it."""
-        return tuple(name for name, chance in self._guesses.items() if chance.likely)
+        """Those in every explanation who are not charged: the leak looks as if others had guessed it.
+
+        So do values of a column published unchanged that stand under the name of a key column.
+        """
+        unplaced = self.evidence.unplaced
+        doubted = {
+            name: chance.likely or (unplaced and chance.possible) for name, chance in self._guesses.items()
+        }
+        return tuple(name for name, doubt in doubted.items() if doubt)
 
     @cached_property
     def _certain(self) -> Mapping[str, SmallestCoalition]:
@@ -71,6 +78,11 @@ class TraceResult:
     @property
     def certain(self) -> tuple[str, ...]:
         return tuple(self._certain)
+
+    @property
+    def unless_guessed(self) -> tuple[str, ...]:
+        """Those among the certain whom others could have got charged by guessing, with a chance above 5 %."""
+        return tuple(name for name in self.certain if name in self._guesses and self._guesses[name].possible)
 
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:

@@ -17,8 +17,9 @@ from sfumato.promises.k_anonymity import KAnonymity
 from sfumato.promises.t_closeness.definition import TCloseness
 from sfumato.protection.loss import MEASURES, measure
 from sfumato.protection.searches.frontier import TIE_TOLERANCE
-from sfumato.protection.searches.lattice import NodeJudge, lattice
+from sfumato.protection.searches.lattice import lattice
 from sfumato.protection.searches.node_cost import node_cost
+from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim
 
 PROMISES = {

@@ -13,6 +13,7 @@ from sfumato.attacks.attack import SEVERAL_RELEASES, Attack
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, Method, correspondence
 from sfumato.attacks.chain.differencing import Differencing
+from sfumato.attacks.chain.leavers import LEAVERS
 from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.chain.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.published_table import PublishedTable, crowd
@@ -94,6 +95,10 @@ def adversaries(
     """
     given, k = tuple(releases), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
+    leaving = any(promise.lets_people_leave for promise in policy.promises)
+    if leaving or any(release.departures is not None for release in given):
+        seeking = tuple(attack(given, k) for attack in LEAVERS)
+        return (CorrespondenceAttack(given, k), Composition(given), *seeking)
     held = given if stopped else ()  # another promise may have stopped the search
     return (
         CorrespondenceAttack(given, k, register=against_register(policy)),

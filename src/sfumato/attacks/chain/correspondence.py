@@ -10,9 +10,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato.attacks.chain.cracked_classes import CrackedClasses
+from sfumato.attacks.chain.departed_people import HeldChain
 from sfumato.attacks.chain.realized import RealizedTargets
 from sfumato.attacks.chain.target_bounds import TargetBounds, solve_targets
 from sfumato.chains.overlap import Overlap
+from sfumato.chains.worlds import undecided
 from sfumato.core.chain import Chain, ReleaseIndex
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
@@ -191,6 +193,11 @@ def correspondence(
         )
     k = policy.promises.limits.asked_k if policy and k is None else k
     chain = Chain.of(releases)
+    leaving = policy is not None and any(p.lets_people_leave for p in policy.promises)
+    if leaving or any(release.departures is not None for release in releases):
+        if scope != "feasible":
+            raise WrongCall("people may have left: only targets that are feasible are known")
+        return Correspondence(tuple(_still_in(HeldChain.of(releases), k)), scope, method, k, chain)
     known = against_register(policy) if policy and register is None else bool(register)
     if known and k is not None and scope == "feasible":
         empty_left_out = _without_empty_cells(Overlap(chain), k)
@@ -209,6 +216,24 @@ def correspondence(
         realized = RealizedTargets.of(releases, chain, data, since)
         targets = [_realized(overlap, t, realized, k) for t in times]
     return Correspondence(tuple(targets), scope, method, k, chain)
+
+
+def _still_in(held: HeldChain, k: int | None) -> list[TargetCandidates]:
+    """Returns the candidates of people who are still in, by the release they came with."""
+    last = len(held.chain) - 1
+    presences = [tuple(range(t, last + 1)) for t in range(last + 1)]
+    found = []
+    for bound in held.bounds(presences, k):
+        time, seen, maybe = bound.cells.presence[0], bound.least > 0, bound.most > 0
+        least = _fewest_of(bound.most[seen]) if seen.any() else _fewest_of(bound.most[maybe])
+        per_class = np.full(len(held.chain.releases[last]), NO_OVERLAP, np.int64)
+        np.minimum.at(per_class, bound.cells.classes[maybe, -1], bound.most[maybe])
+        classes = {last: np.where(per_class == NO_OVERLAP, -1, per_class)}
+        few = int((seen & (bound.most < k)).sum()) if k else 0
+        left = int(undecided(bound.least, bound.most, k).sum()) if k else 0
+        certain = bool(np.array_equal(bound.least, bound.most))
+        found.append(TargetCandidates(time, least, classes, certain, len(maybe), few, left, bool(seen.any())))
+    return sorted(found, key=lambda target: target.time)
 
 
 def _without_empty_cells(overlap: Overlap, k: int) -> list[TargetCandidates]:

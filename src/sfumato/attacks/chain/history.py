@@ -13,6 +13,7 @@ from sfumato.attacks.chain.adversaries import CorrespondenceAttack, adversaries
 from sfumato.attacks.chain.composition import Composition
 from sfumato.attacks.chain.correspondence import Correspondence, correspondence
 from sfumato.attacks.chain.differencing import Differencing
+from sfumato.attacks.chain.leavers import LEAVERS
 from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.chain.posterior_belief import PosteriorBelief
 from sfumato.attacks.chain.table_chain import GivenRelease, imprints_of, is_imprint
@@ -100,7 +101,7 @@ def holds_several(name: str) -> bool:
 
 
 _HOLDERS = tuple(
-    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief)
+    a.name for a in (CorrespondenceAttack, Differencing, Composition, Minimality, PosteriorBelief, *LEAVERS)
 )
 
 

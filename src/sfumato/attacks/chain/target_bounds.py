@@ -87,7 +87,8 @@ def solve_targets(chain: Chain, k: int | None) -> list[TargetBounds] | None:
     if _entry_pairs(chain) > MOST_ENTRY_PAIRS:
         return None
     try:
-        worlds = Worlds(Overlap(chain))
+        overlap = Overlap(chain)
+        worlds = Worlds(overlap)
     except WrongCall:
         return None
     budget = StepBudget(MOST_STEPS)
@@ -97,7 +98,7 @@ def solve_targets(chain: Chain, k: int | None) -> list[TargetBounds] | None:
     least, most = worlds.candidate_bounds()
     indexes = {j: ReleaseIndex(chain, chain.releases[j]) for j in range(len(chain))}
     targets, end = [], 0
-    for time, cells in enumerate(worlds.cells):
+    for time, cells in enumerate(overlap.by_time):
         begin, end = end, end + len(cells.table)
         ends = sorted({time, len(chain) - 1})
         classes = {j: indexes[j].classes(cells.table) for j in ends}

@@ -18,6 +18,8 @@ from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.text import canonical
 
 LINES_ENDINGS = (".jsonl", ".ndjson")
+BYTES_PER_BYTE = 8
+"""Memory for each byte of the file: measured were 6.7, most of it for single cells."""
 
 
 def _texts(cells: list[object], kind: type) -> Iterator[str]:
@@ -28,6 +30,9 @@ def _texts(cells: list[object], kind: type) -> Iterator[str]:
 @dataclass(frozen=True, eq=False)
 class JsonLinesReader(LoadedFileReader):
     """A file of JSON lines, in UTF-8."""
+
+    def needed_bytes(self) -> int:
+        return self.path.stat().st_size * BYTES_PER_BYTE
 
     def load(self) -> pa.Table:
         columns: dict[str, list[object]] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,23 +15,45 @@ import pyarrow.compute as pc
 from sfumato.core.data_file import Note
 from sfumato.engine.column_names import check_names
 from sfumato.engine.frames.arrow import batches_of, no_columns
+from sfumato.system.memory import Memory
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedFileReader(ABC):
-    """A file that is loaded when something is first asked of it."""
+    """A file that is loaded when something is first asked of it, if `memory` has room for that."""
 
     path: Path
     kind: str
     note: Note | None = None
+    memory: Memory = field(default_factory=Memory, kw_only=True)
+
+    def within(self, memory: Memory) -> Self:
+        """Returns the same reader, held to a limit of memory."""
+        return replace(self, memory=memory)
 
     @abstractmethod
     def load(self) -> pa.Table:
         """Returns all rows; raises `BadData` where the file cannot be read without loss."""
 
+    def needed_bytes(self) -> int:
+        """Returns about how much it takes to load the file, measured on files of its kind.
+
+        It is 0 where only loading tells; `load` then asks for room as it goes.
+        """
+        return 0
+
+    def check_room(self, need: int) -> None:
+        """Raises `NotEnoughMemory` unless so many more bytes are within the limit, if there is one."""
+        self.memory.check(
+            need,
+            f"reading this table ({self.kind}) as a whole",
+            "save it as CSV or Parquet: these are read piece by piece.",
+        )
+
     @cached_property
     def table(self) -> pa.Table:
         """All rows, once loaded."""
+        self.check_room(self.needed_bytes())
         table = self.load()
         check_names(table.column_names)
         return table.replace_schema_metadata(None)

@@ -18,6 +18,8 @@ DRIVERS: Mapping[str, str] = {
     SQLITE: "adbc_driver_sqlite.dbapi",
 }
 
+COPIES = 2
+"""An answer is held as it comes, and with types that others know as texts."""
 NO_DATABASE = DatabaseAddress(SQLITE, "file::memory:")
 
 
@@ -43,7 +45,7 @@ class QueryReader(LoadedFileReader):
                 if self.address.kind == POSTGRESQL:
                     cursor.execute("SET TRANSACTION READ ONLY")
                 cursor.execute(self.query)
-                table = cursor.fetch_arrow_table()
+                table = self._answer(cursor.fetch_record_batch())
             except (driver.Error, pa.ArrowException, OSError):  # a message may quote cells
                 raise BadData(
                     "the database refuses the query, or its answer cannot be read",
@@ -52,6 +54,14 @@ class QueryReader(LoadedFileReader):
                     " which texts and numbers are mixed, and types that are neither.",
                 ) from None
         return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+    def _answer(self, rows: pa.RecordBatchReader) -> pa.Table:
+        """Returns all rows of an answer, as long as there is room for as many more."""
+        held = []
+        for batch in rows:
+            held.append(batch)
+            self.check_room(COPIES * batch.nbytes)
+        return pa.Table.from_batches(held, rows.schema)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

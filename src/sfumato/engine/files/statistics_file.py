@@ -29,6 +29,9 @@ STATISTICS_ENDINGS = tuple(READERS)
 CAN_TELL_MISSING_CODES = (".sav", ".zsav")
 """Files that declare codes missing; in Stata and SAS these are no numbers, and come as missing cells."""
 
+BYTES_PER_BYTE, BYTES_PER_CELL = 13, 120
+"""Memory for each byte of a file, and for each cell: measured were 9.8 to 12.1, and 104 to 115."""
+
 Range = Mapping[str, Any]
 """The ends `lo` and `hi` of codes that are declared missing: numbers, or texts."""
 
@@ -36,6 +39,19 @@ Range = Mapping[str, Any]
 @dataclass(frozen=True, eq=False)
 class StatisticsFileReader(LoadedFileReader):
     """A file of SPSS, Stata or SAS."""
+
+    def needed_bytes(self) -> int:
+        if self.memory.limit is None:
+            return 0
+        ending, by_size = self.path.suffix.lower(), self.path.stat().st_size * BYTES_PER_BYTE
+        library = extra_library("pyreadstat", "a file of SPSS, Stata or SAS")
+        try:
+            _, about = getattr(library, READERS[ending])(str(self.path), metadataonly=True)
+        except Exception:  # of the library: reading the file will say what is wrong
+            return by_size
+        widths = sum((about.variable_storage_width or {}).values())
+        row = about.number_columns * BYTES_PER_CELL + widths
+        return max(by_size, int((about.number_rows or 0) * row))
 
     def load(self) -> pa.Table:
         ending = self.path.suffix.lower()

@@ -15,6 +15,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.verdict import Verdict
+from sfumato.judge.chain.departures import (
+    LeftChain,
+    corrected_bound,
+    is_by_formula,
+    left_equations,
+    target_bounds,
+)
 from sfumato.judge.chain.files_alone import NOT_FROM_FILES
 from sfumato.judge.chain.remembered_release import (
     Numbers,
@@ -61,6 +68,26 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
     return _ruled(*bounds.between(), k)
 
 
+def judge_departures(documents: Sequence[Mapping[str, Any]], k: int, known: str) -> ChainRuling:
+    """Returns what releases that people leave, oldest first, leave to everybody who is or was in one.
+
+    `known` says what is known of departures. Raises as `judge_chain` does.
+    """
+    chain = LeftChain.of(documents, known)
+    try:
+        most, cells = target_bounds(chain)
+        corrected = corrected_bound(chain)
+    except TooLarge:
+        return ChainRuling(None, None, False, 0, 1)
+    if is_by_formula(chain):
+        exact = most if corrected is None else np.append(most, corrected)
+        return _ruled(exact, exact, k)
+    bounds = WorldBounds(left_equations(chain, cells))
+    bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
+    least, upper = bounds.between()
+    return _ruled(least, np.minimum(upper, most), k)
+
+
 def chain_verdict(
     documents: Sequence[Mapping[str, Any]], promise: Mapping[str, object]
 ) -> tuple[Verdict, int]:
@@ -76,7 +103,8 @@ def chain_verdict(
     k = told.get("k")
     if not isinstance(k, int):
         return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1
-    ruling = judge_chain(documents, k)
+    known = told.get("departures")
+    ruling = judge_chain(documents, k) if known is None else judge_departures(documents, k, str(known))
     bound = "" if ruling.certain else "; a bound, not the exact number"
     reason = f"beside {len(documents) - 1} other releases{bound}"
     found = Verdict(str(told), ruling.holds, ruling.least, k, evidence=told.evidence, reason=reason)

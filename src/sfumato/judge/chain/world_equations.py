@@ -61,7 +61,7 @@ class WorldEquations:
         pieces, targets, times = [], 0, []
         for time in range(len(tables)):
             binding = [j for j in range(time, len(tables)) if told[j] < time]
-            cells = _cells(tables, binding, offset)
+            cells = cells_of(tables, binding, offset)
             pieces.append((cells.owner + targets, cells.sums))
             times.append(np.full(cells.count, time, np.int64))
             targets += cells.count
@@ -76,7 +76,7 @@ class WorldEquations:
         unheard[sums] = False
         if np.any(total[unheard] > 0):
             raise no_world()
-        return cls(target, np.concatenate(times), start, sums, total, _components(start, sums, len(total)))
+        return cls(target, np.concatenate(times), start, sums, total, components_of(start, sums, len(total)))
 
 
 def no_world() -> BadData:
@@ -141,7 +141,7 @@ class CellTable:
         return len(self.low)
 
 
-def _cells(tables: Sequence[ReleaseTable], binding: Sequence[int], offset: Numbers) -> CellTable:
+def cells_of(tables: Sequence[ReleaseTable], binding: Sequence[int], offset: Numbers) -> CellTable:
     """Returns the cells that the binding releases share, with the values that all of them have there."""
     first = tables[binding[0]]
     some = np.flatnonzero(first.count)
@@ -247,7 +247,7 @@ def _numbered_together(
     return found[: lengths[0]], found[lengths[0] :]
 
 
-def _components(start: Numbers, sums: Numbers, count: int) -> Numbers:
+def components_of(start: Numbers, sums: Numbers, count: int) -> Numbers:
     """Returns the number of every unknown's component."""
     lengths = np.diff(start)
     owner = np.repeat(np.arange(len(lengths)), lengths)

@@ -60,12 +60,15 @@ def label_reader(spec: Spec, content: bytes | None = None) -> LabelReader:
         return MaskedLabels(spec)
     if spec.get("flat") is True:
         return ValueOrNothing()
-    if "ready" in spec and content is not None:
-        listed = ReadyList.of(spec, content)
-        if listed.has_codes:
-            return CodeLabels(listed)
-        return SpelledLabels(ListedLabels(value_tree(spec, [], content=content)), listed.leaf_of)
-    return ListedLabels(value_tree(spec, [], content=content))
+    return _reader_of_list(spec, content)
+
+
+def _reader_of_list(spec: Spec, content: bytes | None) -> LabelReader:
+    listed = ReadyList.of(spec, content) if "ready" in spec and content is not None else None
+    if listed is not None and listed.has_codes:
+        return CodeLabels(listed)
+    labels = ListedLabels(value_tree(spec, [], content=content))
+    return labels if listed is None else SpelledLabels(labels, listed.leaf_of)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ready taxonomies: lists that come with the policy, of values in several spellings or of beginnings of codes."""
+"""Ready taxonomies: lists of values in several spellings, or of the beginnings of codes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,17 @@ from sfumato.policy.taxonomies.tree import NestedTree
 
 BUILDERS: Mapping[str, type[Builder]] = {
     builder.key: builder
-    for builder in (NestedTree, HierarchyFile, WrittenRows, Intervals, Dates, Prefix, Mask, Flat, ReadyTaxonomy)
+    for builder in (
+        NestedTree,
+        HierarchyFile,
+        WrittenRows,
+        Intervals,
+        Dates,
+        Prefix,
+        Mask,
+        Flat,
+        ReadyTaxonomy,
+    )
 }
 """The builders, by the key that names them in a policy."""
 

@@ -14,12 +14,14 @@ from sfumato.core.classes import Classes
 from sfumato.core.demand import Order
 from sfumato.core.errors import HeldBack, RefusedByHistory, WrongCall
 from sfumato.core.imprint import Imprint
+from sfumato.core.leavers import Leavers
 from sfumato.core.limits import CANDIDATES, Bound
 from sfumato.core.microdata import Microdata, Role
 from sfumato.core.policy_view import ColumnView, PolicyView
 from sfumato.core.promise import ClassPromise, Cuts, Promises, TablePromise
 from sfumato.core.verdict import Evidence, Verdict
 from sfumato.core.watch import Watch
+from sfumato.promises.continuous.leaving_people import ColumnNames, LeaversChoice, LeavingPeople
 from sfumato.promises.parameters import Choice, Declared, Flag, Name, Optional, Parameter, Whole
 from sfumato.promises.registry import register
 from sfumato.show.card import several
@@ -44,7 +46,7 @@ class AdversaryChoice(Choice):
 
 @register("continuous")
 @dataclass(frozen=True)
-class Continuous(Declared, TablePromise):
+class Continuous(LeavingPeople, Declared, TablePromise):
     """Beside all earlier releases, everybody keeps at least k candidate records.
 
     Whoever holds every release, and knows somebody's key values and when they came, can rule out records: by
@@ -62,6 +64,13 @@ class Continuous(Declared, TablePromise):
     their class in every release since) with k people, every position keeps what `survivors` asks, and so does
     what random worlds make of every two releases.
 
+    With `until`, or with `person` and `leavers`, people may leave: whoever is or was in a release keeps k
+    candidates, also those who left. `leavers` says what is known of departures: how many people any two
+    releases share in every part (`counted`, unless said otherwise) or in all (`total`), or nothing
+    (`unknown`). `returns`, `moves` and `corrected` allow people to come back, key columns to change, and
+    other values to be corrected. Two releases, and any number where departures are `unknown`, are judged
+    exactly by formulas; otherwise an exact program has to prove it from counts alone.
+
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
     Evidence: the published table and the imprints of all earlier releases.
     Two releases are judged exactly by the join theorem. With three or more a search goes by the refined
@@ -77,6 +86,11 @@ class Continuous(Declared, TablePromise):
     hold: bool = False
     survivors: bool = False
     adversary: Adversary = Adversary.TARGET
+    until: str | None = None
+    leavers: Leavers | None = None
+    returns: bool = False
+    moves: tuple[str, ...] = ()
+    corrected: bool = False
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
@@ -92,7 +106,16 @@ class Continuous(Declared, TablePromise):
     searches: ClassVar[tuple[str, ...] | None] = ("top-down", "optimum")
     by_size: ClassVar[bool] = True
     looks_back: ClassVar[bool] = True
-    threats: ClassVar[tuple[str, ...]] = ("correspondence", "composition", "differencing", "minimality")
+    threats: ClassVar[tuple[str, ...]] = (
+        "correspondence",
+        "composition",
+        "differencing",
+        "minimality",
+        "leaver",
+        "returner",
+        "mover",
+        "corrected",
+    )
     keys: ClassVar[tuple[Parameter, ...]] = (
         Whole("k", meaning="At least so many candidates for everybody, beside all releases of the chain."),
         Optional(Name("since", meaning="The column that says with which release a row came.")),
@@ -105,8 +128,27 @@ class Continuous(Declared, TablePromise):
             meaning="Who holds all releases: target also has the key values of one person, register"
             " everybody's.",
         ),
+        Optional(
+            Name("until", meaning="The column that says with which release somebody left; empty: still in.")
+        ),
+        Optional(
+            LeaversChoice(
+                "leavers",
+                tuple(Leavers),
+                meaning="What is known of departures: how many people releases share in every part (counted, "
+                "the default with until), in all (total), or nothing (unknown).",
+            )
+        ),
+        Flag("returns", meaning="People who left may come back; needs leavers: unknown."),
+        ColumnNames("moves", meaning="Key columns that may change from release to release; needs person."),
+        Flag("corrected", meaning="Values may be corrected; needs person, since and until."),
     )
-    orders: ClassVar[Mapping[str, Order]] = {"k": Order.LARGER, "hold": Order.FREE, "survivors": Order.LARGER}
+    orders: ClassVar[Mapping[str, Order]] = {
+        "k": Order.LARGER,
+        "hold": Order.FREE,
+        "survivors": Order.LARGER,
+        "until": Order.FREE,
+    }
     lasting: ClassVar[tuple[str, ...]] = ("leavers",)
     sentence: ClassVar[str] = "continuous, k = {k}"
 
@@ -117,7 +159,8 @@ class Continuous(Declared, TablePromise):
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns that records are matched by, and the one that says which rows are old."""
-        return (*self.matched, *([self.batch_column] if self.batch_column else []))
+        told_by = (self.since, self.until, self.person) if self.terms else (self.batch_column,)
+        return (*self.matched, *(name for name in told_by if name))
 
     @property
     def batch_column(self) -> str | None:
@@ -144,9 +187,9 @@ class Continuous(Declared, TablePromise):
     def objections(self, policy: PolicyView) -> list[str]:
         """What a chain of releases cannot go with."""
         said = []
-        if self.since and self.person:
+        if self.since and self.person and not self.lets_people_leave:
             said.append("either since or person says which rows are old, not both")
-        for key, name in (("since", self.since), ("person", self.person)):
+        for key, name in (("since", self.since), ("until", self.until), ("person", self.person)):
             rule = policy.columns.get(name or "")
             if name is None:
                 continue
@@ -156,13 +199,15 @@ class Continuous(Declared, TablePromise):
                 said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
         if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
             said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
-        return said
+        return [*said, *self.objections_to_leaving(policy)]
 
     def watch(self, table: Microdata) -> Watch:
         from sfumato.promises.continuous.register_watch import RegisterWatch  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
+        if self.terms is not None:
+            return self._leavers_watch(table)
         history = self._history(table)
         self._exists(history)
         if self.adversary is Adversary.REGISTER:
@@ -190,6 +235,8 @@ class Continuous(Declared, TablePromise):
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
+        if self.terms is not None:
+            return self._leavers_rule(table).verdict(cuts, str(self))
         history = self._history(table)
         if self.adversary is Adversary.REGISTER:
             return self._verdict_by_positions(history, cuts)
@@ -246,13 +293,16 @@ class Continuous(Declared, TablePromise):
     def _history(self, table: Microdata) -> History:
         from sfumato.chains.history import History  # noqa: PLC0415  # compiled kernels
 
+        self._refuse_beliefs()
+        return History.of(table, self.earlier, self.batch_column, person=self.person is not None)
+
+    def _refuse_beliefs(self) -> None:
         beliefs = Promises(self.beside).about_beliefs if self.survivors else ()
         if beliefs and self.adversary is Adversary.TARGET:
             raise WrongCall(
                 f"{beliefs[0].name} beside earlier releases is judged against a register alone",
                 remedy="Say adversary: register, or leave survivors out.",
             )
-        return History.of(table, self.earlier, self.batch_column, person=self.person is not None)
 
     def _exists(self, history: History) -> None:
         """A next release exists iff it does with every column at its root: say why not."""
@@ -273,4 +323,5 @@ class Continuous(Declared, TablePromise):
 
     def __str__(self) -> str:
         against = ", against a register" if self.adversary is Adversary.REGISTER else ""
-        return f"continuous, k = {self.k}{against}"
+        leaving = "" if self.terms is None else f", departures {self.terms.leavers}"
+        return f"continuous, k = {self.k}{against}{leaving}"

@@ -17,7 +17,7 @@ from sfumato.core.watch import Answer
 from sfumato.kernels.lattice import walk as walking
 from sfumato.protection.loss import Reals, shuffled_bits
 from sfumato.protection.searches.frontier import Levels, levels_at
-from sfumato.protection.searches.lattice import NodeJudge
+from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
 
 PROGRESS_EVERY = 64

@@ -29,13 +29,15 @@ MOST_STEPS = 400_000_000
 MOST_ROWS_OF_OPTIMUM = 30_000
 """Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
 MOST_ROWS_OF_RUNGS = {
-    "local": 30_000,
+    "local": 15_000,
     "optimum": 6_000,
     "lattice": 300_000,
-    "mondrian": 600_000,
-    "top-down": 600_000,
+    "mondrian": 200_000,
+    "top-down": 200_000,
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
+MOST_RUNGS = 200
+"""Requests for more that a search is asked for: all of k, of one promise of values and of suppression."""
 MOST_ROWS_OF_DESCENTS = 30_000
 """Distinct rows up to which what top-down found is kept for the other searches."""
 
@@ -166,7 +168,7 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
         # With a price, every search tries smaller limits itself.
         shares += [share for share in reversed(LADDER_OF_SUPPRESSION) if share < aim.suppress]
     ladders: list[Sequence[Promise]] = [(promise, *_stricter(promise, table)) for promise in promises]
-    most = MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct)
+    most = min(MOST_RUNGS, MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct))
     places = _nearest([len(shares), *(len(ladder) for ladder in ladders)])
     for share, *chosen in islice(places, 1, most + 1):
         asked = Promises(tuple(ladder[i] for ladder, i in zip(ladders, chosen, strict=True)))

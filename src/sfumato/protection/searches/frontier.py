@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.protection.searches.node_cost import NodeCost
+from sfumato.protection.loss import Reals
 
 Levels = tuple[int, ...]
 
@@ -38,6 +39,15 @@ def levels_at(index: int, shape: Levels) -> Levels:
     return tuple(reversed(levels))
 
 
+class Costs(Protocol):
+    """What nodes cost at least: the sum of `steps[j][level]` over the columns, seen through `least_cost`."""
+
+    steps: list[Reals]
+
+    def least_cost(self, total: Reals) -> Reals:
+        """Returns the least that nodes cost, by the sums of their steps."""
+
+
 class Frontier:
     """Nodes in ascending order of what they cost at least; closed ones are never picked.
 
@@ -48,7 +58,7 @@ class Frontier:
     """
 
     def __init__(
-        self, shape: Levels, cost: NodeCost, *, halfway: bool, permitted: NDArray[np.bool_] | None = None
+        self, shape: Levels, cost: Costs, *, halfway: bool, permitted: NDArray[np.bool_] | None = None
     ) -> None:
         total = np.zeros(shape)
         for j, steps in enumerate(cost.steps):
@@ -67,6 +77,13 @@ class Frontier:
     def left(self) -> int:
         """How many nodes are open."""
         return int(np.count_nonzero(self._open))
+
+    def least_open(self, best: float) -> float:
+        """Returns the least that an open node costs which may tie with `best`; infinite if none."""
+        is_open = self._open.ravel()[self._order]
+        first = int(np.argmax(is_open))
+        least = float(self._least_cost[first]) if is_open.size and is_open[first] else inf
+        return least if least <= ties_up_to(best) else inf
 
     def pick(self, best: float) -> Levels | None:
         """Returns an open node that may tie with `best`, and closes it; `None` if there is none."""

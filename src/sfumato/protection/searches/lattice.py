@@ -9,6 +9,9 @@ Three things rule nodes out without a look at them: they cost at least more than
 are finer than a node at which too many rows are in classes that break a promise, where that can only get
 worse; they are more general than a node that nothing more general can beat (see `node_cost`).
 
+All of this is counted: where the steps run out, or where a lattice has too many nodes to be held, the best so
+far is returned with a bound (see `wide_lattice`), and it is the best there is if the two meet.
+
 Cost: a look at a node groups the classes of a finer one, about 10 ns each while they fit the processor's
 cache and 60 ns beyond. Memory: the distinct rows, and tables held in between (`rollup.MOST_HELD_ENTRIES`).
 """
@@ -19,24 +22,26 @@ from math import inf, prod
 
 import numpy as np
 
-from sfumato.core.classes import Classes
-from sfumato.core.cut import Cut
-from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises, Truth
 from sfumato.core.watch import Answer
-from sfumato.protection.controls import permitted_levels, spared_rows, spares_all
+from sfumato.protection.controls import permitted_levels, spared_rows
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.frontier import Frontier, Levels, levels_at, ties_up_to
-from sfumato.protection.searches.node_cost import JudgedNode, node_cost
-from sfumato.protection.searches.rollup import RollUp
+from sfumato.protection.searches.node_cost import NodeCost, node_cost
+from sfumato.protection.searches.node_judge import NodeJudge
 from sfumato.protection.searches.search import Aim, Outcome
 from sfumato.protection.searches.step_check import budget_of
-from sfumato.protection.suppression import keep, recoded
+from sfumato.protection.searches.wide_lattice import Walk, lower_bound
+from sfumato.protection.suppression import recoded
 
 MOST_NODES = 5_000_000
-"""Larger lattices are not searched: about 30 bytes are held per node."""
+"""Larger lattices are not held: about 20 bytes are per node."""
+
+MOST_GROUPED = 2_000_000_000
+"""So many classes are grouped before the search ends with the best so far."""
 
 MOST_TRIED = 5_000
 """So many nodes are tried for the nearest feasible change of an infeasible request."""
@@ -44,23 +49,38 @@ MOST_TRIED = 5_000
 MOST_CLASSES_TRIED = 200_000_000
 """So many classes these nodes may have together; 50 nodes are tried in any case."""
 
+Candidate = tuple[float, int, Levels]
+"""What a node costs, its suppressed rows, its levels."""
+
 
 def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
     """Returns the best full-domain recoding that keeps the promises; see the module for the rule."""
-    shape = tuple(c.taxonomy.height + 1 for c in table.keys)
-    if prod(shape) > MOST_NODES:
-        raise WrongCall(
-            f"the lattice has {prod(shape)} nodes; at most {MOST_NODES} are searched",
-            remedy="Search top-down, or give some taxonomies fewer levels.",
-        )
-    cost = node_cost(table, aim)
-    permitted, spared = permitted_levels(table, aim), spared_rows(table, aim)
+    cost, spared = node_cost(table, aim), spared_rows(table, aim)
     judge = NodeJudge(table, promises, budget_of(table, promises, aim), spared=spared)
-    frontier = Frontier(shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
-    candidates: list[tuple[float, int, Levels]] = []
-    best, checked = inf, 0
-    progress("lattice", 0, prod(shape))
-    while (levels := frontier.pick(best)) is not None:
+    if prod(c.taxonomy.height + 1 for c in table.keys) > MOST_NODES:
+        return _walked(judge, cost, aim, progress)
+    permitted = permitted_levels(table, aim)
+    frontier = Frontier(permitted.shape, cost, halfway=bool(judge.lasting.members), permitted=permitted)
+    candidates, checked = _searched(judge, cost, frontier, progress)
+    best = min((score for score, _, _ in candidates), default=inf)
+    bound = frontier.least_open(best)
+    if bound < inf and (found := Walk(judge, cost, aim).best(progress)) is not None:
+        candidates.append((found.score, found.suppressed, found.levels))
+        best, checked = min(best, found.score), checked + found.checked
+    if not candidates:
+        raise _infeasible(judge, permitted)
+    _, levels = min((s, levels) for score, s, levels in candidates if score <= ties_up_to(best))
+    return _outcome(judge, levels, aim, checked, bound=min(bound, best) if bound < inf else None)
+
+
+def _searched(
+    judge: NodeJudge, cost: NodeCost, frontier: Frontier, progress: Progress
+) -> tuple[list[Candidate], int]:
+    """Returns the allowed nodes that were met and how many were judged, until none or no step is left."""
+    candidates: list[Candidate] = []
+    best, checked, whole = inf, 0, frontier.left
+    progress("lattice", 0, whole)
+    while judge.rollup.work <= MOST_GROUPED and (levels := frontier.pick(best)) is not None:
         checked += 1
         node = judge.judge_node(levels)
         if node is None:
@@ -79,106 +99,48 @@ def lattice(table: Microdata, promises: Promises, aim: Aim, *, progress: Progres
                 else:
                     frontier.refused(levels, finer_too=answer is Answer.NEVER)
         if checked % 16 == 0:
-            progress("lattice", prod(shape) - frontier.left, prod(shape))
-    progress("lattice", prod(shape), prod(shape))
-    if not candidates:
-        raise _infeasible(judge, permitted)
-    _, levels = min((s, levels) for score, s, levels in candidates if score <= ties_up_to(best))
-    return _outcome(judge, levels, aim, checked)
+            progress("lattice", whole - frontier.left, whole)
+    progress("lattice", whole, whole)
+    return candidates, checked
 
 
-class NodeJudge:
-    """Judges nodes. `budget` rows may be suppressed, but none of the distinct rows that are `spared`.
+def _walked(judge: NodeJudge, cost: NodeCost, aim: Aim, progress: Progress) -> Outcome:
+    """Returns the best that walks find in a lattice which is too large to be held, with a bound."""
+    found = Walk(judge, cost, aim).best(progress)
+    if found is None:
+        top = tuple(c.taxonomy.ceiling for c in judge.table.keys)
+        raise _refused_by_table(judge, top) or Infeasible(
+            "the most general combination of levels does not keep "
+            + " and ".join(str(p) for p in judge.promises),
+            remedy="Allow more suppressed rows, or ask for less.",
+        )
+    bound = lower_bound(judge, cost)
+    return _outcome(judge, found.levels, aim, found.checked, bound=-inf if bound is None else bound)
 
-    A promise is *lasting* if breaking it means breaking it at every finer node: a hereditary one, and a
-    monotone one where nothing may be suppressed and rows are people, or where people's positions are judged.
+
+def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int, *, bound: float | None) -> Outcome:
+    """Returns the recoding of a node, grouped and judged afresh by the written definitions.
+
+    `bound` is what every node costs at least, where not all were looked at or ruled out.
     """
-
-    def __init__(
-        self,
-        table: Microdata,
-        promises: Promises,
-        budget: int,
-        *,
-        rollup: RollUp | None = None,
-        spared: Truth | None = None,
-    ) -> None:
-        self.table, self.promises, self.budget, self.spared = table, promises, budget, spared
-        self.rollup = rollup or RollUp(table, promises.sensitive)
-        summed = budget == 0 and (table.profiles or not table.has_person)
-        self.lasting = Promises(
-            tuple(p for p in promises.of_class if p.hereditary or (p.monotone and summed))
-        )
-        self.by_size = Promises(tuple(p for p in self.lasting.of_class if not p.sensitive))
-        self.watches = [p.watch(table) for p in promises.of_table]
-
-    def judge_node(self, levels: Levels) -> JudgedNode | None:
-        """Judges the classes of a node; returns `None` if it and every finer one break the budget.
-
-        A node that breaks it alone suppresses more rows than allowed; how many more is not worked out.
-        """
-        grouped = self.rollup.at(levels)
-        classes = self.rollup.classes(grouped, sensitive=False)
-        kept = self.by_size.holds_on(classes)
-        if _rows(classes, ~kept) > self.budget:
-            return None
-        if len(self.by_size.members) < len(self.promises.of_class):
-            classes = self.rollup.classes(grouped, sensitive=True)
-            if self.lasting.sensitive and _rows(classes, ~self.lasting.holds_on(classes)) > self.budget:
-                return None
-            kept = keep(classes, self.promises, most=self.budget)
-        left = self.rollup.rows_of(grouped, kept)
-        return JudgedNode(
-            levels,
-            grouped.rows,
-            left[left > 0],
-            _rows(classes, ~kept),
-            lambda: self.rollup.tally(grouped, ~kept),
-            kept,
-        )
-
-    def ask(self, node: JudgedNode) -> Answer:
-        """Returns what the table promises answer, and whether every row is published that has to be."""
-        cuts = self.cuts(node.levels)
-        answers = [watch.ask(cuts)[0] for watch in self.watches]
-        if node.suppressed and not spares_all(recoded(self.table, cuts, self.promises), self.spared):
-            lasts = all(p.hereditary for p in self.promises.of_class)
-            answers.append(Answer.NEVER if lasts else Answer.LATER)
-        for answer in (Answer.NEVER, Answer.LATER):
-            if answer in answers:
-                return answer
-        return Answer.YES
-
-    def cuts(self, levels: Levels) -> dict[str, Cut]:
-        keys = self.table.keys
-        return {c.name: Cut.level(c.taxonomy, i) for c, i in zip(keys, levels, strict=True)}
-
-
-def _rows(classes: Classes, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
-    return int(classes.rows[chosen].sum())
-
-
-def _outcome(judge: NodeJudge, levels: Levels, aim: Aim, checked: int) -> Outcome:
-    """Returns the recoding of a node, grouped and judged afresh by the written definitions."""
     table, cuts = judge.table, judge.cuts(levels)
     recoding = recoded(table, cuts, judge.promises)
     named = {c.name: i for c, i in zip(table.keys, levels, strict=True)}
+    loss = aim.loss_of(recoding, named)
     return Outcome(
         recoding,
-        loss=aim.loss_of(recoding, named),
+        loss=loss,
         levels=named,
-        optimal=True,
+        optimal=bound is None or loss <= ties_up_to(bound),
         checked=checked,
+        bound=bound if bound is not None and bound > 0 else None,
     )
 
 
 def _infeasible(judge: NodeJudge, permitted: Truth) -> Infeasible:
     """Returns the error where no node is allowed, with the nearest change that would allow one."""
-    top = tuple(size - 1 for size in permitted.shape)
-    for promise, watch in zip(judge.promises.of_table, judge.watches, strict=True):
-        answer, reason = watch.ask(judge.cuts(top))
-        if answer is not Answer.YES:
-            return refusal.by_table(promise, reason)
+    if refused := _refused_by_table(judge, tuple(size - 1 for size in permitted.shape)):
+        return refused
     fewest, surely = _fewest(judge, permitted)
     table, asked = judge.table, " and ".join(str(p) for p in judge.promises)
     if fewest >= table.rows:
@@ -194,6 +156,15 @@ def _infeasible(judge: NodeJudge, permitted: Truth) -> Infeasible:
         f"no combination of levels keeps {asked} with at most {now} of {n} rows suppressed",
         remedy=f"Allow {need} suppressed rows (suppress: {need}/{n}), or ask for less.",
     )
+
+
+def _refused_by_table(judge: NodeJudge, top: Levels) -> Infeasible | None:
+    """Returns the error of a promise about the whole table that the most general node breaks."""
+    for promise, watch in zip(judge.promises.of_table, judge.watches, strict=True):
+        answer, reason = watch.ask(judge.cuts(top))
+        if answer is not Answer.YES:
+            return refusal.by_table(promise, reason)
+    return None
 
 
 def _fewest(judge: NodeJudge, permitted: Truth) -> tuple[int, bool]:

@@ -58,6 +58,9 @@ class NodeCost:
     looks_at_rows = True
     """Whether it matters which rows are suppressed, not only how many."""
 
+    adds_up = True
+    """Whether `least_cost` of what the columns add is the score, not only a way to order nodes."""
+
     def __init__(self, table: Microdata, weights: Reals, price: Fraction = UNPRICED) -> None:
         self.price = price
         self.keys, self.dropped = table.keys, table.dropped
@@ -197,6 +200,8 @@ class SizeCost(MeanLoss):
     and then the levels decide for the node. Where people are suppressed out of classes (`whole_classes` is
     false) there is no such bound.
     """
+
+    adds_up = False
 
     def least_cost(self, total: Reals) -> Reals:
         return np.zeros_like(total)

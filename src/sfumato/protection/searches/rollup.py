@@ -113,10 +113,12 @@ class RollUp:
     Columns are raised to their levels one after the other, those that merge most rows first; every table
     on the way is kept and serves all nodes that begin alike. Each step works on an ever smaller table.
     Where rows and people differ, a table must tell people apart, and every node starts from the rows.
+    `work` counts the entries that were grouped.
     """
 
     def __init__(self, table: Microdata, sensitive: Sequence[str]) -> None:
         self.table = table
+        self.work = 0
         self.fields = EntryFields.of(table, sensitive)
         self._where = [self.fields.where([j]) for j in range(len(self.fields.packing.sizes))]
         keys = len(table.keys)
@@ -217,6 +219,7 @@ class RollUp:
     def _regroup(
         self, keys: Ints, rows: Counts, where: tuple[Ints, Ints, Ints], lift: Sequence[int]
     ) -> tuple[NDArray[np.int32], Ints, Counts]:
+        self.work += len(rows)
         offset = np.array(lift, dtype=np.int64)
         owner, merged, sums = regroup(keys, rows, *where, offset, self.fields.lift)
         return owner, merged, sums

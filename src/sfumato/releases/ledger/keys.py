@@ -38,7 +38,7 @@ class Key:
     def load(cls, path: Path) -> Key:
         """Reads a private key; refuses a file that others can read."""
         try:
-            if path.stat().st_mode & 0o077:
+            if os.name == "posix" and path.stat().st_mode & 0o077:
                 raise BadLedger("others can read the key", where=path.name, remedy=f"chmod 600 {path.name}")
             private = serialization.load_pem_private_key(
                 read_document(path, most=LARGEST_NOTE), password=None

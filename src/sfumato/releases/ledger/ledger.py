@@ -170,6 +170,13 @@ class Ledger:
             check_links(connection)
             return entries.dated_keys(connection)
 
+    @property
+    def chains(self) -> frozenset[str]:
+        """The names of all chains, also of those whose releases are lost."""
+        with self.database.reading() as connection:
+            closed = {one.chain for one in closed_chains.closed_chains(connection)}
+        return frozenset(closed | {record.chain for record in self.history(memory=False)})
+
     def history(self, chain: str | None = None, *, memory: bool = True) -> tuple[Record, ...]:
         """Returns the releases of a chain, or of all, in order, after following all hashes to the head.
 

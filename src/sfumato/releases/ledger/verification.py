@@ -67,7 +67,8 @@ class Verification:
         return not self.faults
 
     def as_dict(self) -> JsonObject:
-        """Returns the result as JSON."""
+        """Returns the result as JSON; of anchors, losses and remarks only where there are any."""
+        more = {"anchors": self.anchors, "lost": self.lost, "remarks": list(self.remarks)}
         return {
             "holds": self.holds,
             "entries": self.entries,
@@ -75,10 +76,8 @@ class Verification:
             "public_key": self.public_key,
             "pinned": self.pinned,
             "certificates": self.certificates,
-            "anchors": self.anchors,
-            "lost": self.lost,
-            "remarks": list(self.remarks),
             "faults": [{"entry": fault.number, "what": fault.what} for fault in self.faults],
+            **{name: told for name, told in more.items() if told},
         }
 
     def card(self) -> Card:

@@ -47,7 +47,7 @@ class ReadyTaxonomy:
         "properties": {
             "ready": {
                 "enum": list(CATALOGUE),
-                "description": "Its name; ages, dates and codes that are truncated stand for other taxonomies.",
+                "description": "Its name; ages, dates and truncated codes stand for other taxonomies.",
             }
         },
         "required": ["ready"],
@@ -103,11 +103,12 @@ class ReadyTaxonomy:
         texts = [value for value in dict.fromkeys(values) if value is not None]
         if unknown := [text for text in texts if not self.knows(text)]:
             raise unknown_values(unknown)
-        missing, aliases = None in values, {text: leaf for text in texts if (leaf := self._leaf(text)) != text}
+        missing = None in values
+        aliases: dict[Label, Label] = {text: leaf for text in texts if (leaf := self._leaf(text)) != text}
         levels = self._levels
         if self.entry.kind is ReadyKind.CODES:
             levels = self._levels_of_codes([self._leaf(text) for text in texts]) if texts else []
-        return tree_of_levels(levels, ordered=self.ordered, missing=missing, aliases=dict(aliases))
+        return tree_of_levels(levels, ordered=self.ordered, missing=missing, aliases=aliases)
 
     def listed(self) -> Taxonomy:
         """Returns the tree of everything in the list, whatever occurs."""
@@ -126,7 +127,9 @@ class ReadyTaxonomy:
             return hit
         if self.entry.kind is ReadyKind.CODES:
             return text.strip().upper() if self.knows(text.strip().upper()) else None
-        near = get_close_matches(_folded(text), [name for name in folded if len(name) > STEM], n=1, cutoff=0.8)
+        near = get_close_matches(
+            _folded(text), [name for name in folded if len(name) > STEM], n=1, cutoff=0.8
+        )
         return folded[near[0]] if near else None
 
     @cached_property

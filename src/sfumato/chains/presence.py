@@ -1,0 +1,300 @@
+"""The presence of people in earlier releases of a table that they may leave, checked before anything else.
+
+Which release a row was in is declared: by the batches it came and left with, or by marks of people. Rows at
+hand that were in a release, recoded as they were then, give no group more than was published of it, and none
+is missing, unless people are told by their key and somebody who is absent has left. Only counts of earlier
+releases are used after that, so nothing has to be known of somebody who is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.chains.departures import Component, LivingChain, Pair, fixed_columns
+from sfumato.chains.history import (
+    NEW_CHAIN,
+    refuse_gaps,
+    refuse_other_columns,
+    refuse_several_rows,
+    refuse_unnamed,
+    table_on_trees,
+    unchanged_columns,
+)
+from sfumato.chains.person_versions import RowPresence, link_versions
+from sfumato.chains.presence_cells import PlacedRows
+from sfumato.core.chain import ClassTable, positions
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.imprint import Imprint, KnownDepartures, grouped
+from sfumato.core.leavers import Leavers
+from sfumato.core.marks import Marks, label_marks, matching, numbered_together
+from sfumato.core.microdata import Codes, Counts, Microdata
+from sfumato.core.packing import Packing
+from sfumato.core.promise import Cuts
+from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class LivingTerms:
+    """What a promise says of people who come and go: the columns that tell it, and what is known of it."""
+
+    leavers: Leavers
+    since: str | None = None
+    until: str | None = None
+    person: str | None = None
+    returns: bool = False
+    moves: tuple[str, ...] = ()
+    corrected: bool = False
+
+    @property
+    def batch_column(self) -> str | None:
+        return self.since or self.person
+
+    @property
+    def known(self) -> tuple[object, ...]:
+        """What has to stay the same in a chain."""
+        return KnownDepartures(self.leavers, (), self.returns, self.moves, self.corrected).terms
+
+
+@dataclass(frozen=True, eq=False)
+class LivingHistory:
+    """A table of the people who are in now, beside earlier releases.
+
+    `releases` are these on the table's trees, oldest first; `value` numbers the matching value of every
+    distinct row. `present[i]` says which rows are about people who were in release i; `class_in[i]` is their
+    class there (-1 where they were not in it, or where that is not known any more), and `kept[i]` which of
+    them had the same matching value.
+    """
+
+    table: Microdata
+    terms: LivingTerms
+    releases: tuple[ClassTable, ...]
+    value: Codes
+    values: int
+    present: tuple[NDArray[np.bool_], ...]
+    class_in: tuple[Codes, ...]
+    kept: tuple[NDArray[np.bool_], ...]
+    shared: dict[Pair, Counts]
+
+    @classmethod
+    def of(cls, table: Microdata, earlier: Sequence[Imprint], terms: LivingTerms) -> LivingHistory:
+        """The history of a table; raises where a precondition fails."""
+        _refuse_unnamed_rows(table, terms)
+        refuse_gaps(earlier)
+        unchanged = unchanged_columns(table)
+        for i, imprint in enumerate(earlier):
+            refuse_other_columns(table, unchanged, imprint, i)
+            _refuse_other_terms(imprint, terms, i)
+        value = matching(table, unchanged)
+        gone = None if table.departed is None else matching(table.departed, unchanged)
+        more = [] if gone is None else [gone.marks]
+        numbers, values = numbered_together([value.marks, *more, *(i.values for i in earlier)])
+        named = zip(earlier, numbers[1 + len(more) :], strict=True)
+        releases = tuple(table_on_trees(table, imprint, number) for imprint, number in named)
+        own = numbers[0][value.ids]
+        all_values = (own, *(() if gone is None else (numbers[1][gone.ids],)))
+        rows = RowPresence.of(table, earlier, terms.since, terms.until, terms.person)
+        fixed = [j for j, c in enumerate(table.keys) if c.name not in terms.moves]
+        for i, release in enumerate(releases):
+            _refuse_lost_rows(rows, i, all_values, release, fixed if terms.since is None else None)
+        linked = link_versions(rows, all_values, terms.moves, terms.corrected, returns=terms.returns)
+        unknown_place = terms.since is None and bool(terms.moves)
+        class_in = tuple(
+            np.full(table.distinct, -1, np.int32) if unknown_place else _classes(linked, i, release)
+            for i, release in enumerate(releases)
+        )
+        shared = _shared_before(earlier, releases, [c.taxonomy for c in table.keys], terms, fixed)
+        return cls(table, terms, releases, own, values, linked.present, class_in, linked.kept, shared)
+
+    @cached_property
+    def fixed(self) -> list[int]:
+        """The key columns that cannot change, by their place."""
+        return [j for j, c in enumerate(self.table.keys) if c.name not in self.terms.moves]
+
+    @cached_property
+    def chain(self) -> LivingChain:
+        """The earlier releases."""
+        keys = self.table.keys
+        trees = tuple(keys[j].taxonomy for j in self.fixed)
+        releases = tuple(fixed_columns(release, self.fixed) for release in self.releases)
+        return LivingChain(trees, releases, self.terms.leavers, self.shared, self.terms.returns)
+
+    def code_of_value(self, name: str) -> Codes:
+        """The leaf rank in a column that is published unchanged, by the number of a matching value.
+
+        Values that nobody at hand has are taken for the first: they never count as one more.
+        """
+        codes = np.zeros(max(1, self.values), np.int32)
+        codes[self.value] = self.table.codes(name)
+        return codes
+
+    def released(self, cuts: Cuts) -> tuple[ClassTable, Codes]:
+        """The release that the table would be under these cuts, and the class of every distinct row."""
+        class_of, nodes = classes_under(self.table, cuts)
+        owner, values, counts = grouped(self.table, class_of, self.value, len(nodes), self.values)
+        node_of = tuple(cuts[c.name].node_of for c in self.table.keys)
+        return ClassTable(node_of, nodes, owner, values, counts), class_of
+
+    def shared_with(self, release: ClassTable, class_of: Codes) -> tuple[Counts, ...]:
+        """How many people the release would share with each earlier one, as an imprint keeps it."""
+        if self.terms.leavers is Leavers.UNKNOWN:
+            return ()
+        shared, now = [], fixed_columns(release, self.fixed)
+        for i, earlier in enumerate(self.chain.releases):
+            both = self.present[i] & self.kept[i]
+            people = self.table.counts[both]
+            if self.terms.leavers is Leavers.TOTAL:
+                shared.append(np.array([people.sum()], np.int64))
+                continue
+            met = Component.of(self.chain.trees, earlier, now)
+            sums = np.zeros(max(1, met.count), np.int64)
+            np.add.at(sums, met.join_other[class_of[both]], people)
+            shared.append(sums[met.join_other])
+        return tuple(shared)
+
+    def placed(self, class_of: Codes) -> PlacedRows | None:
+        """Where everybody in the table is and was; `None` where that is not known of all releases."""
+        if self.terms.since is None and self.terms.moves:
+            return None
+        return PlacedRows((*self.class_in, class_of))
+
+    def batches(self, earlier: Sequence[Imprint]) -> Marks | None:
+        """The marks of all batches so far; `None` where people are told by their key."""
+        if self.terms.since is None:
+            return None
+        names = [self.terms.since, *([self.terms.until] if self.terms.until else [])]
+        whole = self.table.whole
+        found = [i.batches for i in earlier[-1:]]
+        for name in names:
+            labels = whole.column(name).taxonomy.leaf_labels
+            used = [labels[c] for c in np.unique(whole.codes(name)).tolist()]
+            found.append(label_marks([label for label in used if label is not None]))
+        return np.unique(np.concatenate([*found, np.zeros((0, 2), np.uint64)]), axis=0)
+
+
+def _refuse_unnamed_rows(table: Microdata, terms: LivingTerms) -> None:
+    refuse_several_rows(table)
+    if terms.since is not None:
+        refuse_unnamed(table, terms.since, person=False)
+    if terms.person is not None:
+        refuse_unnamed(table, terms.person, person=True)
+
+
+def _refuse_other_terms(imprint: Imprint, terms: LivingTerms, i: int) -> None:
+    """Refuse to go on where an earlier release was made under another assumption.
+
+    A chain that nobody has left goes on as one whose departures are counted: that is the same knowledge.
+    """
+    if imprint.since != terms.batch_column:
+        raise RefusedByHistory(
+            "an earlier release was told by another column which rows are new",
+            remedy=f"Keep the promise's `since` or `person`, {NEW_CHAIN}.",
+        )
+    plain = KnownDepartures(Leavers.COUNTED).terms
+    known = plain if imprint.departures is None else imprint.departures.terms
+    if known != terms.known:
+        raise RefusedByHistory(
+            f"release {i + 1} was made for somebody who knows something else of departures",
+            where="leavers, returns, moves and corrected",
+            remedy=f"Keep them as they were, {NEW_CHAIN}.",
+        )
+
+
+def _shown(table: Microdata, cuts: Sequence[NDArray[np.int32]], columns: Sequence[int]) -> list[Codes]:
+    return [cuts[j][table.codes(table.keys[j].name)] for j in columns]
+
+
+def _refuse_lost_rows(
+    rows: RowPresence, i: int, value: tuple[Codes, ...], release: ClassTable, fixed: list[int] | None
+) -> None:
+    """Refuse rows of a release that are missing, or that give a group more than was published of it.
+
+    `fixed` is set where people are told by their key: then rows may be missing, and may have moved.
+    """
+    keys = rows.table.keys
+    columns = list(range(len(keys))) if fixed is None else fixed
+    packing = Packing((*(len(keys[j].taxonomy.labels) for j in columns), int(max(1, _width(value, release)))))
+    packed, weight = [], []
+    for part, numbers, there in zip(rows.parts, value, rows.in_release(i), strict=True):
+        packed.append(packing.pack([*_shown(part, release.node_of, columns), numbers])[:, there])
+        weight.append(part.counts[there])
+    then = packing.pack([*(release.nodes[release.owner, j] for j in columns), release.values])
+    every = np.concatenate([*packed, then], axis=1)
+    _, group = np.unique(every, axis=1, return_inverse=True)
+    group = group.ravel()
+    left = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
+    cut = len(group) - len(release.counts)
+    np.add.at(left, group[cut:], release.counts)
+    np.subtract.at(left, group[:cut], np.concatenate(weight))
+    if np.any(left < 0):
+        raise RefusedByHistory(
+            f"{int(-left[left < 0].sum())} rows of release {i + 1} do not give what was published of them",
+            remedy=f"Rows must not change unless `moves` or `corrected` allow it: restore them, {NEW_CHAIN}.",
+        )
+    if fixed is None and (lost := int(left.sum())):
+        raise RefusedByHistory(
+            f"{lost} rows of release {i + 1} are missing",
+            remedy="Keep rows of people who left, with the batch they left with in `until`, or tell people by"
+            f" `person`; restore them, {NEW_CHAIN}.",
+        )
+
+
+def _width(value: tuple[Codes, ...], release: ClassTable) -> int:
+    return 1 + max(int(v.max(initial=0)) for v in (*value, release.values))
+
+
+def _classes(linked: RowPresence, i: int, release: ClassTable) -> Codes:
+    """The class in a release of everybody in the table; -1 where they were not in it."""
+    found = np.full(linked.table.distinct, -1, np.int32)
+    keys = linked.table.keys
+    packing = Packing(tuple(len(c.taxonomy.labels) for c in keys))
+    known = packing.pack(list(release.nodes.T)) if keys else np.zeros((1, len(release)), np.int64)
+    order = np.append(np.lexsort(known[::-1]), -1)
+    columns = list(range(len(keys)))
+    for part, owner, there in zip(linked.parts, linked.owners, linked.in_release(i), strict=True):
+        rows = np.flatnonzero(there & (owner >= 0))
+        if not keys:
+            found[owner[rows]] = 0
+            continue
+        asked = packing.pack([shown[rows] for shown in _shown(part, release.node_of, columns)])
+        found[owner[rows]] = order[positions(known[:, order[:-1]], asked)]
+    return found
+
+
+def _shared_before(
+    earlier: Sequence[Imprint],
+    releases: Sequence[ClassTable],
+    trees: Sequence[Taxonomy],
+    terms: LivingTerms,
+    fixed: Sequence[int],
+) -> dict[Pair, Counts]:
+    """How many people earlier releases share, as their imprints say; all, where nobody could leave."""
+    if terms.leavers is Leavers.UNKNOWN:
+        return {}
+    found: dict[Pair, Counts] = {}
+    for i, j in combinations(range(len(earlier)), 2):
+        said = earlier[j].departures
+        if said is None:
+            met = Component.of(
+                [trees[c] for c in fixed],
+                fixed_columns(releases[i], fixed),
+                fixed_columns(releases[j], fixed),
+            )
+            sums = np.zeros(max(1, met.count), np.int64)
+            np.add.at(sums, met.component, met.held_one)
+            found[i, j] = sums[met.join_other]
+            continue
+        place = earlier[j].after.index(earlier[i].digest) if earlier[i].digest in earlier[j].after else -1
+        if place < 0 or place >= len(said.shared):
+            raise BadData(
+                "the imprint of a release is damaged: it does not say how many people it shares with others",
+                remedy="Restore it from a backup.",
+            )
+        found[i, j] = said.shared[place]
+    return found

@@ -1,0 +1,51 @@
+"""What a promise says of earlier releases: whether it looks at them, and how it tells people apart."""
+
+from __future__ import annotations
+
+from sfumato.core.adversary import Adversary
+from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.recoding import Recoding
+
+
+class LooksBack:
+    """The part of a promise that is about earlier releases; by default it looks at none."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is judged beside earlier releases."""
+        return False
+
+    @property
+    def earlier(self) -> tuple[Imprint, ...]:
+        """The earlier releases that it was given, oldest first."""
+        return ()
+
+    @property
+    def batch_column(self) -> str | None:
+        """The column that tells the rows of earlier releases from new ones; it is not published."""
+        return None
+
+    @property
+    def departure_column(self) -> str | None:
+        """The column that says when somebody left; a row where it is filled is not published any more."""
+        return None
+
+    @property
+    def lets_people_leave(self) -> bool:
+        """Whether people who were published may be gone from a later release."""
+        return False
+
+    def departures(self, recoding: Recoding) -> KnownDepartures | None:
+        """Returns what later releases have to know of departures up to this one; `None`: nobody may leave."""
+        del recoding
+        return None
+
+    @property
+    def adversary(self) -> Adversary | None:
+        """Whom it is kept against beside earlier releases; `None` where it does not look back."""
+        return None
+
+    @property
+    def asks_others(self) -> bool:
+        """Whether it asks the policy's class promises beside earlier releases, too."""
+        return False

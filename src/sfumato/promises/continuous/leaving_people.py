@@ -1,0 +1,195 @@
+"""What a policy says of people who leave a chain of releases, and what it cannot go with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from sfumato.core.adversary import Adversary
+from sfumato.core.classes import Classes
+from sfumato.core.demand import Demand
+from sfumato.core.errors import BadPolicy
+from sfumato.core.imprint import KnownDepartures
+from sfumato.core.leavers import Leavers
+from sfumato.core.microdata import Microdata
+from sfumato.core.policy_view import PolicyView
+from sfumato.core.recoding import Recoding
+from sfumato.core.watch import Watch
+from sfumato.promises.parameters import Choice, Declared, Parameter, Schema
+
+if TYPE_CHECKING:
+    from sfumato.chains.presence import LivingTerms
+    from sfumato.promises.continuous.leavers_watch import LeaversRule
+
+
+class LeaversChoice(Choice):
+    """What is known of departures."""
+
+    def read(self, value: object) -> Leavers:
+        return Leavers(super().read(value))
+
+    def write(self, value: Leavers) -> str:
+        return value.value
+
+    def plain(self, value: Leavers | None) -> str | None:
+        return None if value is None else value.value
+
+
+@dataclass(frozen=True)
+class ColumnNames(Parameter):
+    """The names of some columns, or of none."""
+
+    required: ClassVar[bool] = False
+
+    def read(self, value: object) -> tuple[str, ...]:
+        names = list(value) if isinstance(value, list | tuple) else None
+        if (
+            names is None
+            or any(not isinstance(n, str) or not n for n in names)
+            or len(set(names)) < len(names)
+        ):
+            raise BadPolicy(f"{self.name} must be a list of different columns", where=self.name)
+        return tuple(sorted(names))
+
+    def write(self, value: tuple[str, ...]) -> list[str]:
+        return list(value)
+
+    def identify(self, value: tuple[str, ...]) -> str:
+        return ",".join(value)
+
+    @property
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
+
+
+class LeavingPeople(Declared):
+    """The part of the promise `continuous` that is about people who leave."""
+
+    k: int
+    since: str | None
+    until: str | None
+    person: str | None
+    leavers: Leavers | None
+    returns: bool
+    moves: tuple[str, ...]
+    corrected: bool
+    hold: bool
+    survivors: bool
+
+    @property
+    def terms(self) -> LivingTerms | None:
+        """What it says of people who leave; `None` where nobody may."""
+        if self.until is None and self.leavers is None:
+            return None
+        from sfumato.chains.presence import LivingTerms  # noqa: PLC0415  # compiled kernels
+
+        return LivingTerms(
+            self.leavers or Leavers.COUNTED,
+            self.since,
+            self.until,
+            self.person,
+            self.returns,
+            self.moves,
+            self.corrected,
+        )
+
+    @property
+    def departure_column(self) -> str | None:
+        return self.until
+
+    @property
+    def lets_people_leave(self) -> bool:
+        return self.until is not None or self.leavers is not None
+
+    def departures(self, recoding: Recoding) -> KnownDepartures | None:
+        """What later releases have to know: how many people this one shares with each earlier one."""
+        if self.terms is None or recoding.cuts is None:
+            return None
+        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
+
+        history = LivingHistory.of(recoding.table, self.earlier, self.terms)
+        shared = history.shared_with(*history.released(recoding.cuts))
+        batches = history.batches(self.earlier)
+        said = self.terms
+        return KnownDepartures(said.leavers, shared, said.returns, said.moves, said.corrected, batches)
+
+    def _demand(self) -> Demand:
+        """What it asks. A chain that nobody may leave is one whose departures are counted, and are none."""
+        asked = super()._demand()
+        same = {name: word for name, word in asked.same.items() if word != Leavers.COUNTED}
+        return replace(asked, same=same)
+
+    def judge_data(self) -> dict[str, object]:
+        told = super().judge_data()
+        said = None if self.terms is None else self.terms.leavers.value
+        return {**told, "departures": said}
+
+    def in_words(self) -> str:
+        if self.terms is None:
+            return super().in_words()
+        return (
+            f"Everybody who is or was in a release keeps at least {self.k} possible records, also before"
+            " somebody who holds every release, knows this person's key values and the releases they are in,"
+            f" and {self.terms.leavers.knows}."
+            f" {'Some may have come back.' if self.returns else 'Nobody has come back.'}"
+            f" {self._what_changes}"
+        )
+
+    @property
+    def _what_changes(self) -> str:
+        changing = [*self.moves, *(["values that are published unchanged"] if self.corrected else [])]
+        return f"What may have changed: {', '.join(changing)}." if changing else "Nothing else has changed."
+
+    def objections_to_leaving(self, policy: PolicyView) -> list[str]:
+        """Returns what in the keys does not fit together, or not with the columns of the policy."""
+        if self.until is None and self.leavers is None:
+            later = {"returns": self.returns, "moves": self.moves, "corrected": self.corrected}
+            return [
+                f"{key} is about people who come and go: say with until or leavers that they may leave"
+                for key, said in later.items()
+                if said
+            ]
+        said = []
+        if self.until is not None and self.since is None:
+            said.append("until needs since: what batch somebody left with means nothing without it")
+        if self.until is None and self.since is not None:
+            said.append("leavers with since needs until, the column that says who has left")
+        if self.until is None and self.person is None:
+            said.append("leavers needs until or person: whoever left is declared, never guessed")
+        if self.returns and self.leavers is not Leavers.UNKNOWN:
+            said.append("returns can be judged where departures are unknown alone: say leavers: unknown")
+        if self.moves and self.person is None:
+            said.append("moves needs person: who has moved is declared, never guessed")
+        if self.corrected and (self.person is None or self.until is None):
+            said.append(
+                "corrected needs person, since and until: the old row stays, and leaves when the new comes"
+            )
+        if self.returns and self.corrected:
+            said.append("returns and corrected are not judged together")
+        for name in self.moves:
+            rule = policy.columns.get(name)
+            if rule is None or not rule.role.is_key:
+                said.append("moves names a column that is no key: values of others are corrected")
+        if self.adversary is Adversary.REGISTER:
+            said.append("against a register nobody may leave: say adversary: target, or leave until out")
+        return said
+
+    def _leavers_rule(self, table: Microdata) -> LeaversRule:
+        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
+        from sfumato.promises.continuous.leavers_watch import LeaversRule  # noqa: PLC0415  # compiled kernels
+
+        assert self.terms is not None  # noqa: S101  # asked by the callers
+        self._refuse_beliefs()
+        history = LivingHistory.of(table, self.earlier, self.terms)
+        return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
+
+    def _leavers_watch(self, table: Microdata) -> Watch:
+        from sfumato.promises.continuous.leavers_watch import leavers_watch  # noqa: PLC0415  # compiled kernels
+
+        return leavers_watch(self._leavers_rule(table))
+
+    def _refuse_beliefs(self) -> None:
+        raise NotImplementedError
+
+    def _survive(self, classes: Classes) -> bool:
+        raise NotImplementedError

@@ -1,0 +1,209 @@
+"""Full-domain recoding where the lattice has too many nodes to hold: the best so far, and a bound.
+
+A walk goes from the most general node to finer ones, always to the best that keeps the promises, and again
+from where it ended with a column raised, until nothing gets better or the steps run out. The bound comes from
+blocks of columns. A lasting promise that breaks at a node breaks at every finer one; so no allowed node has
+levels in a block that break it with all other columns at their root. What the best levels of each block cost
+adds up to a bound on all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+
+import numpy as np
+
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress
+from sfumato.core.promise import Promises
+from sfumato.core.watch import Answer
+from sfumato.protection.loss import Reals
+from sfumato.protection.searches.frontier import Frontier, Levels
+from sfumato.protection.searches.node_cost import JudgedNode, NodeCost
+from sfumato.protection.searches.node_judge import NodeJudge
+from sfumato.protection.searches.search import Aim
+
+MOST_WALKED = 300_000_000
+"""So many classes are grouped on walks."""
+
+MOST_PROVED = 150_000_000
+"""So many classes are grouped for each block of the bound."""
+
+BLOCK_NODES = 20_000
+"""A block has as many columns as make no more combinations of levels than this."""
+
+Place = tuple[int, ...]
+"""Which of its rungs each group of columns is at."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best node of a walk: what it costs, its suppressed rows, its levels; and how many were judged."""
+
+    score: float
+    suppressed: int
+    levels: Levels
+    checked: int
+
+
+def rungs_of(table: Microdata, aim: Aim) -> list[tuple[tuple[int, ...], list[Levels]]]:
+    """Returns the groups of columns that move as one, and the levels that each may be at, ascending.
+
+    Every node that the controls permit is one choice of levels for every group, and the other way round.
+    """
+    group_of = {name: tuple(group) for group in aim.together for name in group}
+    groups: dict[object, list[int]] = {}
+    for j, column in enumerate(table.keys):
+        groups.setdefault(group_of.get(column.name, j), []).append(j)
+    return [(tuple(members), _rungs(table, members)) for members in groups.values()]
+
+
+def _rungs(table: Microdata, members: Sequence[int]) -> list[Levels]:
+    trees = [table.keys[j].taxonomy for j in members]
+    first, last = max(tree.start for tree in trees), max(tree.start + tree.height for tree in trees)
+    rungs = {
+        tuple(min(level - tree.start, tree.height) for tree in trees): None
+        for level in range(first, max(first, last) + 1)
+    }
+    return [rung for rung in rungs if all(i <= tree.ceiling for i, tree in zip(rung, trees, strict=True))]
+
+
+class Walk:
+    """Walks down a lattice that is never held: nodes are judged as they are met, each once."""
+
+    def __init__(self, judge: NodeJudge, cost: NodeCost, aim: Aim) -> None:
+        self.judge, self.cost = judge, cost
+        self.groups = rungs_of(judge.table, aim)
+        self._known: dict[Place, tuple[float, int] | None] = {}
+        self._end = judge.rollup.work + MOST_WALKED
+
+    @property
+    def checked(self) -> int:
+        return len(self._known)
+
+    def best(self, progress: Progress) -> Found | None:
+        """Returns the best node that is found; `None` where the most general one is not allowed."""
+        top = tuple(len(rungs) - 1 for _, rungs in self.groups)
+        if min(top, default=0) < 0 or self._judged(top) is None:
+            return None
+        at = self._descend(top)
+        progress("lattice", 1, 2)
+        while (better := next(self._improved(at), None)) is not None:
+            at = better
+        progress("lattice", 2, 2)
+        score, suppressed = self._judged(at) or (inf, 0)
+        return Found(score, suppressed, self.levels(at), self.checked)
+
+    def levels(self, at: Place) -> Levels:
+        """Returns the levels of all columns at a place."""
+        levels = [0] * len(self.judge.table.keys)
+        for rung, (members, rungs) in zip(at, self.groups, strict=True):
+            for j, level in zip(members, rungs[rung], strict=True):
+                levels[j] = level
+        return tuple(levels)
+
+    def _improved(self, at: Place) -> Iterator[Place]:
+        """Yields better places: a group is raised and held there while the others go down again."""
+        for held, rung in enumerate(at):
+            if self._over:
+                return
+            if rung + 1 < len(self.groups[held][1]):
+                raised = (*at[:held], rung + 1, *at[held + 1 :])
+                if self._judged(raised) is not None:
+                    found = self._descend(self._descend(raised, held), None)
+                    if self._rank(found) < self._rank(at):
+                        yield found
+
+    def _descend(self, at: Place, held: int | None = None) -> Place:
+        """Returns the end of the steepest way down; `held` stays where it is."""
+        while not self._over:
+            finer = [(*at[:g], rung - 1, *at[g + 1 :]) for g, rung in enumerate(at) if rung > 0 and g != held]
+            best = min(finer, key=self._rank, default=at)
+            if self._rank(best) >= self._rank(at):
+                break
+            at = best
+        return at
+
+    def _rank(self, at: Place) -> tuple[float, int, Place]:
+        """Orders places: what is not allowed comes last."""
+        return (*(self._judged(at) or (inf, 0)), at)
+
+    @property
+    def _over(self) -> bool:
+        return self.judge.rollup.work > self._end
+
+    def _judged(self, at: Place) -> tuple[float, int] | None:
+        """Returns score and suppressed rows of a node, `None` if it is not allowed."""
+        if at not in self._known:
+            node = self.judge.judge_node(self.levels(at))
+            allowed = node is not None and node.suppressed <= self.judge.budget
+            if node is None or not allowed or self.judge.ask(node) is not Answer.YES:
+                self._known[at] = None
+            else:
+                self._known[at] = (self.cost.score(node), node.suppressed)
+        return self._known[at]
+
+
+class BlockCost:
+    """What some columns add to a loss."""
+
+    def __init__(self, cost: NodeCost, columns: Sequence[int]) -> None:
+        self._cost, self._columns = cost, tuple(columns)
+        self.steps = [cost.steps[j] for j in columns]
+
+    def least_cost(self, total: Reals) -> Reals:
+        """Returns the sums as they are."""
+        return total
+
+    def score(self, node: JudgedNode) -> float:
+        """Returns what these columns add at a node."""
+        cost = self._cost
+        counts = node.suppressed_counts() if node.suppressed and cost.looks_at_rows else None
+        suppressed = node.suppressed + cost.dropped
+        return sum(
+            cost.column_cost(j, node.levels[j], None if counts is None else counts[j], suppressed)
+            for j in self._columns
+        )
+
+
+def lower_bound(judge: NodeJudge, cost: NodeCost) -> float | None:
+    """Returns what every allowed node costs at least; `None` where columns do not add up to the loss."""
+    if not cost.adds_up or cost.price < 1:
+        return None
+    relaxed = NodeJudge(judge.table, Promises(judge.lasting.of_class), judge.budget, rollup=judge.rollup)
+    total = sum(_block_bound(relaxed, cost, block) for block in _blocks(judge))
+    return float(cost.least_cost(np.array([total]))[0])
+
+
+def _blocks(judge: NodeJudge) -> Iterator[list[int]]:
+    """Yields the columns in blocks, those that merge most rows when raised in the first."""
+    keys = judge.table.keys
+    block: list[int] = []
+    for j in judge.rollup.order:
+        if block and prod(keys[i].taxonomy.height + 1 for i in (*block, j)) > BLOCK_NODES:
+            yield block
+            block = []
+        block.append(j)
+    if block:
+        yield block
+
+
+def _block_bound(judge: NodeJudge, cost: NodeCost, block: Sequence[int]) -> float:
+    """Returns what the columns of a block cost at least; all others are at their root meanwhile."""
+    keys, of_block = judge.table.keys, BlockCost(cost, block)
+    root = [c.taxonomy.height for c in keys]
+    frontier = Frontier(tuple(root[j] + 1 for j in block), of_block, halfway=bool(judge.lasting.members))
+    best, end = inf, judge.rollup.work + MOST_PROVED
+    while judge.rollup.work <= end and (levels := frontier.pick(best)) is not None:
+        whole = list(root)
+        for j, level in zip(block, levels, strict=True):
+            whole[j] = level
+        node = judge.judge_node(tuple(whole))
+        if node is None or node.suppressed > judge.budget:
+            frontier.refused(levels, finer_too=node is None)
+        else:
+            best = min(best, of_block.score(node))
+            frontier.allowed(levels, final=node.suppressed == 0)
+    return min(best, frontier.least_open(best))
