@@ -29,7 +29,7 @@ MOST_STEPS = 400_000_000
 MOST_ROWS_OF_OPTIMUM = 30_000
 """Distinct rows up to which the exact search for cuts is tried: it looks at all of them again and again."""
 MOST_ROWS_OF_RUNGS = {
-    "local": 15_000,
+    "local": 30_000,
     "optimum": 6_000,
     "lattice": 300_000,
     "mondrian": 200_000,
