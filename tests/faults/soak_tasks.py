@@ -85,11 +85,11 @@ class Parsers(Task):
 VERBS = (
     "discover DATA --k 5 --mode all",
     "declare DATA -o NEW",
-    "policy check POLICY --data DATA",
+    "policy check POLICY DATA",
     "protect DATA -p POLICY -o NEW --overwrite",
     "protect DATA -p POLICY --dry-run",
     "audit DATA -p POLICY",
-    "attack DATA -p POLICY",
+    "attack linkage DATA -p POLICY",
     "utility DATA DATA -p POLICY",
     "release DATA -p POLICY --ledger URL --dry-run",
     "trace DATA --ledger URL",
