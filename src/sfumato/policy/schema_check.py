@@ -14,6 +14,7 @@ from typing import SupportsIndex
 
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.problem import Place, Problem, did_you_mean
+from sfumato.policy.other_tools import said_elsewhere
 
 
 def _is_whole(value: object) -> bool:
@@ -74,7 +75,8 @@ class _SchemaCheck:
             elif key in known:
                 wrong += self.visit(child, known[key], here)
             elif rest is False:
-                hint = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
+                near = did_you_mean(key, list(known), otherwise=f"There is {', '.join(known)}.")
+                hint = said_elsewhere(key) or near
                 wrong.append(Problem(here, "unknown key.", hint))
             elif isinstance(rest, Mapping):
                 wrong += self.visit(child, rest, here)
@@ -98,7 +100,8 @@ class _SchemaCheck:
             named = [c for c in choices if all(key in value for key in c.get("required", ())[:1])]
             if not named and all("required" in c for c in choices):
                 keys = [c["required"][0] for c in choices]
-                near = next((hint for key in value if (hint := did_you_mean(key, keys))), "")
+                hints = (said_elsewhere(key) or did_you_mean(key, keys) for key in value)
+                near = next((hint for hint in hints if hint), "")
                 return [Problem(place, f"must name one of {', '.join(keys)}.", near)]
             choices = named or choices
         return min((self.visit(value, c, place) for c in choices), key=len)
@@ -109,7 +112,11 @@ def _unlisted(value: object, schema: JsonMapping, place: Place) -> Problem | Non
         return Problem(place, f"must be {_shown(schema['const'])}")
     if "enum" in schema and not ((isinstance(value, str) or _is_whole(value)) and value in schema["enum"]):
         choices = [str(x) for x in schema["enum"]]
-        return Problem(place, f"must be one of {', '.join(choices)}.", did_you_mean(value, choices))
+        return Problem(
+            place,
+            f"must be one of {', '.join(choices)}.",
+            said_elsewhere(value) or did_you_mean(value, choices),
+        )
     return None
 
 

@@ -1,0 +1,40 @@
+"""Words of other tools in a policy are answered with what a policy says."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import BadPolicy
+from sfumato.policy.other_tools import WORDS
+
+COLUMNS = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+PROMISES = [{"k-anonymity": {"k": 2}}]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ({"columns": COLUMNS, "promises": [{"kAnonymity": {"k": 2}}]}, "k-anonymity: {k: 5}"),
+        ({"columns": COLUMNS, "promises": PROMISES, "max_sup": 5}, "protect: {suppress: 5%}"),
+        ({"columns": COLUMNS, "promises": PROMISES, "keyVars": ["age"]}, "role: quasi"),
+        ({"columns": COLUMNS, "promises": PROMISES, "supp_level": 5}, "where anjana writes 5"),
+        ({"columns": COLUMNS, "promises": PROMISES, "hhId": "home"}, "person: COLUMN"),
+        ({"columns": {"age": {"role": "quasi-identifying"}}, "promises": PROMISES}, "role: quasi"),
+        (
+            {"columns": {"age": {"role": "quasi", "hierarchy": "a.csv"}}, "promises": PROMISES},
+            "taxonomy: {file",
+        ),
+    ],
+)
+def test_a_word_of_another_tool_gets_a_hint(words, hint):
+    with pytest.raises(BadPolicy) as refused:
+        sf.Policy.from_dict(words)
+    assert hint in refused.value.remedy and "That is a word of" in refused.value.remedy
+
+
+def test_no_word_of_a_policy_is_taken_for_one_of_another_tool():
+    from sfumato.policy.schema import schema
+
+    whole = schema()
+    assert not {key.replace("-", "") for key in whole["properties"]} & set(WORDS)
