@@ -10,7 +10,7 @@ DATA     ?= ../shared/data
 ROWS     ?= 100000
 JOBS     ?= 2
 
-.PHONY: demo check test lint soak reference pictures trial docs mutants signatures compiled benchmark usefulness experiments clean help
+.PHONY: demo check test lint soak soak-part reference pictures trial docs mutants signatures compiled benchmark usefulness experiments clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
+	@echo "make soak-part    30 minutes of damaged inputs, kills, signals and writers; goes on where the last part ended"
 	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
 	@echo "make trial        type the tutorials in a fresh environment and compare"
 	@echo "make compiled     compile every loop before the first call needs it"
@@ -112,6 +113,11 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@echo "== running the tests with many more random cases"
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+# Damaged inputs, kills, signals and writers at once, 30 minutes at a time: run it until it says that it is done.
+MINUTES ?= 30
+soak-part: $(VENV)/.ready postgresql compiled
+	@cd tests && ../$(BIN)/python -m faults.soak --minutes $(MINUTES)
 
 # What the guide says of keys, commands, errors and names comes from the code.
 reference: $(VENV)/.ready

@@ -15,6 +15,7 @@ import sfumato as sf
 from sfumato.core.imprint import Imprint
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.notices import append
 from sfumato.releases.ledger.record import Record, memory_bytes
 
 POLICY = {
@@ -56,7 +57,7 @@ def filled(url: str, chains: int, releases: int) -> Ledger:
                 )
                 number += 1
                 entry = record.entry(number=number, sequence=sequence, previous=before, ledger=name)
-                before = ledger._append(connection, entry).hash
+                before = append(connection, entry, ledger._key).hash
 
     ledger.write(work)
     return ledger

@@ -6,8 +6,8 @@ The tables ship inside packages (`usefulness_requirements.txt`), which `make use
 folder; only their files are read. What each column is was fixed by hand (`usefulness_labels.yaml`). Per
 table: were the roles right (a missed identifier or quasi-identifier is a failure of its own), how many key
 cells tell nothing, does another search keep a column that was lost, how far is the loss from the best search,
-how many rows were suppressed, how long did it take (with the processor's seconds), and what became of a line and of a model. Failures are
-listed at the end.
+how many rows were suppressed, how long did it take (and the processor), and what became of a line and of a
+model. Failures are listed at the end.
 """
 
 from __future__ import annotations

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from sfumato.core.cut import Cut
 from sfumato.core.microdata import Column, Microdata, Role
 from sfumato.core.taxonomy import Taxonomy
+
+
+def cases(count):
+    """Settings of a test whose cases take long: so many of them, a hundred times as many in a soak."""
+    times = 100 if os.environ.get("SFUMATO_HYPOTHESIS") == "soak" else 1
+    return settings(max_examples=count * times, deadline=None)
 
 
 @st.composite

@@ -156,6 +156,8 @@ def test_the_workflow_builds_checks_installs_and_runs_what_is_shipped():
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     for step in ("python -m build", "twine check --strict dist/*", "hadolint", "--file Containerfile"):
         assert step in workflow
-    install = workflow.partition("\n  install:")[2].partition("\n  container:")[0]
+    install = workflow.partition("\n  install:")[2].partition("\n  compiled:")[0]
     assert 'python: ["3.11", "3.12", "3.13"]' in install
+    compiled = workflow.partition("\n  compiled:")[2].partition("\n  container:")[0]
+    assert 'python: ["3.11", "3.12", "3.13"]' in compiled and "WITHOUT_MACHINE_CODE" not in compiled
     assert "sfumato demo" in install and "actions/checkout" not in install

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from oracles import beliefs as plain
 from sfumato.core.errors import BadData, BadPolicy
+from strategies import cases
 
 KNOWN = {
     "Flu": ["blood=A", "blood=B", "fever", "dose=1"],
@@ -72,7 +73,7 @@ ROWS = st.lists(
 
 
 @given(ROWS)
-@settings(max_examples=15, deadline=None)
+@cases(15)
 def test_both_judges_and_the_definition_agree(rows):
     schema = {"age": pl.String, "blood": pl.String, "fever": pl.String, "dose": pl.Int64}
     frame = pl.DataFrame(rows, schema=schema, orient="row")

@@ -155,6 +155,17 @@ def test_people_with_several_rows(sfumato):
     assert "if these are people with several rows" in several.err
 
 
+def test_whoever_says_that_everybody_has_one_row_is_not_asked_about_surnames():
+    rows = "".join(f"{i},{CANARY}{i % 4},{20 + i % 9},{'fm'[i % 2]}\n" for i in range(90))
+    Path("list.csv").write_text(f"Pat-Nr,Nachname,age,sex\n{rows}")
+    first = init(DraftEvidence.of("list.csv"), Intent(RowMeaning.PERSON, Audience.INSIDE))
+    assert first.warnings == ()
+    assert {name for name, rule in first.policy.columns.items() if rule.role == "identifier"} == {
+        "Pat-Nr",
+        "Nachname",
+    }
+
+
 def test_a_column_that_must_stay_exact_and_cannot():
     evidence = DraftEvidence.of("people.csv")
     wanted = Intent(RowMeaning.PERSON, Audience.PUBLIC, rule="40", exact=("zip", "sex"))

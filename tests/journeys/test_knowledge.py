@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import run
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.promises.quasi_sensitive.knowledge_file import load
+from strategies import cases
 
 RECORDS = st.lists(
     st.tuples(st.sampled_from("XYZ"), st.sets(st.sampled_from("abc")), st.integers(0, 3)),
@@ -41,7 +42,7 @@ def expected(records, support, share):
 
 
 @given(RECORDS, st.integers(2, 4), st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1)]))
-@settings(max_examples=25, deadline=None)
+@cases(25)
 def test_records_and_term_tables_and_text_count_alike(records, support, share):
     wanted = expected(records, support, share)
     ways = [
@@ -61,7 +62,7 @@ def test_records_and_term_tables_and_text_count_alike(records, support, share):
 
 
 @given(RECORDS.filter(lambda some: any(t for _, t, _ in some)), st.integers(2, 3))
-@settings(max_examples=25, deadline=None)
+@cases(25)
 def test_a_term_document_table_is_its_documents(records, support):
     lines = [(a, f"d{i}", t) for i, (a, terms, _) in enumerate(records) for t in sorted(terms)]
     wanted = expected([(a, terms, 1) for a, terms, _ in records if terms], support, Fraction(0))

@@ -8,7 +8,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -20,6 +20,7 @@ from sfumato.journey.counted_table import count_table
 from sfumato.policy.policy import Policy
 from sfumato.protection.recipients.same_terms import same_terms_removed
 from sfumato.protection.two_phases import with_original
+from strategies import cases
 
 KNOWN = list(KNOWLEDGE.items())
 
@@ -73,7 +74,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.sampled_from([1, 2]))
-@settings(max_examples=15, deadline=None)
+@cases(15)
 def test_every_position_and_every_union_of_them_keeps_the_promise(rows, c):
     """By enumeration: the finest positions there may be, and all classes of all coarser versions."""
     table = [(age, code, ";".join(sorted(some)) or None) for age, code, some in rows]

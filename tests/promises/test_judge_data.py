@@ -73,7 +73,19 @@ EVERY = [
     ),
     (
         Continuous(3, since="batch"),
-        {"k": 3, "since": "batch", "person": None, "hold": False, "survivors": False, "adversary": "target"},
+        {
+            "k": 3,
+            "since": "batch",
+            "person": None,
+            "hold": False,
+            "survivors": False,
+            "adversary": "target",
+            "until": None,
+            "leavers": None,
+            "returns": False,
+            "moves": (),
+            "corrected": False,
+        },
     ),
     (Freeform(HALF, columns=FREE), {"threat": HALF, "observability": Fraction(1)}),
 ]

@@ -65,9 +65,8 @@ class Beside:
     """The classes in which releases together rule out rows, for whoever asked for correspondence."""
 
     def as_dict(self) -> JsonObject:
-        """Returns JSON, without a value."""
-        told: JsonObject = {"chain": self.chain, "releases": self.releases, "place": self.place}
-        return {**told, "cracked": self.cracked.as_dict()}
+        """Returns JSON; the cracked classes are told to whoever asks for them."""
+        return {"chain": self.chain, "releases": self.releases, "place": self.place}
 
     def __str__(self) -> str:
         if self.chain is None:

@@ -95,6 +95,21 @@ class PresenceTargets:
         some = counts > 0
         return replace(release, owner=release.owner[some], values=release.values[some], counts=counts[some])
 
+    def people_lacking(self, k: int) -> int:
+        """How many more people at least have to leave or come between two releases, so that who left has k.
+
+        Nobody raises what is free of a value by more than one, so fewer do not help; as many may not suffice.
+        """
+        first = self.chain.releases[0]
+        alone, needed = self.pair(0, 1).alone_one, 0
+        for more in range(k + 1):
+            left = np.zeros(len(first), np.int64)
+            np.add.at(left, first.owner, np.minimum(first.counts, alone + more))
+            if np.all((left >= k) | (left == 0)):
+                break
+            needed = more + 1
+        return needed
+
     def cells(self, presence: Sequence[int], rows: PlacedRows | None = None) -> PresenceCells:
         """The targets of one presence, and where people of exactly that presence are among them."""
         here = np.zeros(0, np.intp) if rows is None else np.flatnonzero(rows.with_presence(presence))

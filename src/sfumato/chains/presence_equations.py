@@ -24,7 +24,7 @@ from sfumato.core.microdata import Counts
 
 MOST_ENTRIES = 400_000
 """Chains with more entries of targets than this are too large for the exact program."""
-STEPS = 100_000_000
+STEPS = 10_000_000
 """Steps of the exact program for all targets together; then what is left stays open."""
 
 

@@ -104,6 +104,8 @@ def attack(  # noqa: PLR0917  # Typer reads the options from here
     if as_json:
         whole = audit.as_dict()
         told = {key: whole[key] for key in ("findings", "failed", "beside")}
+        if audit.beside is not None and name == "correspondence":
+            told["cracked"] = audit.beside.cracked.as_dict()
         document({"fails": "attacks" if audit.breaches else None, **told})
     else:
         say(attack_card(audit.findings))

@@ -108,7 +108,8 @@ def init(evidence: DraftEvidence, intent: Intent, *, progress: Progress | None =
     if intent.recipients > 1:
         policy, told = _for_recipients(policy, evidence, intent, show)
         warnings = [*warnings, *told]
-    found = (*several_rows(policy, evidence.survey), *_single_rows(intent, evidence), *warnings)
+    repeated = several_rows(policy, evidence.survey) if evidence.draft().person else ()
+    found = (*repeated, *_single_rows(intent, evidence), *warnings)
     return FirstPolicy(replace(policy, note=_note(policy, intent)), intent, found)
 
 

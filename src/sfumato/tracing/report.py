@@ -165,8 +165,8 @@ def _notes(trace: TraceResult) -> list[str]:
             )
     if trace.perhaps_guessed and trace.evidence.unplaced:
         notes.append(
-            "Columns that were published unchanged are missing or changed, and one of them may stand under the"
-            f" name of another: rows would fit as often by accident. {' and '.join(trace.perhaps_guessed)}"
+            "Columns that were published unchanged are missing or changed, and one may stand under the name"
+            f" of another: rows would fit as often by accident. {' and '.join(trace.perhaps_guessed)}"
             " cannot be charged, unless somebody says what every column is (--column NAME=NAME)."
         )
     elif trace.perhaps_guessed:

@@ -7,7 +7,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -17,6 +17,7 @@ from sfumato.core.errors import WrongCall
 from sfumato.core.knowledge import Knowledge
 from sfumato.journey.known_removal import known_removal
 from sfumato.policy.policy import Policy
+from strategies import cases
 
 KNOWN = {
     "Flu": ["fever", "cough"],
@@ -57,7 +58,7 @@ def by_hand(known, possible, size, outcomes, published):
     st.sampled_from([{}, {"margin": "1/4"}, {"scope": "class"}, {"method": "adaptive"}]),
     st.data(),
 )
-@settings(max_examples=20, deadline=None)
+@cases(20)
 def test_beliefs_over_all_worlds(known, size, how, data):
     outcomes = known_removal(Policy.from_dict(rules(known, **how)), steps=1000).outcomes
     possible = [terms for terms in plain.subsets(TERMS) if plain.linked(known.items(), terms)]

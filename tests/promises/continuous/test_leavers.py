@@ -178,10 +178,24 @@ def test_who_stands_alone_is_named():
     earlier = released(X, people, CUTS[:1], "counted", k=1)
     with pytest.raises((RefusedByHistory, Infeasible), match="who has left"):
         top_down(table(X, people, 1), promise(4, earlier, "counted"), AIM)
-    newcomer = OLD + [("x", 1, frozenset({1}))]
+    newcomer = [*OLD, ("x", 1, frozenset({1}))]
     earlier = released(X, newcomer, CUTS[:1], "counted", k=1)
     assert "somebody who is new would keep 1 candidate of 4" in refusal(newcomer, earlier, k=4)
     assert "new" in refusal(newcomer, earlier, k=4, error=HeldBack, hold=True)
+
+
+def test_how_many_more_people_are_needed_is_said():
+    """Five with flu and five with HIV, one of whom is erased; three and three come: two companions."""
+    tree = two("x", "y")
+    people = (
+        [("x", 0, frozenset({0, 1}))] * 5 + [("x", 1, frozenset({0, 1}))] * 4 + [("x", 1, frozenset({0}))]
+    )
+    people += [("x", s, frozenset({1})) for s in (0, 1) for _ in range(3)]
+    earlier = released([tree], people, [[Cut.root(tree)]], "counted")
+    with pytest.raises(
+        Infeasible, match=r"who has left .*: at least 2 more people have to leave or come first"
+    ):
+        top_down(table([tree], people, 1), promise(5, earlier, "counted"), AIM)
 
 
 def test_survivors_keep_their_values():

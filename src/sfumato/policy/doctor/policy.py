@@ -27,6 +27,7 @@ from sfumato.policy.doctor.diagnosis import Diagnosis, Severity, look_alike_spel
 from sfumato.policy.doctor.hierarchy import examine_file, examine_hierarchy
 from sfumato.policy.doctor.knowledge import HeldTermSets, examine_knowledge, examine_sets
 from sfumato.policy.doctor.near_misses import near_misses
+from sfumato.policy.lexicon.header_lexicon import lexicon
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.recipients import Coalition
 from sfumato.policy.taxonomies import HierarchyFile, NestedTree, ReadyTaxonomy, TaxonomyRule
@@ -180,6 +181,8 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 
 
 SEVERAL_ROWS = "several-rows"
+NUMBERS_OF_PEOPLE = {"person", "person_number"}
+"""Kinds of headers, as the lexicon calls them, under which every person has a number."""
 
 
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
@@ -209,9 +212,11 @@ def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 
 
 def _tells_people_apart(name: str, policy: Policy, survey: TableEvidence) -> bool:
-    """Returns whether an identifier names people, by its name, and every row another one."""
+    """Returns whether an identifier names people, by its name in any language, and every row another one."""
     column = survey.columns.get(name)
-    if column is None or policy.columns[name].role is not Role.IDENTIFIER or not words_of(name) & ONE_PERSON:
+    if column is None or policy.columns[name].role is not Role.IDENTIFIER:
+        return False
+    if not (words_of(name) & ONE_PERSON or lexicon().read(name).kinds & NUMBERS_OF_PEOPLE):
         return False
     return column.complete and not column.missing and not column.repeats
 

@@ -188,7 +188,6 @@ class LeaversWatch(Watch):
         self._answers: int | None = None
 
     def ask(self, cuts: Cuts, step: tuple[str, int] | None = None) -> tuple[Answer, str]:
-        del step
         k = self.rule.k
         kept = self.rule.candidates(cuts)
         if kept.real < k:
@@ -201,11 +200,18 @@ class LeaversWatch(Watch):
                 return Answer.LATER, f"it is not proved that everybody keeps {k} candidates"
             return Answer.YES, ""
         if kept.least < k:
-            return (
-                Answer.LATER,
-                f"{self._who(kept)} would keep fewer than {k} candidates",
-            )
+            needed = self._needed(cuts) if step is None else ""
+            return Answer.LATER, f"{self._who(kept)} would keep fewer than {k} candidates{needed}"
         return Answer.YES, ""
+
+    def _needed(self, cuts: Cuts) -> str:
+        """How many more people have to leave or come first, where that is known."""
+        targets, _ = self.rule.targets(cuts)
+        if len(targets.chain) != 2 or targets.chain.leavers is Leavers.UNKNOWN:
+            return ""
+        needed = targets.people_lacking(self.rule.k)
+        people = several(needed, "more person has", "more people have")
+        return f": at least {people} to leave or come first" if needed else ""
 
     def _who(self, kept: KeptCandidates) -> str:
         return who_is_in(kept.narrowest, len(self.rule.history.releases))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,11 @@ from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import PEOPLE
 from sfumato.releases.names import same_name
 from sfumato.show.card import several
+
+Item = TypeVar("Item")
+
+ENTRIES_AT_ONCE = 200
+"""Of so many entries marks of people are read at a time."""
 
 
 def mark_bytes(marks: Marks) -> bytes:
@@ -47,14 +53,18 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     for record in records:
         if not record.table and not record.people:
             continue
-        for entry in _same_recipient(connection, record):
-            if same_name(entry.chain) in record.despite:
-                continue
-            if record.table and json.loads(entry.kept).get("table") == record.table:
-                raise _refusal(record, entry, "the same table")
-            shared = 0 if entry.number in retired else _shared_people(connection, record, entry)
-            if shared:
-                raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
+        there = _same_recipient(connection, record)
+        others = [entry for entry in there if same_name(entry.chain) not in record.despite]
+        for page in _pages(others):
+            marked = [entry.number for entry in page if entry.number not in retired] if record.people else []
+            stored = _stored(connection, marked)
+            for entry in page:
+                kept = json.loads(entry.kept)
+                if record.table and kept.get("table") == record.table:
+                    raise _refusal(record, entry, "the same table")
+                sealed = kept.get("people") if entry.number in marked else ""
+                if sealed and (shared := _shared_people(record, entry, sealed, stored)):
+                    raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
 
 
 def people_faults(
@@ -66,12 +76,14 @@ def people_faults(
     """
     there = inspect(connection).has_table(PEOPLE.name)
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
-    for number in sorted(stored | {number for number, told in sealed.items() if told}):
-        marks = _stored(connection, number) if number in stored else b""
-        if not marks and number in retired:
-            continue
-        if (digest(marks) if marks else "") != sealed.get(number, ""):
-            yield number
+    for page in _pages(sorted(stored | {number for number, told in sealed.items() if told})):
+        marks = _stored(connection, page) if there else {}
+        for number in page:
+            mine = marks.get(number, b"")
+            if not mine and number in retired:
+                continue
+            if (digest(mine) if mine else "") != sealed.get(number, ""):
+                yield number
 
 
 def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
@@ -84,20 +96,28 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
             yield entry
 
 
-def _shared_people(connection: Connection, record: Record, entry: Entry) -> int:
+def _shared_people(record: Record, entry: Entry, sealed: str, stored: Mapping[int, bytes]) -> int:
     """Returns how many people a record and an entry have in common; raises where marks were changed."""
-    sealed = json.loads(entry.kept).get("people")
-    if not record.people or not sealed:
-        return 0
-    stored = _stored(connection, entry.number)
-    if digest(stored) != sealed:
+    marks = stored.get(entry.number, b"")
+    if digest(marks) != sealed:
         raise damaged(entry.number)
-    return int(are_known(marks_of(record.people), marks_of(stored)).sum())
+    return int(are_known(marks_of(record.people), marks_of(marks)).sum())
 
 
-def _stored(connection: Connection, number: int) -> bytes:
-    cell = connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number == number)).scalar()
-    return bytes(cell) if isinstance(cell, bytes | memoryview) else b""
+def _pages(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yields the items some at a time: what is asked of a database once for all, and still held."""
+    for begin in range(0, len(items), ENTRIES_AT_ONCE):
+        yield items[begin : begin + ENTRIES_AT_ONCE]
+
+
+def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Returns the marks that are stored for these entries."""
+    if not numbers:
+        return {}
+    rows = connection.execute(select(PEOPLE).where(PEOPLE.c.number.in_(numbers)))
+    return {
+        row.number: bytes(row.marks) if isinstance(row.marks, bytes | memoryview) else b"" for row in rows
+    }
 
 
 def _refusal(record: Record, entry: Entry, what: str) -> RefusedByHistory:
