@@ -182,7 +182,7 @@ def _single_rows(intent: Intent, evidence: DraftEvidence) -> Iterator[Diagnosis]
 
 def _note(policy: Policy, intent: Intent) -> str:
     """Returns what the file says first: the answers, then what the draft says of itself."""
-    row = "one of several of a person" if intent.rows is RowMeaning.EVENT else "one person"
+    row = "one person" if intent.rows is RowMeaning.PERSON else "one of several of a person"
     rule = f"none, so {intent.preset} is proposed" if intent.rule == NO_RULE else intent.rule
     again = "the same people again" if intent.frequency is Frequency.AGAIN else "once"
     answers = [f"a row is {row}", f"for {AUDIENCE_WORDS[intent.audience]}", again]

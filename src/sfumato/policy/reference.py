@@ -14,6 +14,7 @@ from sfumato.core.prior import KeptPrior, Prior, share_of, share_text
 from sfumato.core.promise import Promises
 from sfumato.policy.policy import Policy
 from sfumato.system.address import Address, is_address
+from sfumato.system.database_address import is_database
 from sfumato.system.disk import read_document
 
 SUFFIX = ".reference.json"
@@ -86,6 +87,8 @@ def possible_paths(data: object) -> Sequence[Path]:
     That folder may hold a folder for each recipient.
     """
     path: Path | Address
+    if isinstance(data, str) and is_database(data):
+        return ()
     if is_address(data):
         path = Address.of(data)
     elif isinstance(data, str | PathLike):
