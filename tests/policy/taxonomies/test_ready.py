@@ -129,7 +129,7 @@ class TestDrafts:
             ("country", ["DE", "FR", "NL", "TD"], "countries"),
             ("state", ["CA", "IN", "DE", "GA"], "us-states"),
             ("country", ["CA", "IN", "DE", "GA"], "countries"),
-            ("educ", [str(i) for i in range(9)], "isced"),
+            ("isced level", [str(i) for i in range(9)], "isced"),
             ("naics", ["622110", "3111", "541511", "722511"], "naics-sectors"),
         ],
     )
@@ -141,6 +141,7 @@ class TestDrafts:
         [
             ("x", ["CA", "IN", "DE", "GA"]),  # states, countries or anything else
             ("rooms", ["1", "2", "3", "4", "5"]),
+            ("educ", ["1", "2", "3", "4", "5", "6", "7"]),  # whose codes they are is not known
             ("country", [*LANDS, "Atlantis"]),  # would be refused
             ("country", LANDS[:2]),
         ],

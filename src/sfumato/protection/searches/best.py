@@ -18,7 +18,7 @@ from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import lost_columns
 from sfumato.protection.searches import registry
-from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome
+from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome, Steps
 
 ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
@@ -36,6 +36,8 @@ MOST_ROWS_OF_RUNGS = {
     "top-down": 200_000,
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
+MOST_STEPS_OF_OPTIMUM = 30_000
+"""Steps of the exact search for cuts for what was asked, and as many for all requests for more together."""
 MOST_RUNGS = 200
 """Requests for more that a search is asked for: all of k, of one promise of values and of suppression."""
 MOST_ROWS_OF_DESCENTS = 30_000
@@ -134,9 +136,11 @@ def _best_rung(name: str, table: Microdata, promises: Promises, aim: Aim, progre
     """Returns the best result of one search, asked for what is promised and, unless exact, for more."""
     search = registry.find(name)
     outcome, refused = None, None
+    asked, more = Steps(MOST_STEPS_OF_OPTIMUM), Steps(MOST_STEPS_OF_OPTIMUM)
     for stricter, less in _rungs(name, table, promises, aim):
+        steps = asked if stricter is promises and less is aim else more
         try:
-            other = search(table, stricter, less, progress=progress)
+            other = search(table, stricter, replace(less, steps=steps), progress=progress)
         except Infeasible as reason:
             if less is aim and aim.allowed(table) <= table.dropped:
                 raise  # more cannot be kept either

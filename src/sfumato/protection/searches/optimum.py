@@ -36,7 +36,7 @@ from sfumato.protection.loss import measure as loss_by
 from sfumato.protection.searches.all_recodings import best_of_all
 from sfumato.protection.searches.column_cuts import IMPOSSIBLE, ColumnCuts
 from sfumato.protection.searches.conflicts import conflict_sources
-from sfumato.protection.searches.search import Aim, Outcome
+from sfumato.protection.searches.search import Aim, Outcome, Steps
 from sfumato.protection.searches.step_check import budget_of
 from sfumato.protection.searches.top_down import top_down
 from sfumato.protection.searches.withheld import with_suppression
@@ -46,6 +46,9 @@ State = tuple[int, ...]
 
 ROUNDING = Fraction(1, 10**9)
 """So much may the measure of a loss be off."""
+STEPS_PER_LEVEL = 8
+"""A conflict is raised level by level, and every try takes about as long as a look at so many states."""
+UNLIMITED = 2**62
 MOST_STATES = 50_000
 """After so many states the search returns the best cuts so far; a count, so that results repeat."""
 
@@ -129,6 +132,7 @@ def best_cuts(table: Microdata, promises: Promises, aim: Aim, *, progress: Progr
         start=greedy.recoding.cuts,
         most=most,
         beat=aim.beat,
+        steps=aim.steps,
         progress=progress,
     )
     progress("optimum", most, most)
@@ -148,19 +152,20 @@ def optimum(
     start: Cuts | None = None,
     most: int = 2_000_000,
     beat: float | None = None,
+    steps: Steps | None = None,
     progress: Progress = silent,
 ) -> Optimum:
     """Returns the cuts that keep the promises and lose least by a measure; no row is suppressed.
 
-    After `deadline` seconds, or `most` states, the best cuts known are returned with the bound reached; so
-    they are where nothing is left whose published rows alone lose at most `beat`. `start` are cuts that keep
-    the promises, to be improved on (the coarsest by default).
+    After `deadline` seconds, or `most` states, or where no `steps` are left, the best cuts known are returned
+    with the bound reached; so they are where nothing is left whose published rows alone lose at most `beat`.
+    `start` are cuts that keep the promises, to be improved on (the coarsest by default).
     """
     kept = promises if isinstance(promises, Promises) else Promises((promises,))
     costs: _NodeCosts | _MeasuredCosts = _NodeCosts(table, weights or {})
     if measure != "loss":
         costs = _MeasuredCosts(table, measure, weights or {})
-    search = _OptimumSearch(table, kept, costs)
+    search = _OptimumSearch(table, kept, costs, steps or Steps(UNLIMITED))
     return search.run(monotonic() + deadline, start, most, beat, progress)
 
 
@@ -225,8 +230,11 @@ class _MeasuredCosts:
 
 
 class _OptimumSearch:
-    def __init__(self, table: Microdata, promises: Promises, costs: _NodeCosts | _MeasuredCosts) -> None:
-        self.table = table
+    def __init__(
+        self, table: Microdata, promises: Promises, costs: _NodeCosts | _MeasuredCosts, steps: Steps
+    ) -> None:
+        self.table, self.steps = table, steps
+        self._of_conflict = STEPS_PER_LEVEL * sum(c.taxonomy.height for c in table.keys)
         self.sources = conflict_sources(table, promises)
         self.costs = costs
         trees = [c.taxonomy for c in table.keys]
@@ -249,9 +257,10 @@ class _OptimumSearch:
             least, _, state = heappop(heap)
             if least >= ceiling:
                 break
-            if least >= of_use or monotonic() > end or looked >= most:
+            if least >= of_use or monotonic() > end or looked >= most or self.steps.left <= 0:
                 return self._answer(best, least, looked)
             looked += 1
+            self.steps.take(1)
             progress("optimum", looked, most)
             floor, children = self._judge(state)
             if children is None:
@@ -312,6 +321,7 @@ class _OptimumSearch:
             conflicts = source.of(cuts)
             if conflicts is None:
                 return None
+            self.steps.take(len(conflicts) * self._of_conflict)
             for values in conflicts:
                 self._learn(values)
             if conflicts:

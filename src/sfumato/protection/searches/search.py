@@ -25,7 +25,8 @@ class Aim:
     median value on either side. `price` says as how many fully generalized rows a suppressed one counts;
     without a price it counts as one and is not weighed against detail. `compared` names the searches that
     `best` may try; `None`: all that can. `beat` is the loss of a result that is there already: a search need
-    not go on where everything left loses more. `descents` keeps what top-down found for several searches.
+    not go on where everything left loses more. `descents` keeps what top-down found for several searches, and
+    `steps` are what several exact searches may take together.
     `together` are groups of key columns that are published at the same level; `never_suppress` names, per key
     column, values and nodes whose rows are not suppressed. How coarse a column may become its taxonomy says
     (`ceiling`).
@@ -39,6 +40,7 @@ class Aim:
     compared: tuple[str, ...] | None = None
     beat: float | None = None
     descents: Descents | None = None
+    steps: Steps | None = None
     together: tuple[tuple[str, ...], ...] = ()
     never_suppress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -96,6 +98,17 @@ class Outcome:
     search: str | None = None
     compared: tuple[ComparedSearch, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+class Steps:
+    """Steps that are left to several searches together; a count, so that results repeat."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self, some: int) -> None:
+        """Counts steps that were taken."""
+        self.left -= some
 
 
 class Descents:
