@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sfumato.core.classes import Histogram
 from sfumato.core.microdata import Counts
 from sfumato.core.taxonomy import ROOT, Nodes, Taxonomy
-from sfumato.kernels.rows.earth import equal_costs, hierarchical_costs
 from sfumato.promises.verdicts import segment_sums
 
 Numbers = NDArray[Any]
@@ -56,6 +55,8 @@ def equal(earth: Earth, number: type) -> Numbers:
     """
     h = earth.histogram
     if number is np.int64:
+        from sfumato.kernels.rows.earth import equal_costs  # noqa: PLC0415  # compiled kernels load when needed
+
         return equal_costs(h.start, h.values, h.counts, h.totals, earth.target, earth.total)
     size: Numbers = h.totals.astype(number)[h.owner]
     surplus = (
@@ -104,6 +105,8 @@ def hierarchical(earth: Earth, number: type) -> Numbers:
     running = np.concatenate(([0], np.cumsum(earth.target)))
     held = running[t.high] - running[t.low]
     if number is np.int64:
+        from sfumato.kernels.rows.earth import hierarchical_costs  # noqa: PLC0415  # compiled kernels
+
         tree = (t.leaves, t.parent, up)
         return hierarchical_costs(h.start, h.values, h.counts, h.totals, tree, held, earth.total)
     inside: Numbers = held.astype(number)
