@@ -118,7 +118,7 @@ def test_infeasible_is_exit_1_with_a_remedy_and_no_file(sfumato, clinic):
     assert (said.code, said.out) == (1, "")
     assert len(said.err.splitlines()) == 3
     error = sfumato(*call, "--json").document["error"]
-    assert set(error) == {"kind", "message", "where", "remedy", "exit_code"}
+    assert set(error) == {"kind", "message", "where", "remedy", "exit_code", "page"}
     assert (error["kind"], error["exit_code"]) == ("Infeasible", 1)
     assert error["remedy"]
     assert sorted(folder.iterdir()) == before

@@ -13,7 +13,7 @@ from sfumato.judge.chain import proposals, world_bounds
 from sfumato.judge.chain.certificates import prove_empty, upper_bounds, world
 from sfumato.judge.chain.proposals import LinearSolver, Proposal, SumSystem
 from sfumato.judge.chain.world_bounds import WorldBounds
-from sfumato.judge.chain.world_equations import WorldEquations, _components
+from sfumato.judge.chain.world_equations import WorldEquations, components_of
 
 MANY = settings(max_examples=4 * settings.default.max_examples)
 
@@ -56,7 +56,7 @@ def solutions(system, low=None, high=None):
 
 def equations(system):
     count = system.columns
-    part = _components(system.start, system.sums, len(system.total))
+    part = components_of(system.start, system.sums, len(system.total))
     return WorldEquations(
         np.arange(count), np.zeros(count, np.int64), system.start, system.sums, system.total, part
     )
@@ -104,7 +104,7 @@ def test_any_weights_prove_a_bound_that_holds(system, column, data):
 @MANY
 @given(systems(), st.data())
 def test_only_worlds_are_taken_for_worlds(system, data):
-    part = _components(system.start, system.sums, len(system.total))
+    part = components_of(system.start, system.sums, len(system.total))
     number = st.one_of(
         st.integers(-1, 4).map(float), st.floats(-2, 5), st.sampled_from([np.nan, np.inf, 1e300])
     )

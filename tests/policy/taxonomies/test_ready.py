@@ -129,7 +129,7 @@ class TestDrafts:
             ("country", ["DE", "FR", "NL", "TD"], "countries"),
             ("state", ["CA", "IN", "DE", "GA"], "us-states"),
             ("country", ["CA", "IN", "DE", "GA"], "countries"),
-            ("isced level", [str(i) for i in range(9)], "isced"),
+            ("education isced", [str(i) for i in range(9)], "isced"),
             ("naics", ["622110", "3111", "541511", "722511"], "naics-sectors"),
         ],
     )
