@@ -67,7 +67,7 @@ def test_the_files_are_of_0_1_and_use_everything_a_policy_knew():
     text = "\n".join((GOLDEN / "policies" / f"{name}.yaml").read_text(encoding="utf-8") for name in POLICIES)
     assert EXPECTED["version"] == "0.1.0"
     assert sorted(EXPECTED["policies"]) == POLICIES
-    assert [key for key in BUILDERS if f"{key}:" not in text] == []
+    assert [key for key in BUILDERS if f"{key}:" not in text] == ["ready"], "it came later"
     promises = (
         "k-anonymity l-diversity confidence-bounding alpha-k-anonymity t-closeness freeform quasi-sensitive"
     )

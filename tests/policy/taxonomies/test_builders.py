@@ -216,6 +216,7 @@ def test_nothing_occurs(key):
         "prefix": [2],
         "mask": "left",
         "flat": True,
+        "ready": "countries",
     }
     extra = {"from": 0, "to": 10} if key == "intervals" else {}
     rule = rule_from({key: spec[key], **extra})
