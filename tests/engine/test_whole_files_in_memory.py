@@ -86,7 +86,7 @@ def test_the_command_says_so(tmp_path, monkeypatch, capsys):
     path = write("xlsx", rows(), tmp_path)
     (tmp_path / "p.yaml").write_text(sf.declare(path).confirm_all().to_yaml())
     monkeypatch.setattr(Memory, "left", 9_000)
-    words = ["protect", path, "-p", tmp_path / "p.yaml", "-o", tmp_path / "safe.xlsx", "--memory", "2GB"]
+    words = ["protect", path, "-p", tmp_path / "p.yaml", "-o", tmp_path / "safe.xlsx", "--memory", "8GB"]
     assert run([str(word) for word in words]) == 3
     said = capsys.readouterr().err
     assert "reading this table (xlsx) as a whole takes about" in said and "docs/how-to/scale.md" in said
