@@ -16,11 +16,11 @@ from fractions import Fraction
 import numpy as np
 
 from oracles import beliefs as plain
+from oracles.labels_behind_terms import LABELS, TOGETHER, LabelsTogether, label_beliefs
 from oracles.tiny_chains import S, all_worlds, imprint, on_one_path, shown, table
 from sfumato.chains.pooling import Pool
 from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
-from sfumato.core.knowledge import Knowledge
 from sfumato.core.promise import Promises
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import (
@@ -50,22 +50,6 @@ BELIEFS = (
     EnhancedBetaLikeness("s", Fraction(2)),
 )
 COUNTS = (KAnonymity(2), KAnonymity(3), DistinctLDiversity("s", 2), DistinctLDiversity("s", 3))
-
-LINKS = [("A", ("s0", "s1")), ("B", ("s1", "s2")), ("C", ("s0", "s2")), ("C", ("s1",)), ("D", ("s0",))]
-"""Of four values that are terms, one links to nothing."""
-KNOWN = Knowledge.of(LINKS)
-COMMON = {"A": 1, "B": 3, "C": 2, "D": 5}
-LABELS = tuple(
-    promise
-    for common in (None, COMMON)
-    for promise in (
-        QuasiSensitiveDiversity("s", KNOWN, l=2, c=Fraction(1), prevalence=common),
-        QuasiSensitiveDiversity("s", KNOWN, l=3, c=Fraction(2), prevalence=common),
-        QuasiSensitiveCloseness("s", KNOWN, t=HALF, distance="largest", prevalence=common),
-        QuasiSensitiveCloseness("s", KNOWN, t=Fraction(1, 3), prevalence=common),
-    )
-)
-"""Promises about what terms say together: labels alike, and some labels more common than others."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +113,9 @@ def kept(promise, held, overall):
             before, after = label_beliefs(overall, promise), label_beliefs(held, promise)
             far = plain.gap([after[label] - before[label] for label in after], promise.distance)
             found = far <= (promise.t**2 if promise.distance == "euclidean" else promise.t)
+        case LabelsTogether():
+            found = promise.kept(held, overall)
     return found
-
-
-def label_beliefs(held, promise):
-    """The belief in every label of a histogram whose values are terms: a mean over its people."""
-    common = dict(promise.prevalence.shares) if promise.prevalence else None
-    each = {value: plain.posterior(LINKS, [[f"s{value}"]], common) for value in held}
-    size = sum(held.values())
-    return {label: sum(w * each[v][label] for v, w in held.items()) / Fraction(size) for label in "ABCD"}
 
 
 def shares_of(overall):
@@ -246,6 +224,8 @@ def named(cuts):
 
 def accepts_family(case, promise, adversary=Adversary.REGISTER):
     """What the software says of versions of one table."""
+    if isinstance(promise, LabelsTogether):
+        return promise.accepts(table(case.trees, case.people), [named(c) for c in case.cuts])
     data = table(case.trees, case.people)
     bound = promise.given_original(data) if isinstance(promise, QuasiSensitiveCloseness) else promise
     pool = Pool(data, Promises((bound,)), adversary)
@@ -363,4 +343,4 @@ def largest_counts(case):
 FIXED = (*(p for p in BELIEFS if not p.relative), *COUNTS)
 """Promises that a chain can keep: none compares with a whole table that grows."""
 
-__all__ = ["BELIEFS", "COUNTS", "FIXED", "Case", "S", "search"]
+__all__ = ["BELIEFS", "COUNTS", "FIXED", "LABELS", "TOGETHER", "Case", "S", "search"]
