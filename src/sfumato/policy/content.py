@@ -277,8 +277,8 @@ def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:
     if alike:
         raise BadTaxonomy(
             f"{len(alike)} of the values that occur look like a generalized one: they are, or end in, {ANY}",
-            remedy=f"If {ANY} means that nothing is known, read a CSV file with --empty '{ANY}'; else replace it "
-            "beforehand.",
+            remedy=f"If {ANY} means that nothing is known, read a CSV file with --empty '{ANY}'; else "
+            "replace it beforehand.",
             values=alike,
         )
     return tree
