@@ -19,7 +19,7 @@ from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
 from sfumato.judge.rulings import covers_several, on_rows
-from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.database import Database, strictly
 from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.parquet import is_parquet, parts_of
 from sfumato.judge.tables.relation import Relation, header, number
@@ -66,10 +66,11 @@ def recheck(
     progress(PHASE, 1, steps)
     asked = TallyRequest.of(meant, read)
     _check_bytes(place)
-    if meant.refuses_formulas:
-        check_formulas(place, names, told, allowed)
-    progress(PHASE, 2, steps)
-    tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked, told), allowed)
+    with Database(place.name, allowed) as db:
+        if meant.refuses_formulas:
+            check_formulas(db, place, names, told)
+        progress(PHASE, 2, steps)
+        tally = db.ask(lambda connection: _count(connection, counted_from, read, asked, told))
     _check_values(tally, meant, where=place.name)
     found: list[Verdict] = []
     for judge, promise in zip(judges, meant.promises, strict=True):

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 from sfumato.system.compilation import compilation
 
@@ -58,8 +59,12 @@ class MachineCode:
         return self._opened
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Returns the compiled function for a signature; None if there is none."""
-        target_context.refresh()
+        """Returns the compiled function for a signature; None if there is none.
+
+        Numba prepares for compiling here, which loads half of its modules. Machine code needs only its
+        runtime; whatever else may follow prepares for itself.
+        """
+        rtsys.initialize(target_context)
         own, prebuilt = self._places
         keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
         for key in () if os.environ.get(WITHOUT) else keys:
