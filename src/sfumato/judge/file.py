@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import BadData
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
-from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
@@ -141,6 +140,8 @@ def _check_bytes(path: Path) -> None:
     """Raises where the bytes of a Parquet file tell more than its rows."""
     if not is_parquet(path):
         return
+    from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus  # noqa: PLC0415  # for Parquet alone
+
     told = [surplus for surplus in parquet_surplus(path) if surplus.certain]
     if told:
         named = f": {', '.join(told[0].columns)}" if told[0].columns else ""

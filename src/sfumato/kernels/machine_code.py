@@ -112,6 +112,11 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         super().__init__(function)
         self._cache_file._source_stamp = stamp
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the compiled function, as numba does, but prepares nothing for compiling."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
 
 def _keys(function: Callable[..., Any], sig: Any, machine: Machine) -> Iterator[tuple[object, ...]]:
     """Yields the keys of a signature: for this very processor, and for any that can run the portable code."""
