@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -99,8 +100,13 @@ def sfumato_(
     check_address_space()
 
 
+OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""A thousand modules make so many objects that stay: looking through them for garbage finds none."""
+
+
 def main() -> NoReturn:
     """The entry point."""
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if not needs_supervision():
         sys.exit(_run_watched())
     try:
