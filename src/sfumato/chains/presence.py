@@ -9,7 +9,7 @@ releases are used after that, so nothing has to be known of somebody who is gone
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -125,6 +125,26 @@ class LivingHistory:
         releases = tuple(fixed_columns(release, self.fixed) for release in self.releases)
         return LivingChain(trees, releases, self.terms.leavers, self.shared, self.terms.returns)
 
+    def without(self, rows: NDArray[np.bool_]) -> LivingHistory:
+        """The same history, with these distinct rows withheld: their people count as gone."""
+        kept = ~rows
+        return replace(
+            self,
+            table=self.table.withholding(rows),
+            value=self.value[kept],
+            present=tuple(some[kept] for some in self.present),
+            class_in=tuple(some[kept] for some in self.class_in),
+            kept=tuple(some[kept] for some in self.kept),
+        )
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Which rows are about people who were in no release."""
+        found = np.ones(self.table.distinct, dtype=bool)
+        for there in self.present:
+            found &= ~there
+        return found
+
     def code_of_value(self, name: str) -> Codes:
         """The leaf rank in a column that is published unchanged, by the number of a matching value.
 
@@ -169,7 +189,7 @@ class LivingHistory:
         if self.terms.since is None:
             return None
         names = [self.terms.since, *([self.terms.until] if self.terms.until else [])]
-        whole = self.table.whole
+        whole = self.table.with_departed
         found = [i.batches for i in earlier[-1:]]
         for name in names:
             labels = whole.column(name).taxonomy.leaf_labels
