@@ -112,7 +112,16 @@ class Companions(Withholding):
         return int(self.history.table.counts[rows].sum())
 
     def _found(self, cuts: Mapping[str, Cut]) -> Truths | None:
-        """The rows to withhold under these cuts, as few as put back one by one leave."""
+        """The rows to withhold under these cuts: the fewer of two ways, less whoever can be put back.
+
+        Newcomers who are too few wait, or somebody who stayed is withheld, so that more may be new.
+        """
+        ways = (False, True) if self.published else (False,)
+        found = [rows for way in ways if (rows := self._repaired(cuts, exchange=way)) is not None]
+        return min(found, key=self._people, default=None)
+
+    def _repaired(self, cuts: Mapping[str, Cut], *, exchange: bool) -> Truths | None:
+        """The rows to withhold; with `exchange`, people who stayed are withheld for newcomers."""
         rows = np.zeros(self.history.table.distinct, dtype=bool)
         for _ in range(MOST_ROUNDS):
             seen = self._look(cuts, rows)
@@ -121,7 +130,7 @@ class Companions(Withholding):
             short = list(seen.short_targets(self.k))
             if not short:
                 return self._put_back(cuts, rows)
-            more = self._mended(seen, short, rows)
+            more = self._mended(seen, short, rows, exchange=exchange)
             if more is None or np.array_equal(more, rows) or more.all():
                 return None
             rows = more
@@ -156,48 +165,69 @@ class Companions(Withholding):
                 rows = fewer
         return rows
 
-    def _mended(self, seen: ProposedRelease, short: Sequence[ShortTarget], rows: Truths) -> Truths | None:
+    def _mended(
+        self, seen: ProposedRelease, short: Sequence[ShortTarget], rows: Truths, *, exchange: bool
+    ) -> Truths | None:
         """The rows and more, for those who are in the release or, if all of these have enough, who left."""
-        inside = [target for target in short if target.presence[-1] == seen.newest]
+        newest = seen.newest
+        inside = [t for t in short if t.presence[-1] == newest and not (exchange and t.presence == (newest,))]
         more = rows.copy()
         for target in inside[:MOST_TARGETS] or short[:MOST_TARGETS]:
-            added = self._without_target(seen, target) if inside else self._beside_leaver(seen, target, more)
+            added = self._without_target(seen, target) if inside else self._exchanged(seen, target, more)
             if added is None:
                 return None
             more |= np.isin(self._batch, self._batch[added])
         return more
 
     def _without_target(self, seen: ProposedRelease, target: ShortTarget) -> Truths | None:
-        """The rows without which nobody can be the target; `None` where they may not be withheld."""
-        here = seen.class_of == target.classes[-1]
-        new = here & self.history.is_new
-        counted = self.history.terms.leavers is not Leavers.UNKNOWN
-        if len(target.presence) == 1 and counted and new.any() and seen.newest:
-            return new
-        if len(target.presence) == 1 and counted and seen.newest:
-            part = np.zeros(len(here), dtype=bool)
-            for i in range(seen.newest):
-                met = seen.components(i)
-                mine = met.join_other[np.maximum(seen.class_of, 0)] == met.join_other[target.classes[-1]]
-                part |= mine & (seen.class_of >= 0)
-            new = part & self.history.is_new
-            if new.any():
-                return new
-        held = here & np.isin(self.history.value, target.values)
-        return held if self.published or not np.any(held & ~self.history.is_new) else None
+        """Rows without which fewer people can be the target; `None` where they may not be withheld.
 
-    def _beside_leaver(self, seen: ProposedRelease, target: ShortTarget, rows: Truths) -> Truths | None:
-        """The rows of some who stayed and look like the target in the releases it is in."""
+        First those who are, then those of the same component who are in as many releases, then everybody who
+        shows as much.
+        """
+        history, now = self.history, seen.class_of >= 0
+        here = seen.class_of == target.classes[-1]
+        alike = now & (history.is_new if len(target.presence) == 1 else ~history.is_new)
+        really = here & alike
+        for j, q in zip(target.presence[:-1], target.classes[:-1], strict=True):
+            really &= history.class_in[j] == q
+        around = alike & self._in_component(seen, target)
+        known = history.terms.leavers is not Leavers.UNKNOWN
+        held = here & np.isin(history.value, target.values)
+        for rows in (really, *((around,) if known else ()), held):
+            if rows.any() and (self.published or not np.any(rows & ~history.is_new)):
+                return rows
+        return None
+
+    def _in_component(self, seen: ProposedRelease, target: ShortTarget) -> Truths:
+        """Which rows are in the component of the target with some release, its own or an earlier one."""
+        found = np.zeros(len(seen.class_of), dtype=bool)
+        class_of = np.maximum(seen.class_of, 0)
+        for i in range(seen.newest):
+            met = seen.components(i)
+            if target.presence[-1] == seen.newest:
+                found |= met.join_other[class_of] == met.join_other[target.classes[-1]]
+            elif i == target.presence[-1]:
+                found |= met.join_other[class_of] == met.join_one[target.classes[-1]]
+        return found & (seen.class_of >= 0)
+
+    def _exchanged(self, seen: ProposedRelease, target: ShortTarget, rows: Truths) -> Truths | None:
+        """The rows of some who stayed: more people may then have left, or come, than before."""
         if not self.published:
             return None
-        pool = (seen.class_of >= 0) & ~rows
-        for j, q in zip(target.presence, target.classes, strict=True):
-            pool &= self.history.class_in[j] == q
-        last = target.presence[-1]
-        raising = _raises_spare(seen, last, self.history.value)
-        unsaturated = self._unsaturated(seen.targets.chain.releases[last], target)
-        open_value = np.isin(self.history.value, unsaturated)
-        pool &= raising | open_value
+        chain, last = seen.targets.chain, target.presence[-1]
+        other = last if last < seen.newest else seen.newest - 1
+        if other < 0:
+            return None
+        pool = (seen.class_of >= 0) & ~rows & self.history.present[other]
+        raising = _raises_spare(seen, other, self.history.value)
+        inside = self._in_component(seen, target)
+        unsaturated = self._unsaturated(chain.releases[last], target)
+        own = inside & np.isin(self.history.value, unsaturated)
+        if last < seen.newest:
+            pool &= own | (raising & (inside if chain.leavers is Leavers.COUNTED else True))
+        else:
+            pool &= raising & (inside if chain.leavers is Leavers.COUNTED else True)
         if not pool.any():
             return None
         order = np.lexsort((self._order, ~raising))
