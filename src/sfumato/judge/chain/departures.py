@@ -88,6 +88,15 @@ class LeftChain:
             raise _damaged()
         return np.repeat(numbers, len(second)) if self.known == "total" else numbers
 
+    def people_shared(self) -> dict[tuple[int, int], int]:
+        """Returns how many people any two releases share in all, where that is known."""
+        found = {}
+        for (i, j), numbers in self.shared.items():
+            _, other = joins(self.tables[i], self.tables[j])
+            _, first = np.unique(other, return_index=True)
+            found[i, j] = int(numbers[:1].sum() if self.known == "total" else numbers[first].sum())
+        return found
+
     @property
     def presences(self) -> list[tuple[int, ...]]:
         """The sets of releases that somebody can be in."""
