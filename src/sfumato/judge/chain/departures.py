@@ -25,6 +25,7 @@ from sfumato.judge.chain.remembered_release import (
     on_newest_trees,
     unpacked,
 )
+from sfumato.judge.chain.same_columns import in_same_columns
 from sfumato.judge.chain.world_equations import (
     LARGEST,
     CellTable,
@@ -57,7 +58,7 @@ class LeftChain:
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any]], known: str) -> LeftChain:
         """Returns the chain of some documents; raises `BadData` where they were made for other knowledge."""
-        releases = [RememberedRelease.of(document) for document in documents]
+        releases = in_same_columns([RememberedRelease.of(document) for document in documents])
         said = [document.get("departures") for document in documents]
         newest = said[-1] if isinstance(said[-1], Mapping) else {}
         terms = _terms(newest)

@@ -29,6 +29,7 @@ from sfumato.judge.chain.remembered_release import (
     RememberedRelease,
     on_newest_trees,
 )
+from sfumato.judge.chain.same_columns import in_same_columns
 from sfumato.judge.chain.two_releases import candidates_of_two
 from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
 from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
@@ -56,7 +57,8 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
 
     Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
     """
-    tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
+    releases = in_same_columns([RememberedRelease.of(document) for document in documents])
+    tables = on_newest_trees(releases)
     if len(tables) <= 2:
         exact = candidates_of_two(tables)
         return _ruled(exact, exact, k)

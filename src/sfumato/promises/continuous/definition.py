@@ -218,7 +218,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
-        if self.terms is not None:
+        if self._is_judged_by_presence(table):
             return self._leavers_watch(table)
         history = self._history(table)
         self._exists(history)
@@ -247,7 +247,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
-        if self.terms is not None:
+        if self._is_judged_by_presence(table):
             return self._leavers_rule(table).verdict(cuts, str(self))
         history = self._history(table)
         if self.adversary is Adversary.REGISTER:

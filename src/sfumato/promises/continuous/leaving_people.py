@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato.core.adversary import Adversary
+from sfumato.core.aligned_imprints import SAME_COLUMNS
 from sfumato.core.classes import Classes
 from sfumato.core.demand import Demand
-from sfumato.core.errors import BadPolicy
+from sfumato.core.errors import BadPolicy, RefusedByHistory
 from sfumato.core.imprint import KnownDepartures
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import are_known, label_marks
@@ -98,6 +99,28 @@ class LeavingPeople(Declared, ABC):
             self.moves,
             self.corrected,
         )
+
+    @property
+    def _living_terms(self) -> LivingTerms:
+        """The same; where nobody may leave, departures are counted, and are none."""
+        from sfumato.chains.presence import LivingTerms  # noqa: PLC0415  # compiled kernels
+
+        return self.terms or LivingTerms(Leavers.COUNTED, self.since, None, self.person)
+
+    def _is_judged_by_presence(self, table: Microdata) -> bool:
+        """Whether it is judged by who is in which release: people leave, or releases show other columns.
+
+        Raises where others are asked of those who remain and releases show other columns.
+        """
+        from sfumato.chains.other_columns import has_other_columns  # noqa: PLC0415  # compiled kernels
+
+        other = has_other_columns(table, self.earlier)
+        if other and self.survivors:
+            raise RefusedByHistory(
+                "what survives is not judged beside releases that show other columns",
+                remedy=f"Leave survivors out. {SAME_COLUMNS}",
+            )
+        return self.terms is not None or (other and self.adversary is Adversary.TARGET)
 
     @property
     def departure_column(self) -> str | None:
@@ -209,23 +232,24 @@ class LeavingPeople(Declared, ABC):
         return table.withholding(out[table.codes(self.person)])
 
     def withholding(self, table: Microdata) -> Withholding | None:
-        from sfumato.chains.presence import LivingHistory, LivingTerms  # noqa: PLC0415  # compiled kernels
+        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.companions import Companions  # noqa: PLC0415  # compiled kernels
 
         unfit = self.moves or self.corrected or self.adversary is Adversary.REGISTER
         if unfit or (self.since is None and self.person is None):
             return None
-        terms = self.terms or LivingTerms(Leavers.COUNTED, self.since, None, self.person)
-        history = LivingHistory.of(table, self.earlier, terms)
+        history = LivingHistory.of(table, self.earlier, self._living_terms)
         return Companions(history, self.k, published=self._withholds_published)
 
     def _leavers_rule(self, table: Microdata) -> LeaversRule:
+        from sfumato.chains.history import came_with  # noqa: PLC0415  # compiled kernels
         from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.leavers_watch import LeaversRule  # noqa: PLC0415  # compiled kernels
 
-        assert self.terms is not None  # noqa: S101  # asked by the callers
         self._refuse_beliefs()
-        history = LivingHistory.of(table, self.earlier, self.terms)
+        history = LivingHistory.of(table, self.earlier, self._living_terms)
+        if history.terms is not self.terms and self.person is not None:
+            came_with(table, self.earlier, self.person, person=True)
         return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
 
     def _leavers_watch(self, table: Microdata) -> Watch:
