@@ -211,7 +211,7 @@ def _compared_columns(
 ) -> Iterator[ComparedPart]:
     """Yields every column. One that the first policy did not know is published only where it is judged.
 
-    That is so where promises are kept beside releases with other columns, and the column is a key or sensitive.
+    That is so where promises are kept beside releases with other columns, for keys and sensitive columns.
     """
     hidden = {"role": Role.IDENTIFIER.value}
     for name in dict.fromkeys([*floor, *given]):
