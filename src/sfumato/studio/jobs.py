@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Protocol
 
 from sfumato.core.errors import Interrupted, SfumatoError
-from sfumato.studio.worker import JobResult, WorkOrder, Step, Work, serve
+from sfumato.studio.worker import JobResult, Step, Work, WorkOrder, serve
 from sfumato.system.unexpected_error import as_shown
 
 MOST_KEPT = 12
