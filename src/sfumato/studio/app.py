@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from sfumato.core.errors import SfumatoError
 from sfumato.studio.page import SentForm, action, fragment, on_error, render, studio_of, templates, to
-from sfumato.studio.pages import data, declare, discover
+from sfumato.studio.pages import data, declare, discover, hierarchies
 from sfumato.studio.security import GateMiddleware
 from sfumato.studio.studio import Studio
 
@@ -36,6 +36,7 @@ def make_app(studio: Studio) -> Starlette:
         Route("/jobs/{number:int}", job_progress),
         Route("/jobs/{number:int}/stop", action(stop_job), methods=["POST"]),
         *data.routes,
+        *hierarchies.routes,
         *(route for page in PAGES for route in page.routes),
         Mount("/static", StaticFiles(directory=static)),
     ]

@@ -36,7 +36,8 @@ class PolicyConflict(LedgerConflict):
 class PolicyState:
     """One state of the policy: what was done, when, and from which state.
 
-    `before` is the state that undoing leads to, `undone` the one that doing it again leads to.
+    `before` is the state that undoing leads to, `undone` the one that doing it again leads to. `python` and
+    `cli` say what was done in these languages, where they can.
     """
 
     number: int
@@ -45,6 +46,22 @@ class PolicyState:
     text: str
     before: int | None = None
     undone: int | None = None
+    python: str = ""
+    cli: str = ""
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a new state holds."""
+
+    text: str
+    did: str
+    python: str = ""
+    cli: str = ""
+
+    @classmethod
+    def of(cls, state: PolicyState) -> _Content:
+        return cls(state.text, state.did, state.python, state.cli)
 
 
 class PolicyFile:
@@ -74,11 +91,23 @@ class PolicyFile:
         """Returns the policy; `None` where there is none. Raises `BadPolicy` where it is unusable."""
         return Policy.load(self.path) if self.path.exists() else None
 
-    def write(self, text: str, *, version: str, did: str) -> None:
+    def expect(self, version: str) -> str | None:
+        """Returns the text, if it still has this version; raises `PolicyConflict` where it has not."""
+        text = self.text
+        if version_of(text) != version:
+            raise PolicyConflict(
+                "the policy was changed meanwhile, by another page or program",
+                where=self.path.name,
+                remedy="Look at it as it is now, and make the change again if it is still wanted.",
+            )
+        return text
+
+    def write(self, text: str, *, version: str, did: str, python: str = "", cli: str = "") -> None:
         """Replaces the policy, if it still has this version; raises `PolicyConflict` where it has not."""
         with self._writing(version) as current:
             if current is None or current.text != text:
-                self._add(text, did=did, before=None if current is None else current.number)
+                before = None if current is None else current.number
+                self._add(_Content(text, did, python, cli), before=before)
 
     def undo(self, *, version: str) -> str:
         """Goes back by one change; returns what was undone."""
@@ -86,7 +115,7 @@ class PolicyFile:
             earlier = None if current is None or current.before is None else self._state(current.before)
             if current is None or earlier is None:
                 raise WrongCall("there is nothing to undo")
-            self._add(earlier.text, did=earlier.did, before=earlier.before, undone=current.number)
+            self._add(_Content.of(earlier), before=earlier.before, undone=current.number)
             return current.did
 
     def redo(self, *, version: str) -> str:
@@ -95,7 +124,7 @@ class PolicyFile:
             later = None if current is None or current.undone is None else self._state(current.undone)
             if later is None:
                 raise WrongCall("there is nothing to do again")
-            self._add(later.text, did=later.did, before=later.before, undone=later.undone)
+            self._add(_Content.of(later), before=later.before, undone=later.undone)
             return later.did
 
     def restore(self, number: int, *, version: str) -> None:
@@ -105,7 +134,7 @@ class PolicyFile:
             if state is None:
                 raise WrongCall("the history has no such state")
             before = None if current is None else current.number
-            self._add(state.text, did=f"back to: {state.did}", before=before)
+            self._add(_Content(state.text, f"back to: {state.did}"), before=before)
 
     def current(self) -> PolicyState | None:
         """Returns the state that the file is in; `None` where the history does not know it."""
@@ -123,32 +152,25 @@ class PolicyFile:
             self._states.mkdir(mode=0o700, exist_ok=True)
             lock = _lock_on(self._states)
             try:
-                text = self.text
-                if version_of(text) != version:
-                    raise PolicyConflict(
-                        "the policy was changed meanwhile, by another page or program",
-                        where=self.path.name,
-                        remedy="Look at it as it is now, and make the change again if it is still wanted.",
-                    )
+                text = self.expect(version)
                 if text is not None and self._known(text) is None:
-                    self._keep(text, did="changed outside the studio", before=self._newest())
+                    self._keep(_Content(text, "changed outside the studio"), before=self._newest())
                 yield None if text is None else self._known(text)
             finally:
                 if lock is not None:
                     lock.release()
 
-    def _add(self, text: str, *, did: str, before: int | None, undone: int | None = None) -> None:
-        self._keep(text, did=did, before=before, undone=undone)
-        replace_file(self.path, text.encode())
+    def _add(self, content: _Content, *, before: int | None, undone: int | None = None) -> None:
+        self._keep(content, before=before, undone=undone)
+        replace_file(self.path, content.text.encode())
 
-    def _keep(self, text: str, *, did: str, before: int | None, undone: int | None = None) -> None:
+    def _keep(self, content: _Content, *, before: int | None, undone: int | None = None) -> None:
         numbers = self._numbers()
         number = numbers[-1] + 1 if numbers else 1
-        state = PolicyState(
-            number, did, datetime.now(UTC).isoformat(timespec="seconds"), text, before, undone
-        )
-        content = json.dumps(asdict(state), ensure_ascii=False, indent=1).encode()
-        replace_file(self._states / f"{number:06d}.json", content, mode=0o600)
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        state = PolicyState(number, when=when, before=before, undone=undone, **asdict(content))
+        words = json.dumps(asdict(state), ensure_ascii=False, indent=1).encode()
+        replace_file(self._states / f"{number:06d}.json", words, mode=0o600)
 
     def _known(self, text: str) -> PolicyState | None:
         """Returns the newest state with this text."""
