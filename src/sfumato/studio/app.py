@@ -21,6 +21,8 @@ from sfumato.studio.studio import Studio
 
 PAGES: tuple[ModuleType, ...] = (discover, declare)
 """The pages, in the order of the verbs; each has `STEP` and `routes`."""
+PARTS = frozenset({"findings", "beside"})
+"""Parts of pages that are loaded again when a job has ended."""
 
 
 def make_app(studio: Studio) -> Starlette:
@@ -98,11 +100,16 @@ def restore(request: Request, form: SentForm) -> Response:
 
 
 def job_progress(request: Request) -> Response:
-    """Says how far a job is; htmx asks again until it has ended, and then opens its page."""
+    """Says how far a job is; htmx asks again until it has ended, and then loads the page again.
+
+    Where a form may be half filled in, the page names the part that alone is loaded again.
+    """
+    part = request.query_params.get("part", "")
+    part = part if part in PARTS else ""
     job = studio_of(request).jobs.job(request.path_params["number"])
-    if job is None or not job.open:
-        return Response(headers={"hx-refresh": "true"})
-    return fragment("job.html", job=job)
+    if job is not None and job.open:
+        return fragment("job.html", job=job, part=part)
+    return fragment("job_done.html", part=part) if part else Response(headers={"hx-refresh": "true"})
 
 
 def stop_job(request: Request, form: SentForm) -> Response:

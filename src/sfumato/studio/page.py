@@ -114,6 +114,7 @@ def render(
         "policy_name": policy.path.name,
         "state": policy.current(),
         "same": same or SameStep(),
+        "part": "",
     }
     page = templates().get_template(template).render({**frame, **context})
     return HTMLResponse(page, status)

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.json_object import JsonObject
 from sfumato.core.microdata import Role
 from sfumato.core.problem import short
@@ -15,6 +15,7 @@ from sfumato.policy.edited_text import edited_text, policy_of_text
 from sfumato.policy.policy import ColumnRule, Policy
 from sfumato.policy.presets import preset
 from sfumato.policy.taxonomies import NestedTree
+from sfumato.show.card import several
 from sfumato.studio.policy_file import PolicyFile
 from sfumato.studio.same_step import command
 
@@ -22,6 +23,8 @@ PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 """Roles that a column may be given without saying more about it."""
 USUAL_THREAT = Fraction(1, 2)
 FREEFORM = "freeform"
+WHOLE_TABLE: JsonObject = {"search": "best", "suppress": 0}
+"""How a table is searched for that is judged as a whole."""
 
 
 @dataclass(frozen=True)
@@ -193,9 +196,17 @@ def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
             if not any(FREEFORM in promise for promise in words["promises"]):
                 words["promises"].append({FREEFORM: {"threat": str(USUAL_THREAT)}})
 
-        made = with_words(start, change)
-        done = "secret" if secret else "not secret"
-        return PolicyEdit(made, f"{len(labels)} nodes of {short(name)} {done}", _column_in_python(name, made))
+        def whole_table(words: JsonObject) -> None:
+            change(words)
+            words["protect"] = {**words["protect"], **WHOLE_TABLE}
+
+        done = f"{several(len(labels), 'node')} of {short(name)} {'secret' if secret else 'not secret'}"
+        try:
+            made = with_words(start, change)
+        except BadPolicy:
+            made = with_words(start, whole_table)
+            done += "; searched by best without suppression, which freeform needs"
+        return PolicyEdit(made, done, _column_in_python(name, made))
 
     return edit
 
