@@ -29,7 +29,7 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder for the files.")] = Path(
         "demo-out"
     ),
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many patients to make up.")] = 100_000,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="How many patients to make up.")] = 20_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another number makes up other patients.")] = 0,
 ) -> None:
     """Make up a hospital, attack it, protect it, attack it again.
@@ -95,10 +95,21 @@ def examples(raw: Path, plan: Plan) -> tuple[list[tuple[str, ...]], list[tuple[s
 
 
 def published(plan: Plan, person: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    """One person's row under a global recoding; dashes if it is suppressed."""
-    cuts = plan.recoding.cuts or {}
-    rows = {name: cut.node_of[cut.taxonomy.rank(person[name])] for name, cut in cuts.items()}
-    box = [cuts[name].taxonomy.low[node] for name, node in rows.items()]
-    if not (plan.recoding.low == box).all(axis=1).any():
+    """One person's row as it is published; dashes if it is suppressed."""
+    import numpy as np
+
+    from sfumato.core.recoding import SUPPRESSED
+
+    recoding = plan.recoding
+    table = recoding.table
+    same = np.ones(table.distinct, bool)
+    for column in (*table.keys, *table.sensitive):
+        same &= table.codes(column.name) == column.taxonomy.rank(person[column.name])
+    of_class = int(recoding.class_of[same].max(initial=SUPPRESSED))
+    if of_class == SUPPRESSED:
         return ("–",) * len(names)
-    return tuple(str(cuts[n].taxonomy.labels[rows[n]]) if n in cuts else person[n] for n in names)
+    shown = dict(person)
+    for number, column in enumerate(table.keys):
+        texts, which = recoding.texts(number)
+        shown[column.name] = str(texts[which[of_class]])
+    return tuple(shown[name] for name in names)

@@ -15,7 +15,7 @@ from sfumato.policy.policy import Policy
 
 POLICY = """\
 # What the columns of hospital.csv are, what is promised to the patients, and how to get there.
-sfumato: 1
+sfumato: 2
 columns:
   patient_id: {role: identifier}                 # never published
   name:       {role: identifier}
@@ -40,7 +40,7 @@ promises:
   - k-anonymity: {k: 5}
   - l-diversity: {of: disease, l: 3, kind: distinct}
   - t-closeness: {of: disease, t: 7/10, distance: equal}
-protect: {search: top-down, suppress: 5%}
+protect: {search: best, suppress: 5%}
 missing: own-value
 """
 
