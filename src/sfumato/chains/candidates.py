@@ -118,13 +118,14 @@ class Decider:
         """A digest of everything that the decision on the earlier releases depends on."""
         history, limits = self.history, (MOST_PROGRAMS, STEPS_PER_PROGRAM, MOST_ENTRIES, SMALL_PROGRAM)
         digest = blake2b(repr((self.k, history.values, *limits, swaps.MOST_PEOPLE_TRIED)).encode())
-        arrays = [history.time, history.value, history.table.counts, history.table.words]
+        arrays: list[NDArray[np.integer]] = [history.time, history.value]
+        arrays += [history.table.counts, history.table.words]
         arrays += [tree.parent for tree in self.earlier.chain.trees]
         for release in history.releases:
             arrays += [release.nodes, release.owner, release.values, release.counts, *release.node_of]
         for array in arrays:
             digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(array))
+            digest.update(array.tobytes())
         return digest.digest()
 
     def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:

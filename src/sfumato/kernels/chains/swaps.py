@@ -54,7 +54,7 @@ def _on_one_path(column: int, label: int, other: int, its: int, shape: Shape) ->
     """Whether a label of a column and one of another column are on one path."""
     nodes, end, paths = shape
     if paths.size > 0:
-        return paths[column, label, other, its]
+        return bool(paths[column, label, other, its])
     return _nodes_on_one_path(nodes[column, label], nodes[other, its], end)
 
 
