@@ -44,6 +44,18 @@ def test_swaps_never_promise_too_much(chain, k):
     assert said is truth or said is None
 
 
+@given(st.integers(3, 4).flatmap(lambda n: chains(count=n, rows=7, values=1)), st.integers(2, 4))
+def test_swaps_are_the_same_by_nodes_as_by_a_table_of_paths(chain, k):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "MOST_PROGRAMS", 0)
+        patch.setattr(candidates, "_REMEMBERED", {})
+        said = [decide(*history_and_side(*chain), k)]
+        patch.setattr(swaps, "MOST_PAIRS_OF_LABELS", 0)
+        patch.setattr(candidates, "_REMEMBERED", {})
+        said.append(decide(*history_and_side(*chain), k))
+    assert said[0] == said[1]
+
+
 @given(st.integers(3, 5).flatmap(lambda n: chains(count=n, rows=7, values=1)), st.integers(2, 3))
 def test_programs_alone_decide_tiny_chains(chain, k):
     """What is decided of earlier releases by programs may stand only where their people are closed off."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.chains import swaps
 from sfumato.chains.detail import last_finer_release
 from sfumato.chains.history import History
 from sfumato.chains.overlap import Cells, Overlap
@@ -31,8 +33,13 @@ STEPS_PER_PROGRAM = 1_000_000
 MOST_ENTRIES_WITH_NEXT, MOST_ENTRIES = 20_000, 2_000_000
 """Chains with more entries of cells than this are too large for the integer program: with a next release,
 which is one of many that are tried, and without."""
+MOST_REMEMBERED = 64
+"""Decisions on earlier releases that are kept in memory."""
 SMALL_PROGRAM, LARGEST_PROGRAM = 20_000, 200_000
 """A program is small up to so many entries times sums, and not begun beyond so many."""
+
+
+_REMEMBERED: dict[bytes, Decision] = {}
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,30 @@ class Decider:
 
     @cached_property
     def _before(self) -> Decision:
-        """Whether everybody keeps k candidates beside the earlier releases alone."""
-        return self._decision(self.earlier)
+        """Whether everybody keeps k candidates beside the earlier releases alone.
+
+        A search asks, and its proof asks again: the answer for the same releases and people is remembered.
+        """
+        key = self._digest()
+        if key not in _REMEMBERED:
+            if len(_REMEMBERED) >= MOST_REMEMBERED:
+                _REMEMBERED.clear()
+            _REMEMBERED[key] = self._decision(self.earlier)
+        return _REMEMBERED[key]
+
+    def _digest(self) -> bytes:
+        """A digest of everything that the decision on the earlier releases depends on."""
+        history, limits = self.history, (MOST_PROGRAMS, STEPS_PER_PROGRAM, MOST_ENTRIES, SMALL_PROGRAM)
+        digest = blake2b(repr((self.k, history.values, *limits, swaps.MOST_PEOPLE_TRIED)).encode())
+        arrays: list[NDArray[np.integer]] = [history.time, history.value]
+        arrays += [history.table.counts, history.table.words]
+        arrays += [tree.parent for tree in self.earlier.chain.trees]
+        for release in history.releases:
+            arrays += [release.nodes, release.owner, release.values, release.counts, *release.node_of]
+        for array in arrays:
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(array.tobytes())
+        return digest.digest()
 
     def _decision(self, overlap: Overlap, decided: Sequence[int] = ()) -> Decision:
         """The decision, given that the targets of some times are known to have enough candidates."""

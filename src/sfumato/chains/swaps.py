@@ -18,10 +18,12 @@ from sfumato.chains.overlap import Cells
 from sfumato.core.chain import Chain, positions
 from sfumato.core.microdata import Codes, Counts
 from sfumato.core.packing import Packing, sort_and_count
-from sfumato.kernels.chains.swaps import first_short
+from sfumato.kernels.chains.swaps import first_short, paths_between
 
 MOST_PEOPLE_TRIED = 100_000
 """People that are looked at for one target and value."""
+MOST_PAIRS_OF_LABELS = 1 << 24
+"""Pairs of labels, up to which it is worked out beforehand which are on one path: a byte each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +186,9 @@ def _numbers(chain: Chain, packed: NDArray[np.int64], columns: list[Codes]) -> C
     )
 
 
-def _shape(chain: Chain, labels: list[_CutLabels]) -> tuple[Codes, Codes]:
-    """The nodes behind every number, column by column, and the end of every node by attribute."""
+def _shape(chain: Chain, labels: list[_CutLabels]) -> tuple[Codes, Codes, NDArray[np.bool_]]:
+    """The nodes behind every number, column by column, the end of every node by attribute, and which numbers
+    are on one path, unless these are too many pairs."""
     width = max(1, len(chain.trees))
     nodes = np.zeros((len(labels), max(len(one.nodes) for one in labels), width), np.int32)
     for c, one in enumerate(labels):
@@ -193,7 +196,9 @@ def _shape(chain: Chain, labels: list[_CutLabels]) -> tuple[Codes, Codes]:
     end = np.ones((width, max((len(t.labels) for t in chain.trees), default=1)), np.int32)
     for j, tree in enumerate(chain.trees):
         end[j, : len(tree.labels)] = tree.end
-    return nodes, end
+    if (nodes.shape[0] * nodes.shape[1]) ** 2 > MOST_PAIRS_OF_LABELS:
+        return nodes, end, np.zeros((0, 0, 0, 0), np.bool_)
+    return nodes, end, paths_between(nodes, end)
 
 
 def _places(chain: Chain, groups: list[list[int]]) -> tuple[Codes, Codes]:

@@ -19,15 +19,16 @@ People = tuple[Ints, Ints, Ints, Ints]
 then on (-1: none), and the first time with that same place."""
 Flags = NDArray[np.bool_]
 Range = tuple[int, int]
-Shape = tuple[Ints, Ints]
-"""Nodes by column, label and attribute; the end of every node by attribute."""
+Shape = tuple[Ints, Ints, Flags]
+"""Nodes by column, label and attribute; the end of every node by attribute; and, by column, label, column and
+label, whether two labels are on one path in every attribute. The last may be empty: then nodes are asked."""
 
 LOGGED = 100_000
 """So many swaps are kept, to be taken back."""
 
 
 @njit(cache=True)
-def _on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
+def _nodes_on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
     for j in range(len(a)):
         u, v = a[j], b[j]
         if not (u <= v < end[j, u] or v <= u < end[j, v]):
@@ -36,14 +37,35 @@ def _on_one_path(a: Ints, b: Ints, end: Ints) -> bool:
 
 
 @njit(cache=True)
+def paths_between(nodes: Ints, end: Ints) -> Flags:
+    """Tell of any two labels whether they are on one path: the last part of a `Shape`."""
+    columns, labels = nodes.shape[0], nodes.shape[1]
+    found = np.zeros((columns, labels, columns, labels), np.bool_)
+    for c in range(columns):
+        for a in range(labels):
+            for d in range(columns):
+                for b in range(labels):
+                    found[c, a, d, b] = _nodes_on_one_path(nodes[c, a], nodes[d, b], end)
+    return found
+
+
+@njit(cache=True)
+def _on_one_path(column: int, label: int, other: int, its: int, shape: Shape) -> bool:
+    """Whether a label of a column and one of another column are on one path."""
+    nodes, end, paths = shape
+    if paths.size > 0:
+        return bool(paths[column, label, other, its])
+    return _nodes_on_one_path(nodes[column, label], nodes[other, its], end)
+
+
+@njit(cache=True)
 def _fits(who: int, column: int, label: int, people: People, shape: Shape) -> bool:
     """Whether somebody could carry this label in place of their own."""
     labels, time, first, _ = people
-    nodes, end = shape
     for d in range(len(labels)):
         if d == column or first[d, time[who]] < 0:
             continue
-        if not _on_one_path(nodes[column, label], nodes[d, labels[d, who]], end):
+        if not _on_one_path(column, label, d, labels[d, who], shape):
             return False
     return True
 
@@ -63,10 +85,10 @@ def _equals(who: int, target: Ints, when: int, people: People) -> bool:
     labels, time, first, _ = people
     if time[who] != when:
         return False
-    apart = 0
-    for c in range(len(labels)):
-        apart += first[c, when] >= 0 and labels[c, who] != target[c]
-    return apart == 0
+    for c in range(len(labels)):  # noqa: SIM110  # compiled: no generators
+        if first[c, when] >= 0 and labels[c, who] != target[c]:
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -142,14 +164,13 @@ def _gains(
 def _may_take(taker: int, giver: int, chosen: Flags, people: People, shape: Shape) -> bool:
     """Whether somebody could carry another's labels in the chosen columns, which both carry."""
     labels, time, first, _ = people
-    nodes, end = shape
     for c in range(len(labels)):
         if not chosen[c]:
             continue
         for d in range(len(labels)):
             if chosen[d] or first[d, time[taker]] < 0:
                 continue
-            if not _on_one_path(nodes[c, labels[c, giver]], nodes[d, labels[d, taker]], end):
+            if not _on_one_path(c, labels[c, giver], d, labels[d, taker], shape):
                 return False
     return True
 
@@ -157,10 +178,10 @@ def _may_take(taker: int, giver: int, chosen: Flags, people: People, shape: Shap
 @njit(cache=True)
 def _shows(who: int, chosen: Flags, target: Ints, labels: Ints) -> bool:
     """Whether somebody carries the target's labels in the chosen columns."""
-    apart = 0
-    for c in range(len(labels)):
-        apart += chosen[c] and labels[c, who] != target[c]
-    return apart == 0
+    for c in range(len(labels)):  # noqa: SIM110  # compiled: no generators
+        if chosen[c] and labels[c, who] != target[c]:
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -189,21 +210,29 @@ def _cycle(
                 if chosen[c]:
                     used = _swap(who, r, c, labels, log, used)
             return used, steps_left
-    queue, before = np.full(end - begin + 1, -1, np.int64), np.full(end - begin, -2, np.int64)
+    count = end - begin
+    queue, before = np.full(count + 1, -1, np.int64), np.full(count, -1, np.int64)
+    free, still = np.empty(count, np.int64), 0  # who is not on the way yet
+    for i in range(count):
+        if begin + i != who and not _equals(begin + i, target, when, people):
+            free[still] = i
+            still += 1
     head, tail = 0, 1
     while head < tail:
         giver = who if queue[head] < 0 else begin + queue[head]
-        for i in range(end - begin):
+        asked, still = still, 0
+        for at in range(asked):
+            i = free[at]
             taker = begin + i
-            steps_left -= 1
-            if steps_left < 0:
-                return -1, steps_left
-            if before[i] != -2 or taker == who or _equals(taker, target, when, people):
-                continue
+            if steps_left <= i:  # everybody up to here counts as looked at
+                return -1, -1
             if not _may_take(taker, giver, chosen, people, shape):
+                free[still] = i
+                still += 1
                 continue
             before[i] = queue[head]
             if _shows(taker, chosen, target, labels):
+                steps_left -= i + 1
                 path, place = 0, i
                 while place >= 0:
                     queue[path], place = place, before[place]
@@ -217,6 +246,9 @@ def _cycle(
                 return used, steps_left
             queue[tail] = i
             tail += 1
+        steps_left -= count
+        if steps_left < 0:
+            return -1, -1
         head += 1
     return -1, steps_left
 
