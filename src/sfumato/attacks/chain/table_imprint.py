@@ -17,6 +17,7 @@ from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Label, Nodes
+from sfumato.core.value_parts import ValueParts
 from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
 
@@ -46,11 +47,15 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
         nodes[:, j] = node[shown[:, j] - 1]
     values = matching(table, like.unchanged)
     owner, ids, counts = grouped(table, class_of, values.ids, len(nodes), len(values.marks))
-    return replace(like, keys=tuple(keys), nodes=nodes, owner=owner, values=values.marks[ids], counts=counts)
+    counted = replace(like, keys=tuple(keys), nodes=nodes, owner=owner, counts=counts)
+    return replace(counted, values=values.marks[ids], parts=ValueParts())
 
 
 def is_release(table: Microdata, release: Imprint) -> bool:
     """Whether a published table is this release."""
+    shown = {c.name for c in table.columns if not c.role.is_key}
+    if tuple(c.name for c in table.keys) != release.names or shown != set(release.unchanged):
+        return False
     try:
         return same_release(imprint_of(table, release), release)
     except BadData:
