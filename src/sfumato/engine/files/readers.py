@@ -22,8 +22,8 @@ from sfumato.system.database_address import DatabaseAddress
 
 CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
 PARQUET_ENDINGS = (".parquet", ".pq")
-OF_EVERY_KIND = ("decimal", "date-format")
 ARX_ENDING = ".deid"
+OF_EVERY_KIND = ("decimal", "date-format")
 """What may be said of any file: how its texts are to be understood."""
 
 
