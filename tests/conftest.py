@@ -100,6 +100,7 @@ SLOW = (
     "journeys/test_steward.py",
     "journeys/test_stores.py",
     "journeys/test_version_2.py",
+    "journeys/test_versions_lacking_rows.py",
     "judge/chain/test_departures.py",
     "judge/chain/test_together.py",
     "judge/file_bytes/",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine import open_source
-from sfumato.engine.csv.reader import CsvOptions
+from sfumato.engine.csv.reader import CsvOptions, CsvReader
 from sfumato.judge.tables.database import strictly
 from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.relation import Relation
@@ -113,6 +113,21 @@ def test_ragged_row_far_down_in_a_large_file(file):
     good = b'"x\ny",1\n' * 700_000
     with pytest.raises(BadData, match="line 1400002 "):
         rows(file(b"a,b\n" + good + b"1\n"))
+
+
+@pytest.mark.parametrize("first", ["", '""', '" "'])
+def test_a_first_column_without_a_name_is_called_row(first, file):
+    """As R and pandas write row names; the note holds no cell."""
+    told = []
+    path = file(f'{first},"a\nb"\n1,{SECRET}\n2,y\n'.encode())
+    reader = CsvReader(path, note=told.append)
+    assert reader.schema.names == ["row", "a\nb"]
+    assert [row for batch in reader.batches(["row", "a\nb"]) for row in batch.to_pylist()] == [
+        {"row": "1", "a\nb": SECRET},
+        {"row": "2", "a\nb": "y"},
+    ]
+    assert len(told) == 1 and "read as row" in told[0] and SECRET not in told[0]
+    assert CsvReader(file(b",row\n1,2\n")).schema.names == ["row_names", "row"]
 
 
 def test_options(file):

@@ -109,6 +109,11 @@ def test_what_a_sheet_cannot_say_is_refused_with_what_to_do(case, tmp_path):
     assert SECRET not in str(refusal.value)
 
 
+def test_a_sheet_whose_first_column_has_no_name(tmp_path):
+    path = book(tmp_path / "t.xlsx", (None, "a"), (1, SECRET), (2, "y"))
+    assert opened(path)[0].columns == ("row", "a")
+
+
 def test_cells_of_a_sheet_keep_what_they_are(tmp_path):
     day, moment = dt.datetime(2024, 2, 29), dt.datetime(2024, 2, 29, 8, 30)
     path = book(

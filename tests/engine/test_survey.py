@@ -45,6 +45,15 @@ TYPED = {
 }
 
 
+@pytest.mark.parametrize(
+    "numbers, kind", [([1000.0, 2.0, None], "integer"), ([1.0, 2.5], "decimal"), ([None], "decimal")]
+)
+def test_whole_numbers_are_whole_also_where_a_format_has_decimal_ones_alone(numbers, kind):
+    """As spreadsheets and statistics programs store them; nothing is said of a column without a number."""
+    column = open_source(pa.table({"a": pa.array(numbers, pa.float64())})).survey().columns["a"]
+    assert column.kind == kind and not column.is_text
+
+
 @pytest.mark.parametrize("kind", TYPED)
 def test_kinds_of_types(kind):
     assert open_source(pa.table({"a": TYPED[kind]})).survey().columns["a"].kind == kind

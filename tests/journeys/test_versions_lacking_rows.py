@@ -46,7 +46,7 @@ def plainly(name, levels, rows):
 
 
 @given(st.lists(st.tuples(LEVELS, SOME_ROWS), min_size=1, max_size=3), st.data())
-@cases(6)
+@cases(4)
 def test_who_can_have_made_a_leak_where_versions_lack_rows(tmp_path_factory, held, data):
     ledger, versions = fresh(tmp_path_factory.mktemp("lacking")), []
     for i, (levels, places) in enumerate(held):

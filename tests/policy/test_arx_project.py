@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.main import app
 from sfumato.core.errors import BadInput, SfumatoError, WrongCall
+from sfumato.engine import open_source
 from sfumato.journey.arx_project import take_over_arx_project
 from sfumato.policy.arx_project import ArxProject
 from sfumato.policy.policy import Policy
@@ -167,6 +168,12 @@ def test_damaged_projects_are_read_or_refused(tmp_path_factory, data):
         assert ArxProject.read(folder / "damaged.deid").columns
     except SfumatoError as refused:
         assert CANARY not in str(refused)
+
+
+def test_a_project_that_is_handed_in_as_a_table_is_told_apart(tmp_path):
+    with pytest.raises(WrongCall, match="no table") as refused:
+        open_source(project(tmp_path / "p.deid"))
+    assert "sfumato policy arx" in refused.value.remedy
 
 
 def test_on_the_command_line(tmp_path):

@@ -6,6 +6,21 @@ from collections.abc import Sequence
 
 from sfumato.core.errors import BadData
 
+ROW_NAMES = ("row", "row_names", "row_number")
+"""What a first column without a name is called: the first of these that no other column is called."""
+NO_FIRST_NAME = "the first column has no name, as where R writes row names; it is read as {}"
+
+
+def name_first(names: Sequence[str]) -> str | None:
+    """Returns a name for the first of several columns, if it alone has none; otherwise `None`.
+
+    >>> name_first(["", "age"]), name_first(["", "row"]), name_first(["age", ""]), name_first([""])
+    ('row', 'row_names', None, None)
+    """
+    if len(names) < 2 or names[0].strip() or not all(name.strip() for name in names[1:]):
+        return None
+    return next((name for name in ROW_NAMES if name not in names), None)
+
 
 def check_names(names: Sequence[object]) -> None:
     """Refuse columns without a name of their own."""

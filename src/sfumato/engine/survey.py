@@ -202,19 +202,26 @@ PATTERNS = {
 """Kinds of text from the narrowest on; a date must also be a day of the calendar."""
 
 
+DECIMAL = "decimal"
+
+
 class KindGuess:
-    """The narrowest kind that every value so far fits; typed columns know their kind."""
+    """The narrowest kind that every value so far fits; typed columns know their kind.
+
+    Spreadsheets and statistics programs store every number as a decimal one: where all are whole, the kind is
+    that of whole numbers.
+    """
 
     def __init__(self, kind: pa.DataType) -> None:
         self.fixed = _typed(kind)
-        self.open = list(PATTERNS)
+        self.open = list(PATTERNS) if not self.fixed else ["integer"] if self.fixed == DECIMAL else []
         self.any = False
 
     @property
     def kind(self) -> str:
-        if self.fixed:
-            return self.fixed
-        return self.open[0] if self.open and self.any else "text"
+        if self.open and self.any:
+            return self.open[0]
+        return self.fixed or "text"
 
     @property
     def settled(self) -> bool:
@@ -222,7 +229,7 @@ class KindGuess:
         return bool(self.fixed) or not self.open
 
     def observe(self, texts: Sequence[str]) -> None:
-        if self.fixed or not texts:
+        if not self.open or not texts:
             return
         self.any = True
         self.open = [kind for kind in self.open if all(map(_FITS[kind], texts))]
@@ -237,7 +244,7 @@ def _typed(kind: pa.DataType) -> str:
     if types.is_integer(kind):
         return "integer"
     if types.is_floating(kind) or types.is_decimal(kind):
-        return "decimal"
+        return DECIMAL
     return "date" if types.is_date(kind) or types.is_timestamp(kind) else ""
 
 

@@ -73,7 +73,8 @@ def take_over_arx_project(project: Path, into: Path) -> ArxTransfer:
     taken = [policy, *(into / name for name in names.values())]
     if there := sum(path.exists() for path in taken):
         raise WrongCall(
-            f"{several(there, 'file')} of this name exist already", remedy="Name another folder with --into."
+            f"{several(there, 'file')} that would be written exist already",
+            remedy="Name another folder with --into.",
         )
     text = _policy_text(read, names)
     (into / HIERARCHIES).mkdir(parents=True, exist_ok=True)

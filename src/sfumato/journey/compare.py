@@ -45,7 +45,7 @@ def compare(
     show = progress or silent
     rules = None if policy is None else load_policy(policy)
     if prices and rules is None:
-        raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too.")
+        raise WrongCall("prices are those of a policy", remedy="Hand in the policy, too: -p POLICY.")
     original = open_table(raw, memory, rules)
     if rules is not None:
         check_some_declared(original.columns, rules)

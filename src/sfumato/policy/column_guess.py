@@ -80,7 +80,7 @@ def _named_identifier(profile: ColumnProfile) -> ColumnRule | None:
     if profile.role_by_header is not Role.IDENTIFIER:
         return None
     few = profile.distinct <= FEW_VALUES and profile.present >= 4 * profile.distinct
-    counted = profile.called("person_number", "id_word")
+    counted = profile.called("person_number", "record_number", "id_word")
     if (
         few
         and not counted

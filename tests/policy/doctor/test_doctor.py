@@ -1,14 +1,16 @@
 """The doctor finds what is wrong, counts it, and proposes the cure."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import survey
 from sfumato.core.errors import BadInput
+from sfumato.engine import open_source
 from sfumato.policy.doctor.diagnosis import Severity
 from sfumato.policy.doctor.hierarchy import examine_hierarchy
-from sfumato.policy.doctor.policy import examine, examine_file, examine_path
+from sfumato.policy.doctor.policy import examine, examine_file, examine_path, several_rows
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import HierarchyFile
 
@@ -200,3 +202,30 @@ def test_the_files_of_a_policy_are_looked_at(tmp_path):
         tmp_path,
     )
     assert names(examine(made)) == {"repeated"}
+
+
+@pytest.mark.parametrize(
+    "header, warned",
+    [
+        ("Pat-Nr", False),
+        ("PatNr", False),
+        ("Pers.-Nr.", False),
+        ("Patientennummer", False),
+        ("FallNr", True),
+        ("case_id", True),
+        ("row", True),
+        ("lfd. Nr.", True),
+    ],
+)
+def test_numbers_of_people_say_that_rows_are_people_and_numbers_of_rows_do_not(header, warned):
+    """Surnames repeat; that every row has a number of its own says nothing of whose it is."""
+    cells = {
+        header: [str(i) for i in range(60)],
+        "surname": [f"s{i % 7}" for i in range(60)],
+        "sex": ["f"] * 60,
+    }
+    table = pl.DataFrame(cells)
+    columns = {header: {"role": "identifier"}, "surname": {"role": "identifier"}, "sex": {"role": "quasi"}}
+    rules = Policy.from_dict({"columns": columns, "promises": [{"k-anonymity": {"k": 2}}]})
+    found = list(several_rows(rules, open_source(table).survey()))
+    assert [f.where for f in found] == (["column surname"] if warned else [])

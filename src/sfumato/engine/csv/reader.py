@@ -23,7 +23,7 @@ import pyarrow.csv as arrow_csv
 
 from sfumato.core.data_file import NO_FORM, Note, SourceForm
 from sfumato.core.errors import BadData, WrongCall
-from sfumato.engine.column_names import check_names
+from sfumato.engine.column_names import NO_FIRST_NAME, check_names, name_first
 from sfumato.engine.csv.charset import ASCII, LATIN_1, UTF_8, UTF_8_MARKED, UTF_16, WINDOWS_1252, spoken
 from sfumato.engine.csv.text_form import DELIMITERS, TextForm
 from sfumato.engine.csv.utf8 import LONGEST_CELL, Utf8, encoding_of, first_ragged_line
@@ -121,6 +121,10 @@ class CsvReader:
             raise BadData(
                 "the line of column names cannot be read", where=self.path.name, remedy="Check its quotes."
             ) from None
+        if (first := name_first(names)) is not None:
+            names = (first, *names[1:])
+            if self.note is not None:
+                self.note(f"{self.path.name}: {NO_FIRST_NAME.format(first)}")
         check_names(names)
         return delimiter, names
 
@@ -152,17 +156,20 @@ class CsvReader:
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        known: list[str] | None = None  # the first block begins with the names
+        begun = False  # the first block begins with the names
         with self._opened(delimiter, len(header)) as stream:
             try:
                 for block in stream.records():
-                    if known is not None and not block.strip(b"\r\n" if len(header) > 1 else b""):
+                    if begun and not block.strip(b"\r\n" if len(header) > 1 else b""):
                         continue
                     reading = arrow_csv.ReadOptions(
-                        use_threads=False, block_size=len(block) + 1, column_names=known
+                        use_threads=False,
+                        block_size=len(block) + 1,
+                        column_names=list(header),
+                        skip_rows_after_names=int(not begun),
                     )
                     table = arrow_csv.read_csv(pa.BufferReader(block), reading, parsing, converting)
-                    known = list(header)
+                    begun = True
                     yield from table.to_batches()
             except (pa.ArrowException, BadData):
                 # Never the library's message: it quotes the row.

@@ -22,6 +22,7 @@ from sfumato.system.database_address import DatabaseAddress
 
 CSV_ENDINGS = tuple(f"{kind}{packed}" for packed in ("", ".gz", ".zst") for kind in (".csv", ".tsv", ".txt"))
 PARQUET_ENDINGS = (".parquet", ".pq")
+ARX_ENDING = ".deid"
 OF_EVERY_KIND = ("decimal", "date-format")
 """What may be said of any file: how its texts are to be understood."""
 
@@ -73,6 +74,12 @@ def _loaded_file(path: Path, form: SourceForm, expected: SourceForm, note: Note 
         if ending in endings:
             _check_form(form, what)
             return reader(path, ending[1:], note)
+    if ending == ARX_ENDING:
+        raise WrongCall(
+            "a project of ARX is no table",
+            where=str(path),
+            remedy="`sfumato policy arx` writes a policy and hierarchies from it; hand in the data as CSV.",
+        )
     raise WrongCall(
         "the ending of the path names no format",
         where=str(path),

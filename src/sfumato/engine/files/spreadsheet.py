@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import BadData, SfumatoError, WrongCall
-from sfumato.engine.column_names import safe_name
+from sfumato.engine.column_names import NO_FIRST_NAME, name_first, safe_name
 from sfumato.engine.files.extra_library import extra_library
 from sfumato.engine.files.loaded_file import LoadedFileReader, as_dates
 
@@ -119,6 +119,10 @@ class SpreadsheetReader(LoadedFileReader):
             raise BadData(
                 "the sheet is empty", where=self.path.name, remedy="It needs a row of column names."
             )
+        texts = ["" if name is None else str(name) for name in names]
+        if (own := name_first(texts)) is not None:
+            self.tell(NO_FIRST_NAME.format(own))
+            return [own, *texts[1:]]
         lacking = [place for place, name in enumerate(names, 1) if not (name or "").strip()]
         if lacking:
             raise BadData(

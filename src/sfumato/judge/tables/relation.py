@@ -126,8 +126,8 @@ def rows(path: Path, *, form: FileForm = RELEASED) -> int:
 
 def number(db: duckdb.DuckDBPyConnection, query: str) -> int:
     """Returns the one number that a query comes to."""
-    row = db.execute(query).fetchone()
-    return int(row[0]) if row else 0
+    rows = db.execute(query).fetchall()  # to the end: the connection is busy until then
+    return int(rows[0][0]) if rows else 0
 
 
 def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str], form: FileForm) -> str:

@@ -182,7 +182,8 @@ def _few_people(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
 
 SEVERAL_ROWS = "several-rows"
 NUMBERS_OF_PEOPLE = {"person", "person_number"}
-"""Kinds of headers, as the lexicon calls them, under which every person has a number."""
+"""Kinds of headers, as the lexicon calls them, under which every person has a number. Numbers of rows and
+cases are different in every row, whoever these are about."""
 
 
 def several_rows(policy: Policy, survey: TableEvidence) -> Iterator[Diagnosis]:
