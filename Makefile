@@ -19,7 +19,7 @@ help:
 	@echo "make test         run the tests"
 	@echo "make lint         style, types, direction of imports, dead code"
 	@echo "make soak         the same tests with many more random cases"
-	@echo "make soak-part    30 minutes of damaged inputs, kills, signals and writers; goes on where the last part ended"
+	@echo "make soak-part    30 minutes of damaged inputs, kills, signals, full disks and writers; goes on where the last part ended"
 	@echo "make docs         the guide as a site in site/, after what comes from the code is made anew"
 	@echo "make trial        type the tutorials in a fresh environment and compare"
 	@echo "make compiled     compile every loop before the first call needs it"
@@ -114,7 +114,7 @@ soak: $(VENV)/.ready $(PEERS)/.ready postgresql java pages compiled
 	@rm -f tests/faults/soak.txt
 	@SFUMATO_HYPOTHESIS=soak SFUMATO_SOAK_REPORT=$(CURDIR)/tests/faults/soak.txt $(BIN)/pytest -n $(JOBS) --dist loadgroup
 
-# Damaged inputs, kills, signals and writers at once, 30 minutes at a time: run it until it says that it is done.
+# Damaged inputs, kills, signals, full disks and writers at once, 30 minutes at a time: run it until it says that it is done.
 MINUTES ?= 30
 soak-part: $(VENV)/.ready postgresql compiled
 	@cd tests && ../$(BIN)/python -m faults.soak --minutes $(MINUTES)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 import sfumato as sf
 from sfumato.core.imprint import Imprint
+from sfumato.policy.strictness import statement_of
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.notices import append
@@ -44,6 +45,7 @@ def filled(url: str, chains: int, releases: int) -> Ledger:
     ledger, kept = Ledger(url), list[Imprint]()
     for i in range(releases):
         kept.append(sf.protect(people(i + 1), POLICY, earlier=kept).imprint)
+    stated = statement_of(sf.Policy.from_dict(POLICY))
     memories = [memory_bytes(imprint.as_dict()) for imprint in kept]
     at = ledger.clock().isoformat()
 
@@ -53,7 +55,13 @@ def filled(url: str, chains: int, releases: int) -> Ledger:
             for sequence, memory in enumerate(memories, 1):
                 figures = {"rows": sequence * EACH, "k": EACH // 2, "loss": 0.5}
                 record = Record(
-                    uuid.uuid4().hex, f"c{chain}", "0" * 64, at=at, figures=figures, memory=memory
+                    uuid.uuid4().hex,
+                    f"c{chain}",
+                    "0" * 64,
+                    at=at,
+                    statement=stated,
+                    figures=figures,
+                    memory=memory,
                 )
                 number += 1
                 entry = record.entry(number=number, sequence=sequence, previous=before, ledger=name)
@@ -75,10 +83,10 @@ def main(chains: int = 1000, releases: int = 10) -> list[dict[str, object]]:
         url, into = f"sqlite:///{folder}/ledger.db", Path(folder)
         ledger = filled(url, chains, releases)
         table = people(releases + 1)
-        sf.release(table, POLICY, ledger=url, into=into / "warm", chain="c0")
+        sf.release(table, POLICY, ledger=url, into=into / "warm", chain="c0", to="registry")
         found = {
             "the next release": cpu(
-                lambda: sf.release(table, POLICY, ledger=url, into=into / "next", chain="c1")
+                lambda: sf.release(table, POLICY, ledger=url, into=into / "next", chain="c1", to="lab")
             ),
             "history": cpu(ledger.history),
             "verify": cpu(ledger.verify),

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import polars as pl
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from faults.conftest import SOAK
-from faults.made_up import release
+from faults.made_up import release, release_to_three
 from sfumato.releases.ledger.keys import Key
 from sfumato.releases.ledger.ledger import Ledger
 
@@ -53,6 +52,16 @@ def test_secrets_come_from_the_system_also_after_a_fork(tmp_path):
     assert len(set(drawn)) == 6
 
 
+def test_no_two_releases_or_recipients_share_a_secret(tmp_path, times):
+    """Salts and names of many releases, and of three recipients at once, are all different."""
+    ledger, drawn = Ledger(f"sqlite:///{tmp_path}/ledger.db"), []
+    for number in range(times(4, 300)):
+        for receipt in release_to_three(ledger, tmp_path / f"r{number}", chain=f"c{number}"):
+            entry = ledger.entry(receipt.record.release)
+            drawn += [json.loads(entry.kept)["salt"], entry.release, entry.hash]
+    assert len(set(drawn)) == len(drawn) == 9 * times(4, 300)
+
+
 weights = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False), st.just(0.0), st.just(-1.0))
 
 
@@ -78,19 +87,35 @@ def test_digits_are_those_of_the_source(numbers):
     assert {number.hex() for number in published} <= {(number + 0.0).hex() for number in numbers}
 
 
+TYPED = """
+import os, sys
+threads, policy, data = sys.argv[1:]
+if threads == "1" and hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from sfumato.cli.main import run
+sys.exit(
+    run(["protect", data, "-p", policy, "-o", "safe.parquet", "--json"])
+    or run(["audit", "safe.parquet", "-p", policy, "--json"])
+)
+"""
+THREADS = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
 def test_one_thread_and_two_write_the_same_bytes(tmp_path):
-    sf.demo.write(tmp_path, 400)
-    written = []
+    """On one core with one thread, and on all with two: the same plan, bytes, verdicts and findings."""
+    sf.demo.write(tmp_path, 2000)
+    told = []
     for threads in ("1", "2"):
-        names = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS")
-        safe = tmp_path / f"safe-{threads}.parquet"
-        words = ["protect", tmp_path / "hospital.csv", "-p", tmp_path / "policy.yaml", "-o", safe]
+        place = tmp_path / threads
+        place.mkdir()
         done = subprocess.run(
-            [str(word) for word in (sys.executable, "-m", "sfumato", *words)],
-            env={**os.environ, **dict.fromkeys(names, threads)},
+            [sys.executable, "-c", TYPED, threads, tmp_path / "policy.yaml", tmp_path / "hospital.csv"],
+            env={**os.environ, **dict.fromkeys(THREADS, threads)},
+            cwd=place,
             capture_output=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        written.append(Path(safe).read_bytes())
-    assert written[0] == written[1]
+        assert b'"verdicts"' in done.stdout and b'"findings"' in done.stdout
+        told.append((done.stdout, (place / "safe.parquet").read_bytes()))
+    assert told[0] == told[1]

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from faults.conftest import report
 from faults.made_up import check_all, release, release_to_three
 from faults.postgresql import Wire
+from releases.ledger.test_growth import statements
 from sfumato.cli.main import run
 from sfumato.core.errors import BadLedger, Unfinished, WrongCall
 from sfumato.releases.ledger import ledger as ledgers
@@ -224,3 +225,12 @@ def test_the_programs_of_an_auditor(place, cluster, capsys):
 def test_a_ledger_in_postgresql_needs_a_key(place):
     with pytest.raises(WrongCall, match="needs a key"):
         Ledger(place[0])
+
+
+@pytest.mark.parametrize("chains", [True, False])
+def test_as_many_statements_for_many_releases_as_for_few(cluster, tmp_path, chains):
+    few, many = (
+        statements(cluster.database(f"growth_{chains}_{n}".lower()), tmp_path / f"{n}.key", n, chains=chains)
+        for n in (3, 40)
+    )
+    assert few == many

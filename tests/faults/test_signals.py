@@ -97,7 +97,7 @@ def place(tmp_path):
 def command(place, number, *start):
     words = ["release", place / "hospital.csv", "-p", place / "policy.yaml"]
     words += ["--ledger", f"sqlite:///{place}/ledger.db", "--chain", f"c{number}"]
-    words += ["--into", place / "out" / f"r{number}"]
+    words += ["--into", place / "out" / f"r{number}", "--to", f"t{number}"]  # others have the same table
     return [str(word) for word in (sys.executable, *start, *words)]
 
 

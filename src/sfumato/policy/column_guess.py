@@ -12,6 +12,7 @@ from sfumato.core.microdata import Role
 from sfumato.policy.column_evidence import NO_FINDING, ColumnEvidence, ColumnFinding
 from sfumato.policy.column_profile import FEW_VALUES, ColumnProfile
 from sfumato.policy.column_taxonomy import code_length, taxonomy_of
+from sfumato.policy.hash_values import hash_digits
 from sfumato.policy.person_names import name_evidence
 from sfumato.policy.policy import ColumnRule
 
@@ -96,6 +97,11 @@ def _names(profile: ColumnProfile) -> ColumnRule | None:
     seen = name_evidence(profile.header, profile.values, profile.counts)
     two_words = seen.possible and profile.unique
     return _identifier("its cells look like names of people") if seen.certain or two_words else None
+
+
+def _hashes(profile: ColumnProfile) -> ColumnRule | None:
+    digits = hash_digits(profile.values) if profile.column.kind == "text" else 0
+    return _identifier(f"its cells are hash values of {digits} digits") if digits else None
 
 
 def _free_text(profile: ColumnProfile) -> ColumnRule | None:
@@ -230,6 +236,7 @@ GUESSES: tuple[Callable[[ColumnProfile], ColumnRule | None], ...] = (
     _too_many,
     _named_identifier,
     _names,
+    _hashes,
     _free_text,
     _sensitive,
     _running_number,

@@ -49,11 +49,12 @@ def test_prosecutor_and_marketer(rows, k):
     assert marketer.breach == (Fraction(len(sizes), len(rows)) > Fraction(1, k))
 
 
-@given(ROWS, st.dictionaries(st.tuples(CELL, CELL), st.integers(0, 60)))
+@given(ROWS, st.dictionaries(st.tuples(CELL, CELL), st.integers(-60, 60)))
 def test_journalist_and_marketer_with_a_population(rows, population):
+    """Where an estimate is missing, zero, negative or below the table, the table counts."""
     groups = grouped(rows)
     around = {key: max(population.get(key, 0), len(g)) for key, g in groups.items()}
-    _, journalist, marketer = Linkage(population=population).strike(
+    prosecutor, journalist, marketer = Linkage(population=population).strike(
         published(rows, ("q0", "q1"), ("s",)), at_most(RECOGNITION, Fraction(1, 5))
     )
     matched = sum(Fraction(len(g), around[key]) for key, g in groups.items())
@@ -64,6 +65,9 @@ def test_journalist_and_marketer_with_a_population(rows, population):
     )
     assert marketer.confidence == matched / len(rows)
     assert marketer.details["expected matches"] == matched
+    assert journalist.confidence <= prosecutor.confidence
+    low = sum(population.get(key, 0) < len(g) for key, g in groups.items())
+    assert journalist.details["classes beyond it"] == low
 
 
 @given(ROWS, st.integers(2, 4), st.fractions(min_value="1/4", max_value=1, max_denominator=9))

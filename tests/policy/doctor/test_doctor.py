@@ -6,13 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.fake_survey import survey
+from sfumato.core.classes import Classes
 from sfumato.core.errors import BadInput
+from sfumato.core.spelling import meaning
 from sfumato.engine import open_source
 from sfumato.policy.doctor.diagnosis import Severity
 from sfumato.policy.doctor.hierarchy import examine_hierarchy
 from sfumato.policy.doctor.policy import examine, examine_file, examine_path, several_rows
 from sfumato.policy.policy import Policy
 from sfumato.policy.taxonomies import HierarchyFile
+from sfumato.testing.engines import codings
 
 
 def of(text):
@@ -154,6 +157,37 @@ def test_twins_in_the_data():
     found = examine(policy(c={"role": "quasi"}), survey(c=["Rome", "rome", "Rome ", "Oslo"]))
     assert names(found) == {"look-alikes"} and found[0].count == 1
     assert "Rome" not in str(found[0]) + repr(found[0])
+
+
+TWINS = {
+    "composed and not": ("Zürich", "Zu\u0308rich"),
+    "capitals": ("Rome", "ROME"),
+    "a blank behind": ("Rome", "Rome "),
+    "two blanks within": ("New York", "New  York"),
+    "a hard blank": ("New York", "New\u00a0York"),
+    "wide letters": ("Rome", "\uff32\uff4f\uff4d\uff45"),
+}
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+@pytest.mark.parametrize("twins", TWINS.values(), ids=TWINS)
+def test_twins_of_every_kind_are_told_of(role, twins):
+    spelled = {"spelling": "exact"} if role == "sensitive" else {}
+    found = examine(
+        policy(c={"role": role, **spelled}, q={"role": "quasi"}), survey(c=[*twins, "Oslo"], q=["a"] * 3)
+    )
+    assert "look-alikes" in names(found)
+
+
+@given(st.lists(st.sampled_from([text for twins in TWINS.values() for text in twins]), min_size=1))
+def test_writing_twins_in_one_way_never_lowers_k(cells):
+    """k is that of the engine, before and after; no class gets smaller."""
+
+    def smallest(column):
+        table = open_source(pl.DataFrame({"c": column})).count(codings(["c"]))
+        return int(Classes.of(table, table.codes("c")).people.min())
+
+    assert smallest([str(meaning(cell)) for cell in cells]) >= smallest(cells)
 
 
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])

@@ -40,8 +40,9 @@ def asked(work):
     return len(statements)
 
 
-def statements(folder, count, *, chains):
-    ledger = Ledger(f"sqlite:///{folder}/ledger{count}.db")
+def statements(url, key, count, *, chains):
+    """How often a ledger with so many releases is asked: by each of what is done with it."""
+    ledger = Ledger(url, key=key)
     after = fill(ledger, count, chains=chains)
     following = Record(
         uuid.uuid4().hex, "next" if chains else "main", "p" * 64, people=bytes(range(16)), table="next"
@@ -50,14 +51,17 @@ def statements(folder, count, *, chains):
         asked(ledger.verify),
         asked(ledger.history),
         asked(lambda: recover(ledger)),
-        asked(lambda: Ledger(f"sqlite:///{folder}/ledger{count}.db")),
+        asked(lambda: Ledger(url, key=key)),
         asked(lambda: ledger.commit(following, after=after, staged=False)),
     ]
 
 
 @pytest.mark.parametrize("chains", [True, False])
 def test_as_many_statements_for_many_releases_as_for_few(tmp_path, chains):
-    few, many = (statements(tmp_path, count, chains=chains) for count in (3, 40))
+    few, many = (
+        statements(f"sqlite:///{tmp_path}/{count}.db", tmp_path / f"{count}.key", count, chains=chains)
+        for count in (3, 40)
+    )
     assert few == many
 
 

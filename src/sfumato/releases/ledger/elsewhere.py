@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -26,6 +27,10 @@ Item = TypeVar("Item")
 
 ENTRIES_AT_ONCE = 200
 """Of so many entries marks of people are read at a time."""
+
+
+NAMES_PEOPLE = re.compile('"people":"[0-9a-f]')
+"""How an entry with marks of people says so, in the canonical form that is sealed."""
 
 
 class ReleaseElsewhere(NamedTuple):
@@ -102,7 +107,7 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseE
     columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
     wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain.not_in(own))
     for row in connection.execute(wanted.order_by(ENTRIES.c.number)):
-        if (chain := same_name(row.chain)) in record.despite:
+        if not _may_meet(record, row.kept) or (chain := same_name(row.chain)) in record.despite:
             continue
         other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
@@ -110,6 +115,11 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseE
             yield ReleaseElsewhere(
                 row.number, chain, row.sequence, kept.get("table") or "", kept.get("people") or ""
             )
+
+
+def _may_meet(record: Record, kept: str) -> bool:
+    """Whether what is kept of a release can name a record's table, or people; if not, it is not parsed."""
+    return bool(record.table and record.table in kept) or bool(record.people and NAMES_PEOPLE.search(kept))
 
 
 def _check_marks(
