@@ -24,7 +24,7 @@ from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.top_down import top_down
 from sfumato.protection.withheld_people import companion_search, set_apart
 
-CASES = int(os.environ.get("SFUMATO_LIVING_CASES", "25"))
+CASES = int(os.environ.get("SFUMATO_LIVING_CASES", "8"))
 """Random chains of each kind; thousands of them are an experiment of minutes."""
 AIM = Aim(loss="discernibility")
 S = Taxonomy.flat([f"s{i}" for i in range(6)])
