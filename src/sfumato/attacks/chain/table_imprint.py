@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.attacks.objections import written_down
 from sfumato.attacks.published_table import flat
@@ -66,11 +67,52 @@ def same_release(one: Imprint, other: Imprint) -> bool:
 
     Nodes with the same leaves below them publish the same, whichever of them is named.
     """
-    if one.names != other.names or one.unchanged != other.unchanged or len(one.owner) != len(other.owner):
-        return False
-    if any(a.digest != b.digest for a, b in zip(one.keys, other.keys, strict=True)):
+    if not _same_columns(one, other) or len(one.owner) != len(other.owner):
         return False
     return all(np.array_equal(a, b) for a, b in zip(_listed(one), _listed(other), strict=True))
+
+
+def part_of_release(whole: Imprint, shown: Imprint) -> Imprint | None:
+    """Returns the imprint of a release that lacks rows of a whole one: with the counts that it shows.
+
+    `None` where it shows a class or a value that the whole release does not have, or more rows of one.
+    """
+    if not _same_columns(whole, shown):
+        return None
+    groups = np.concatenate([_groups(whole), _groups(shown)])
+    distinct, which = np.unique(groups, axis=0, return_inverse=True)
+    own, other = which.ravel()[: len(whole.owner)], which.ravel()[len(whole.owner) :]
+    there, here = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
+    there[own], here[other] = whole.counts, shown.counts
+    if np.any(here > there):
+        return None
+    counts = here[own]
+    kept = counts > 0
+    classes, owner = np.unique(whole.owner[kept], return_inverse=True)
+    return replace(
+        whole,
+        nodes=whole.nodes[classes],
+        owner=owner.ravel().astype(np.int32),
+        values=whole.values[kept],
+        counts=counts[kept],
+    )
+
+
+def _same_columns(one: Imprint, other: Imprint) -> bool:
+    """Whether two imprints are about the same columns, by the same trees."""
+    if one.names != other.names or one.unchanged != other.unchanged:
+        return False
+    return all(a.digest == b.digest for a, b in zip(one.keys, other.keys, strict=True))
+
+
+def _groups(imprint: Imprint) -> NDArray[np.uint64]:
+    """Returns a row per group: the leaves of its class in every key column, and the mark of its value."""
+    ends = [
+        side[column][imprint.owner].astype(np.uint64)
+        for key, column in zip(imprint.keys, imprint.nodes.T, strict=True)
+        for side in (key.tree.low, key.tree.high)
+    ]
+    return np.column_stack([*ends, imprint.values])
 
 
 def _listed(imprint: Imprint) -> tuple[Codes, ...]:
