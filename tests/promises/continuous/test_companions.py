@@ -174,7 +174,7 @@ def test_the_number_that_is_said_is_enough_and_seldom_more_than_is_needed(known)
             continue
         bound, cuts = promise(released(case, known), known, 0).of_table[0], [Cut.root(t) for t in case.trees]
         data = table(case, 1)
-        rows = bound.withholding(data).rows({f"q{j}": c for j, c in enumerate(cuts)}, data.rows)
+        rows = bound.companion_choice(data).rows({f"q{j}": c for j, c in enumerate(cuts)}, data.rows)
         needed = fewest(case, known, cuts)
         if rows is None:
             said["none" if needed is None else "missed"] += 1
