@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.living_chains import LivingCase, one_class, random_case
@@ -132,6 +132,7 @@ def test_what_is_published_without_some_people_is_safe_and_loses_no_more(known, 
     assert helped
 
 
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10_000), k=st.integers(2, 4), known=st.sampled_from(["counted", "total", "unknown"])
 )
