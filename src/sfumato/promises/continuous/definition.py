@@ -141,7 +141,10 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         ),
         Flag("returns", meaning="People who left may come back; needs leavers: unknown."),
         ColumnNames("moves", meaning="Key columns that may change from release to release; needs person."),
-        Flag("corrected", meaning="Values may be corrected; needs person, since and until."),
+        Flag(
+            "corrected",
+            meaning="Values may be corrected; needs person, since and until, and leavers: unknown.",
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {
         "k": Order.LARGER,

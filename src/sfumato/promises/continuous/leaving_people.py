@@ -164,6 +164,11 @@ class LeavingPeople(Declared):
             said.append(
                 "corrected needs person, since and until: the old row stays, and leaves when the new comes"
             )
+        if self.corrected and self.leavers is not Leavers.UNKNOWN:
+            said.append(
+                "corrected can be judged where departures are unknown alone: say leavers: unknown. Whoever knows"
+                " how many people releases share knows of few that one of them was corrected"
+            )
         if self.returns and self.corrected:
             said.append("returns and corrected are not judged together")
         for name in self.moves:
