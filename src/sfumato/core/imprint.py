@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -16,7 +16,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.core.leavers import Leavers
-from sfumato.core.marks import Marks, label_marks, matching, tree_marks
+from sfumato.core.marks import Marks, are_known, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.recoding import Recoding
@@ -148,6 +148,10 @@ class Imprint:
     them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
     of people who left. A ledger can store it; a published table and its taxonomies are enough to compute it,
     but for `batches` and `departures`.
+
+    With `people`, `batches` are marks of people, who may ask to be erased: then their marks go, and `erased`
+    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks;
+    one of earlier times, whose digest has them, stays `known_as` that.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -161,6 +165,9 @@ class Imprint:
     policy: str = ""
     after: tuple[str, ...] = ()
     departures: KnownDepartures | None = None
+    people: bool = False
+    erased: int = 0
+    known_as: str = ""
 
     @classmethod
     def of(
@@ -169,6 +176,7 @@ class Imprint:
         unchanged: Sequence[str],
         *,
         since: str | None = None,
+        people: bool = False,
         policy: str = "",
         after: Sequence[str] = (),
         departures: KnownDepartures | None = None,
@@ -199,13 +207,16 @@ class Imprint:
         if departures is not None and departures.batches is not None:
             batches = departures.batches
         names, values = tuple(sorted(unchanged)), value.marks[ids]
-        return cls(
+        made = cls(
             keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
         )
+        return replace(made, people=people)
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of everything in it."""
+        """A fingerprint of everything in it, but for marks of people."""
+        if self.known_as:
+            return self.known_as
         words = [
             *(k.name for k in self.keys),
             "",
@@ -218,7 +229,8 @@ class Imprint:
         digest = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
         for k in self.keys:
             digest.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
-        for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
+        arrays = (self.nodes, self.owner, self.values, self.counts)
+        for array in arrays if self.people else (*arrays, self.batches):
             digest.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
         if self.departures is not None:
             said = json.dumps(self.departures.as_dict(), sort_keys=True)
@@ -241,8 +253,22 @@ class Imprint:
         np.add.at(sums, self.owner, self.counts)
         return sums
 
+    def without(self, marks: Marks) -> tuple[Imprint, int]:
+        """The same without the marks of some people, and how many of them were in it.
+
+        Raises `WrongCall` where it holds no marks of people.
+        """
+        if self.since is None:
+            raise WrongCall("the imprint tells nobody apart")
+        stays = ~are_known(self.batches, marks)
+        gone = int(len(stays) - stays.sum())
+        known_as = self.known_as or ("" if self.people else self.digest)
+        left = replace(self, batches=self.batches[stays], erased=self.erased + gone, known_as=known_as)
+        return (left if gone else self), gone
+
     def as_dict(self) -> JsonObject:
         """JSON-ready; arrays are packed as text."""
+        more = {"people": self.people, "erased": self.erased, "known_as": self.known_as}
         return {
             "sfumato-imprint": VERSION,
             "policy": self.policy,
@@ -266,6 +292,7 @@ class Imprint:
             "counts": packed(self.counts),
             "batches": packed(self.batches),
             **({} if self.departures is None else {"departures": self.departures.as_dict()}),
+            **{name: said for name, said in more.items() if said},
         }
 
     def to_json(self) -> str:
@@ -300,6 +327,9 @@ class Imprint:
                 str(words["policy"]),
                 tuple(map(str, words.get("after", ()))),
                 KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
+                bool(words.get("people", False)),
+                int(words.get("erased", 0)),
+                str(words.get("known_as", "")),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
@@ -318,6 +348,8 @@ class Imprint:
     def _is_whole(self) -> bool:
         groups = len(self.owner) == len(self.values) == len(self.counts)
         known = self.departures
+        if not 0 <= self.erased <= self.rows:
+            return False
         if known is not None and len(known.shared) not in (0, len(self.after)):
             return False
         if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):

@@ -27,9 +27,9 @@ from sfumato.policy.compatibility.search_fit import recodes_columns
 from sfumato.policy.policy import Policy
 from sfumato.protection.plan import Plan
 from sfumato.protection.suppression import recoded
-from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.redaction import mark_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Receipt
 

@@ -170,6 +170,10 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         return self.since or self.person
 
     @property
+    def tells_people(self) -> bool:
+        return self.since is None and self.person is not None
+
+    @property
     def asks_others(self) -> bool:
         return self.survivors
 

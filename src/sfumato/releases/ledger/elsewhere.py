@@ -6,17 +6,16 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, inspect, select
 
 from sfumato.core.errors import RefusedByHistory
-from sfumato.core.marks import Marks, are_known
+from sfumato.core.marks import are_known
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.redaction import Redactions, marks_of
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import PEOPLE
 from sfumato.releases.names import same_name
@@ -28,20 +27,6 @@ ENTRIES_AT_ONCE = 200
 """Of so many entries marks of people are read at a time."""
 
 
-def mark_bytes(marks: Marks) -> bytes:
-    """Returns marks of people as bytes, in order, each once: how a ledger keeps them."""
-    if not len(marks):
-        return b""
-    order = np.unique(np.ascontiguousarray(marks), axis=0)
-    return np.ascontiguousarray(order.astype("<u8")).tobytes()
-
-
-def marks_of(stored: bytes) -> Marks:
-    """Returns the marks that `mark_bytes` wrote."""
-    whole: NDArray[np.uint64] = np.frombuffer(stored, dtype="<u8").astype(np.uint64)
-    return whole.reshape(-1, 2)
-
-
 def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     """Raises where another chain holds the same table, or one of the same people, for the same recipient.
 
@@ -49,7 +34,7 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     be: nothing is promised of what both tell together.
     """
     check_beside(connection, records)
-    retired = retired_entries(connection)
+    retired, redacted = retired_entries(connection), Redactions.of(connection).people
     for record in records:
         if not record.table and not record.people:
             continue
@@ -62,7 +47,7 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
                 kept = json.loads(entry.kept)
                 if record.table and kept.get("table") == record.table:
                     raise _refusal(record, entry, "the same table")
-                sealed = kept.get("people") if entry.number in marked else ""
+                sealed = redacted.get(entry.number) or kept.get("people") if entry.number in marked else ""
                 if sealed and (shared := _shared_people(record, entry, sealed, stored)):
                     raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
 

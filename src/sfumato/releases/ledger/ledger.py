@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert
 
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
@@ -35,9 +33,9 @@ from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, damaged
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.seals import NOTHING, canonical, head_message
+from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, STAGED
+from sfumato.releases.ledger.tables import PEOPLE, STAGED
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
@@ -102,6 +100,10 @@ class Ledger:
     def readonly(self) -> bool:
         return self.database.readonly
 
+    @property
+    def signing_key(self) -> Key:
+        return self._key
+
     # -- opening ------------------------------------------------------------------------------------------
 
     def _key_path(self, key: str | Path | None) -> Path | None:
@@ -119,7 +121,8 @@ class Ledger:
         path = self.key_path
         key = Key.load(path) if begun or path.exists() else Key.make(path)
         if not begun:
-            self.write(lambda connection: self._begin(connection, key))
+            at = self.clock().isoformat()
+            self.write(lambda connection: notices.begin(connection, key, at))
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
         with self.database.reading() as connection:
             key = key_in_force(connection, key, self.key_path)
@@ -128,17 +131,6 @@ class Ledger:
         if lost:
             seen_head.note(path, head, instead=True)
         return key
-
-    def _begin(self, connection: Connection, key: Key) -> None:
-        """Enters the first entry: a name for the ledger, and the key that signs."""
-        if entries.head(connection) is not None:
-            return
-        at = self.clock().isoformat()
-        body = canonical({"at": at, "ledger": uuid.uuid4().hex, "public_key": key.public})
-        entry = Entry(1, uuid.uuid4().hex, "", 1, KEY, NOTHING, body, "{}", b"", "").seal(key)
-        connection.execute(insert(ENTRIES).values(entry.row))
-        signature = key.sign(head_message(1, entry.hash))
-        connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -186,9 +178,10 @@ class Ledger:
             check_links(connection)
             releases = entries.releases(connection, chain, memory=memory)
             keys, retired = entries.keys(connection), retired_entries(connection)
+            redactions = Redactions.of(connection)
         for entry in releases:
             forgotten = not memory or (entry.number in retired and not entry.memory)
-            if not entry.is_signed(keys) or not (forgotten or entry.memory_is_whole):
+            if not entry.is_signed(keys) or not (forgotten or redactions.is_whole(entry)):
                 raise damaged(entry.number)
         return tuple(Record.of(entry) for entry in releases)
 
@@ -209,6 +202,20 @@ class Ledger:
         """
         with contextlib.suppress(LostDatabase), self.database.reading() as connection:
             elsewhere.check_elsewhere(connection, records)
+
+    def memory(self, release: str) -> bytes:
+        """Returns what a release left for later checks; raises where its entry is missing or was changed."""
+        with self.database.reading() as connection:
+            entry, redactions = entries.find(connection, release), Redactions.of(connection)
+        if entry is None or not redactions.is_whole(entry):
+            raise BadLedger("an entry is missing or was changed", remedy="Run `sfumato ledger verify`.")
+        return entry.memory
+
+    @property
+    def erasures(self) -> int:
+        """How often people were erased."""
+        with self.database.reading() as connection:
+            return Redactions.of(connection).notices
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
@@ -257,12 +264,14 @@ class Ledger:
         after: str,
         before_commit: Callable[[], object] = lambda: None,
         staged: bool = True,
+        erasures: int | None = None,
     ) -> tuple[Entry, ...]:
         """Enters all releases of an event, if their chain still ends with the entry whose hash is `after`.
 
         Returns the sealed entries. This is the moment of publication. What is in the ledger already is not
         entered again: the same entries are returned. All records are of one chain; the name of the first is
-        that of the event. What brings no files to a place, an import, is not `staged`.
+        that of the event. What brings no files to a place, an import, is not `staged`. Where there are more
+        `erasures` than when the table was read, it may still hold who was erased: that is a conflict.
         """
         event, chain = records[0].release, records[0].chain
 
@@ -275,6 +284,7 @@ class Ledger:
             last = entries.last_of_chain(connection, names)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
+            check_none_since(connection, erasures)
             elsewhere.check_elsewhere(connection, records)
             self._key = key_in_force(connection, self._key, self.key_path)
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
@@ -282,8 +292,8 @@ class Ledger:
             at = moments.not_before_last(connection, self.clock()).isoformat()
             spelled = names[0] if names else chain
             before = entries.last(connection, spelled) if names else None
-            for i, record in enumerate(records):
-                entry = replace(record, at=at).entry(
+            for i, record in enumerate(made.salted(at) for made in records):
+                entry = record.entry(
                     number=head.number + 1 + i,
                     sequence=(before.sequence if before else 0) + 1 + i,
                     previous=sealed[-1].hash if sealed else head.hash,
@@ -358,15 +368,7 @@ class Ledger:
     def staged(self) -> list[Staged]:
         """Returns the releases under way, on any machine."""
         with self.database.reading() as connection:
-            staged_rows = underway.rows(connection)
-            keys = entries.keys(connection) if staged_rows else ()
-        for row in staged_rows:
-            if not underway.is_sealed(row, keys):
-                raise BadLedger(
-                    "what the ledger says of a release under way was changed",
-                    remedy="Run `sfumato ledger verify`.",
-                )
-        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in staged_rows]
+            return underway.staged(connection)
 
     def event(self, name: str) -> tuple[Entry, ...]:
         """Returns the entries of an event, as far as they are there now."""
@@ -382,10 +384,7 @@ class Ledger:
         def work(connection: Connection) -> tuple[Entry, ...]:
             if committed := entries.of_event(connection, release):
                 return committed
-            mine = STAGED.c.release == release
-            for row in connection.execute(select(STAGED).where(mine)).mappings().all():
-                given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)
-                connection.execute(update(STAGED).where(mine).values(given_up))
+            underway.give_up(connection, release, self._key)
             return ()
 
         return self.write(work)
