@@ -32,6 +32,7 @@ SLOW = (
     "attacks/test_false_comfort.py",
     "attacks/test_published_labels.py",
     "attacks/worlds/",
+    "chains/test_corrections.py",
     "chains/test_departures.py",
     "chains/test_several_tables.py",
     "discovery/quasi_identifiers/test_minimal_sets.py",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-CHANGES = ("withdraw", "retire", "rotate", "restore")
+CHANGES = ("withdraw", "retire", "rotate", "restore", "erase")
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -99,7 +99,7 @@ class CorrectedCase:
         return {target: n for target, n in found.items() if n}
 
     def least(self, known=None, *, corrected=True):
-        """The fewest candidates of anybody who can be; of those alone who were corrected, or of the others."""
+        """The fewest candidates of anybody who can be: of those alone who were corrected, or of others."""
         found = self.exact(known)
         return min(
             (n for (word, *_), n in found.items() if word.startswith("corrected") == corrected), default=None

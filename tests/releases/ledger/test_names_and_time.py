@@ -18,8 +18,8 @@ from sfumato.core.errors import BadLedger, RefusedByHistory, WrongCall
 from sfumato.core.marks import label_marks
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.backup import backup
-from sfumato.releases.ledger.redaction import mark_bytes, marks_of
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.redaction import mark_bytes, marks_of
 from sfumato.releases.names import checked_name, same_name
 from sfumato.releases.recipients import recipients_of
 
