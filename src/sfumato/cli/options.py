@@ -146,6 +146,12 @@ LongestCell = Annotated[
     str | None,
     typer.Option("--longest-cell", metavar="BYTES", help="Of a text file: how long a cell may be."),
 ]
+Empty = Annotated[
+    str | None,
+    typer.Option(
+        "--empty", metavar="TEXTS", help="Of a text file: texts that stand for an empty cell, as in NA,NULL."
+    ),
+]
 SOURCE_OPTIONS = {
     "encoding": Encoding,
     "delimiter": Delimiter,
@@ -154,6 +160,7 @@ SOURCE_OPTIONS = {
     "sheet": Sheet,
     "query": Query,
     "longest_cell": LongestCell,
+    "empty": Empty,
 }
 """How the data of a verb are read; what a policy says under `source` need not be said again."""
 
