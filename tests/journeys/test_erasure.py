@@ -7,7 +7,7 @@ import json
 import zlib
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, select, update
 
 import sfumato as sf
 from journeys.test_departures import BY_BATCH, BY_KEY, GONE, JUNE, MAY, leaving, policy, table
@@ -15,14 +15,16 @@ from sfumato.cli.main import run
 from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, SfumatoError, WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.marks import label_marks
+from sfumato.engine import open_source
 from sfumato.journey.erase import erase
 from sfumato.releases.certificate import examine
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.entry import ERASURE
 from sfumato.releases.ledger.keys import public_key
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.redaction import salted_table
 from sfumato.releases.ledger.seals import digest
-from sfumato.releases.ledger.tables import ENTRIES
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 
 WHO = "UK3HIV"
 COUNTED = {**BY_BATCH, "person": "who", "leavers": "unknown"}
@@ -216,6 +218,47 @@ def test_changed_counts_are_noticed_though_an_erasure_says_otherwise(go, url):
     assert "the counts that it remembers were changed" in str(ledger.verify().faults[0])
     with pytest.raises(BadLedger, match="entry 2"):
         ledger.history()
+
+
+def salts(url):
+    with Ledger(url, readonly=True).database.reading() as connection:
+        return [
+            bytes(salt)
+            for salt in connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number < 0)).scalars()
+        ]
+
+
+def test_nobody_can_try_which_row_is_missing_from_a_table(go, url):
+    """An entry keeps a digest of its table; without its salt, guesses of the erased row cannot be checked."""
+    go(MAY, BY_KEY, "may")
+    (salt,) = salts(url)
+    (record,) = Ledger(url, readonly=True).history()
+    plain = open_source(table(MAY)).digest()
+    assert record.table == salted_table(plain, salt) != plain
+    with pytest.raises(RefusedByHistory, match="the same table"):
+        go(MAY, BY_KEY, "again", chain="other")
+    erase([WHO], ledger=url)
+    assert salts(url) == [] and Ledger(url, readonly=True).verify().holds
+    with pytest.raises(RefusedByHistory, match="23 people of this table"):
+        go(MAY, BY_KEY, "again", chain="other")
+
+
+@pytest.mark.parametrize("harm", [delete(PEOPLE), update(PEOPLE).values(marks=b"x" * 16)])
+def test_a_salt_that_was_taken_away_is_found(go, url, harm):
+    go(MAY, BY_KEY, "may")
+    with Ledger(url).database.writing() as connection:
+        connection.execute(harm.where(PEOPLE.c.number < 0))
+    assert "entry 2" in str(Ledger(url, readonly=True).verify().faults[0])
+    with pytest.raises(BadLedger, match="entry 2"):
+        go(MAY, BY_KEY, "again", chain="other")
+
+
+def test_marks_that_were_changed_are_not_sealed_anew(go, url):
+    go(MAY, BY_KEY, "may")
+    with Ledger(url).database.writing() as connection:
+        connection.execute(update(PEOPLE).where(PEOPLE.c.number > 0).values(marks=b"x" * 32))
+    with pytest.raises(BadLedger, match="entry 2"):
+        erase([WHO], ledger=url)
 
 
 def test_the_command_takes_keys_from_a_file_and_says_what_is_left(go, url, tmp_path, capsys):

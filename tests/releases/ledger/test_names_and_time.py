@@ -169,7 +169,7 @@ class TestElsewhere:
         copy = Ledger(f"sqlite:///{backup(begun, tmp_path / 'copy.db')}", readonly=True)
         assert copy.verify().holds
         with copy.database.reading() as connection:
-            assert connection.execute(text("SELECT count(*) FROM people")).scalar() == 2
+            assert connection.execute(text("SELECT count(*) FROM people WHERE number > 0")).scalar() == 2
 
 
 def test_marks_are_kept_in_order_and_once():

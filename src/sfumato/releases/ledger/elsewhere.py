@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, insert, inspect, select
 
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import are_known
@@ -15,7 +15,7 @@ from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import Entry
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.redaction import Redactions, marks_of
+from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import PEOPLE
 from sfumato.releases.names import same_name
@@ -34,7 +34,7 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     be: nothing is promised of what both tell together.
     """
     check_beside(connection, records)
-    retired, redacted = retired_entries(connection), Redactions.of(connection).people
+    retired, redactions = retired_entries(connection), Redactions.of(connection)
     for record in records:
         if not record.table and not record.people:
             continue
@@ -43,21 +43,30 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
         for page in _pages(others):
             marked = [entry.number for entry in page if entry.number not in retired] if record.people else []
             stored = _stored(connection, marked)
+            salts = _stored(connection, [-entry.number for entry in page]) if record.table else {}
             for entry in page:
                 kept = json.loads(entry.kept)
-                if record.table and kept.get("table") == record.table:
+                if record.table and _is_same_table(record, entry, salts, redactions):
                     raise _refusal(record, entry, "the same table")
-                sealed = redacted.get(entry.number) or kept.get("people") if entry.number in marked else ""
+                now = redactions.people.get(entry.number) or kept.get("people")
+                sealed = now if entry.number in marked else ""
                 if sealed and (shared := _shared_people(record, entry, sealed, stored)):
                     raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
 
 
+def enter_people(connection: Connection, number: int, record: Record) -> None:
+    """Enters the marks of the people in a table, and the salt of its digest."""
+    for place, stored in ((number, record.people), (-number, record.table_salt)):
+        if stored:
+            connection.execute(insert(PEOPLE).values(number=place, marks=stored))
+
+
 def people_faults(
-    connection: Connection, sealed: dict[int, str], retired: Collection[int] = ()
+    connection: Connection, sealed: dict[int, str], gone: Collection[int] = ()
 ) -> Iterator[int]:
     """Yields the numbers of entries whose marks of people are not what was sealed (number -> digest).
 
-    Those of `retired` entries may be gone.
+    Those of the entries in `gone` may be missing. Negative numbers are those of salts of tables.
     """
     there = inspect(connection).has_table(PEOPLE.name)
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
@@ -65,10 +74,10 @@ def people_faults(
         marks = _stored(connection, page) if there else {}
         for number in page:
             mine = marks.get(number, b"")
-            if not mine and number in retired:
+            if not mine and number in gone:
                 continue
             if (digest(mine) if mine else "") != sealed.get(number, ""):
-                yield number
+                yield abs(number)
 
 
 def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
@@ -79,6 +88,17 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
         other = json.loads(entry.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
             yield entry
+
+
+def _is_same_table(record: Record, entry: Entry, salts: Mapping[int, bytes], redactions: Redactions) -> bool:
+    """Whether an entry is of the same table; not known where somebody was erased from it."""
+    kept, salt = json.loads(entry.kept), salts.get(-entry.number, b"")
+    sealed = kept.get("table_salt", "")
+    if sealed and digest(salt) != sealed:
+        if salt or entry.number not in redactions.tables:
+            raise damaged(entry.number)
+        return False
+    return bool(kept.get("table") == salted_table(record.table, salt))
 
 
 def _shared_people(record: Record, entry: Entry, sealed: str, stored: Mapping[int, bytes]) -> int:

@@ -7,6 +7,7 @@ holds, and later releases are held against them.
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,7 @@ class ErasedEntries:
     uncounted: set[str] = field(default_factory=set)
     found: Marks = field(default_factory=lambda: np.zeros((0, 2), np.uint64), repr=False)
     unsalted: int = 0
+    tables: list[int] = field(default_factory=list)
 
     def add(self, entry: Entry, memory: str, people: str, erased: int, found: Sequence[Marks]) -> None:
         """Notes what became of an entry."""
@@ -117,7 +119,7 @@ def erase_people(
         tried[-1].check(in_table)
         underway.note_cleaning(connection, uuid.uuid4().hex, ledger.signing_key)
         at("redacted")
-        told = {"people": request.people, "entries": tried[-1].changed}
+        told = {"people": request.people, "entries": tried[-1].changed, "tables": tried[-1].tables}
         return {"ledger": entries.identity(connection), **told}
 
     entry = ledger.enter_notice(ERASURE, compose)
@@ -190,7 +192,7 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
         count = len(marked)
         if extra := request.rows.get(entry.number, 0):
             memory, count = with_erased(memory, extra), count + extra
-        stored = _stored(connection, entry.number) if has_people else b""
+        stored = _stored(connection, entry, redactions) if has_people else b""
         people, held = marks_without(stored, request.marks)
         if memory != entry.memory:
             mine = ENTRIES.c.number == entry.number
@@ -199,7 +201,23 @@ def _redact(connection: Connection, request: ErasureRequest) -> ErasedEntries:
             connection.execute(update(PEOPLE).where(PEOPLE.c.number == entry.number).values(marks=people))
         if memory != entry.memory or people != stored:
             _note(erased, entry, (memory, people, stored), count, (marked, held))
+    if has_people:
+        erased.tables = _forget_tables(connection, {entry.chain for entry in erased.records})
     return erased
+
+
+def _forget_tables(connection: Connection, chains: set[str]) -> list[int]:
+    """Deletes the salt of the digests of all tables of these chains; returns the numbers of their entries.
+
+    Somebody with the rest of such a table could otherwise try which row is missing from it. Tables hold more
+    people than releases do, so all entries of a chain are meant.
+    """
+    every = entries.releases(connection, None, memory=False)
+    numbers = [-entry.number for entry in every if entry.chain in chains]
+    mine = PEOPLE.c.number.in_(numbers)
+    there = sorted(-number for number in connection.execute(select(PEOPLE.c.number).where(mine)).scalars())
+    connection.execute(delete(PEOPLE).where(mine))
+    return there
 
 
 def _note(
@@ -221,6 +239,12 @@ def _note(
     erased.add(entry, new_memory, digest(people) if people != stored else "", count, found)
 
 
-def _stored(connection: Connection, number: int) -> bytes:
-    found = connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number == number)).scalar()
-    return bytes(found) if isinstance(found, bytes | memoryview) else b""
+def _stored(connection: Connection, entry: Entry, redactions: Redactions) -> bytes:
+    """Returns the marks of the people of an entry; raises where they are not what was sealed."""
+    mine = PEOPLE.c.number == entry.number
+    found = connection.execute(select(PEOPLE.c.marks).where(mine)).scalar()
+    stored = bytes(found) if isinstance(found, bytes | memoryview) else b""
+    sealed = redactions.people.get(entry.number) or json.loads(entry.kept).get("people", "")
+    if stored and digest(stored) != sealed:
+        raise damaged(entry.number)
+    return stored

@@ -35,7 +35,7 @@ from sfumato.releases.ledger.links import check_links, damaged
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import PEOPLE, STAGED
+from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
@@ -301,9 +301,7 @@ class Ledger:
                     chain=spelled,
                 )
                 sealed.append(notices.append(connection, entry, self._key))
-                if record.people:
-                    marks = {"number": entry.number, "marks": record.people}
-                    connection.execute(insert(PEOPLE).values(marks))
+                elsewhere.enter_people(connection, entry.number, record)
             before_commit()
             return tuple(sealed)
 

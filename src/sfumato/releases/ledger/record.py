@@ -11,7 +11,13 @@ from pathlib import Path
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.verdict import Verdict
 from sfumato.releases.ledger.entry import RELEASE, Entry
-from sfumato.releases.ledger.redaction import lasting_digest, salted_marks, salted_memory
+from sfumato.releases.ledger.redaction import (
+    SALT_BYTES,
+    lasting_digest,
+    salted_marks,
+    salted_memory,
+    salted_table,
+)
 from sfumato.releases.ledger.seals import canonical, digest
 from sfumato.releases.names import same_name
 
@@ -61,6 +67,7 @@ class Record:
     figures: JsonMapping = field(default_factory=dict)
     memory: bytes = field(default=b"", repr=False)
     people: bytes = field(default=b"", repr=False, compare=False)
+    table_salt: bytes = field(default=b"", repr=False, compare=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
     described: tuple[Path, ...] = field(default=(), compare=False)
     number: int = 0
@@ -89,7 +96,9 @@ class Record:
     def salted(self, at: str) -> Record:
         """Returns the record as it is entered at a time, with salt for what tells of people."""
         memory, people = salted_memory(self.memory), salted_marks(self.people)
-        return replace(self, at=at, memory=memory, people=people)
+        salt = secrets.token_bytes(SALT_BYTES) if self.table else b""
+        table = salted_table(self.table, salt)
+        return replace(self, at=at, memory=memory, people=people, table=table, table_salt=salt)
 
     def entry(
         self, *, number: int, sequence: int, previous: str, ledger: str, chain: str | None = None
@@ -102,6 +111,8 @@ class Record:
         digests = {"memory": digest(self.memory), "people": digest(self.people) if self.people else ""}
         if lasting := lasting_digest(self.memory):
             digests["lasting"] = lasting
+        if self.table_salt:
+            digests["table_salt"] = digest(self.table_salt)
         return Entry(
             number=number,
             release=self.release,

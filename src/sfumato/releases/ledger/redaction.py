@@ -60,6 +60,11 @@ def salted_memory(memory: bytes) -> bytes:
     return canonical({**words, SALT: secrets.token_hex(SALT_BYTES)}).encode()
 
 
+def salted_table(table: str, salt: bytes) -> str:
+    """Returns the digest of a table as an entry keeps it; whoever has no salt cannot guess a row of it."""
+    return digest(salt + table.encode()) if table and salt else table
+
+
 def imprint_words(memory: bytes) -> JsonObject | None:
     """Returns the imprint that an entry remembers, as plain data; `None` where it remembers none."""
     try:
@@ -121,10 +126,14 @@ def marks_without(stored: bytes, marks: Marks) -> tuple[bytes, Marks]:
 
 @dataclass(frozen=True)
 class Redactions:
-    """What erasures made of entries: by number, the digests of memory and of marks of people from then on."""
+    """What erasures made of entries: by number, the digests of memory and of marks of people from then on.
+
+    Of the entries in `tables`, the digest of the table has lost its salt.
+    """
 
     memory: dict[int, str] = field(default_factory=dict)
     people: dict[int, str] = field(default_factory=dict)
+    tables: frozenset[int] = frozenset()
     notices: int = 0
 
     @classmethod
@@ -135,6 +144,7 @@ class Redactions:
         return cls(
             {int(one["number"]): str(one["memory"]) for one in told if one.get("memory")},
             {int(one["number"]): str(one["people"]) for one in told if one.get("people")},
+            frozenset(int(number) for _, body in found for number in body.get("tables", ())),
             len(found),
         )
 

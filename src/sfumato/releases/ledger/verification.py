@@ -127,7 +127,8 @@ def verify(
             faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys)]
-            changed = elsewhere.people_faults(connection, {**people, **redacted.people}, retired)
+            gone = {*retired, *(-number for number in redacted.tables)}
+            changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
             if not faults:
                 lost, remarks = closed_chains.lost_heads(connection), _remarks(connection)
@@ -210,17 +211,18 @@ def _entry_faults(
             what = _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths, deleted)
             if what:
                 yield Fault(number, what)
-            people[number] = _sealed_people(entry)
+            people[number], people[-number] = _sealed_people(entry)
             hashes.append(entry.hash)
     if numbers and numbers[-1] != len(numbers):
         yield Fault(None, "there are entries with numbers out of order")
 
 
-def _sealed_people(entry: Entry) -> str:
-    """Returns the digest of the marks of people, as the entry has it."""
+def _sealed_people(entry: Entry) -> tuple[str, str]:
+    """Returns the digests of the marks of people and of the salt of its table, as the entry has them."""
     with contextlib.suppress(*UNREADABLE):
-        return str(json.loads(entry.kept).get("people", ""))
-    return ""
+        kept = json.loads(entry.kept)
+        return str(kept.get("people", "")), str(kept.get("table_salt", ""))
+    return "", ""
 
 
 def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
