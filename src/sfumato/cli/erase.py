@@ -50,7 +50,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Erase; without it nothing is done.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take people who ask for it out of everything that the ledger keeps, and say what is left to delete.
+    """Take people out of everything that the ledger keeps, and say what is left to delete.
 
     Marks of theirs go from all entries and all chains. What was published stays published, and later releases
     are held against it as it is. The ledger stays whole: a sealed entry says that people were erased, and
