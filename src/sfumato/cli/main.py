@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -32,11 +32,11 @@ from sfumato.cli.policy import policy
 from sfumato.cli.protect import protect
 from sfumato.cli.release import history, release
 from sfumato.cli.report import report
+from sfumato.cli.studio import studio
 from sfumato.cli.supervised_run import needs_supervision, supervised
 from sfumato.cli.terminal import document, say, talk
 from sfumato.cli.trace import trace
 from sfumato.core.errors import (
-    BadInput,
     BadPolicy,
     Interrupted,
     NotEnoughMemory,
@@ -47,6 +47,7 @@ from sfumato.core.errors import (
 from sfumato.system.compilation import compilation
 from sfumato.system.memory import check_address_space, is_out_of_memory
 from sfumato.system.stop_request import stop_request
+from sfumato.system.unexpected_error import as_shown
 
 app = typer.Typer(
     name="sfumato",
@@ -70,6 +71,7 @@ for verb in (
     erase,
     trace,
     knowledge,
+    studio,
     demo,
     doctor,
 ):
@@ -101,14 +103,21 @@ def sfumato_(
     check_address_space()
 
 
+OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""A thousand modules make so many objects that stay: looking through them for garbage finds none."""
+
+
 def main() -> NoReturn:
     """The entry point."""
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if not needs_supervision():
         sys.exit(_run_watched())
     try:
-        sys.exit(supervised(_run_watched))
+        code = supervised(_run_watched)
+        stop_request.ignore()
     except NotEnoughMemory as error:
-        sys.exit(_report(error, sys.argv[1:]))
+        code = _report(error, sys.argv[1:])
+    sys.exit(code)
 
 
 def _run_watched() -> int:
@@ -126,10 +135,12 @@ def run(arguments: Sequence[str]) -> int:
         code: object = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
         if stop_request.asked:
             talk("asked to stop too late: this call was finished")
+        _ignore_signals()
         return code if isinstance(code, int) else 0
     except SystemExit:
         raise
     except BaseException as raised:  # a panic of a compiled library is no Exception; its text may hold cells
+        _ignore_signals()
         error = raised.__cause__ if isinstance(raised, CarriedError) and raised.__cause__ else raised
         if isinstance(error, BrokenPipeError):
             _forget_stdout()
@@ -137,6 +148,12 @@ def run(arguments: Sequence[str]) -> int:
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
             error = KeyboardInterrupt()
         return _report(as_ours(error), arguments)
+
+
+def _ignore_signals() -> None:
+    """Nothing is left to be stopped; signals of a process that is not the program's are not ours."""
+    if stop_request.watching:
+        stop_request.ignore()
 
 
 def as_ours(error: BaseException) -> SfumatoError:
@@ -147,13 +164,10 @@ def as_ours(error: BaseException) -> SfumatoError:
         return Interrupted("interrupted; nothing was published")
     if isinstance(error, typer.TyperException):
         return _wrong_call(error)
-    if is_out_of_memory(error):
-        return NotEnoughMemory(
-            "the system has no more memory for this program; nothing was published",
-            remedy="Allow it more (`ulimit -v`, a container's limit), use a larger machine, or name a limit "
-            "with --memory, within which rows wait on disk.",
-        )
-    return _from_system(error) if isinstance(error, OSError) else _bug(error)
+    if not isinstance(error, OSError) and not is_out_of_memory(error) and os.environ.get("SFUMATO_DEBUG"):
+        talk("A traceback may hold values of your data:")
+        traceback.print_exception(error)
+    return as_shown(error)
 
 
 def _report(error: SfumatoError, arguments: Sequence[str]) -> int:
@@ -193,25 +207,6 @@ def _place(error: SfumatoError) -> str:
 def _wrong_call(error: typer.TyperException) -> WrongCall:
     text = getattr(error, "format_message", lambda: str(error))()  # not every error of Typer has it
     return WrongCall(text, remedy="See `sfumato --help`.")
-
-
-def _from_system(error: OSError) -> BadInput:
-    where = Path(os.fsdecode(error.filename)).name if error.filename else ""
-    return BadInput(error.strerror or "the system refused to read or write", where=where)
-
-
-def _bug(error: BaseException) -> SfumatoError:
-    """A bug without a cell value: the message of another library may hold some, its type does not."""
-    if os.environ.get("SFUMATO_DEBUG"):
-        talk("A traceback may hold values of your data:")
-        traceback.print_exception(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if f"{os.sep}sfumato{os.sep}" in f.filename]
-    place = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
-    return SfumatoError(
-        f"a bug: {type(error).__name__}{place}; nothing was published",
-        remedy="Please report it. SFUMATO_DEBUG=1 prints a traceback, which may hold values of your data.",
-    )
 
 
 def _forget_stdout() -> None:

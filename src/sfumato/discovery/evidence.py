@@ -158,6 +158,10 @@ class DiscoveryEvidence:
             done.append(measure(self.table, columns, k=self.k))
         return tuple(done)
 
+    def under(self, columns: Sequence[str]) -> Measures:
+        """How strongly some of the searched columns single people out, minimal or not."""
+        return measure(self.table, columns, k=self.k)
+
     @cached_property
     def within(self) -> Counter[str]:
         """In how many minimal sets each column is."""

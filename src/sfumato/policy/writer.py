@@ -20,16 +20,16 @@ def as_yaml(policy: PolicyContent) -> str:
     words: JsonObject = policy.to_dict()
     columns = CommentedMap()
     for name, rule in words.pop("columns").items():
-        columns[_text(name)] = _flowing(rule)
+        columns[_text(name)] = flowing(rule)
         if reason := policy.columns[name].reason:
             columns.yaml_add_eol_comment(" ".join(reason.split()), name)
     asked = words.pop("promises")
-    promises = CommentedSeq(CommentedMap((name, _flowing(p)) for name, p in one.items()) for one in asked)
+    promises = CommentedSeq(CommentedMap((name, flowing(p)) for name, p in one.items()) for one in asked)
     whole = CommentedMap(sfumato=words.pop("sfumato"), columns=columns, promises=promises)
     words["protect"]["suppress"] = _share(policy.protect.suppress)
     for key, value in words.items():
         whole[key] = (
-            _flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
+            flowing(value) if key != KEY else CommentedMap((_text(n), _text(w)) for n, w in value.items())
         )
     if policy.note:
         whole.yaml_set_start_comment(_wrapped(policy.note))
@@ -56,19 +56,19 @@ def _wrapped(note: str) -> str:
     return "\n".join(part for line in note.splitlines() for part in wrap(line, 108))
 
 
-def _flowing(value: object) -> object:
+def flowing(value: object) -> object:
     """Returns the value on one line, in brackets and braces."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415  # as above
 
-    flowing: CommentedMap | CommentedSeq
+    line: CommentedMap | CommentedSeq
     if isinstance(value, dict):
-        flowing = CommentedMap((_text(key), _flowing(child)) for key, child in value.items())
+        line = CommentedMap((_text(key), flowing(child)) for key, child in value.items())
     elif isinstance(value, list):
-        flowing = CommentedSeq(_flowing(child) for child in value)
+        line = CommentedSeq(flowing(child) for child in value)
     else:
         return _text(value)
-    flowing.fa.set_flow_style()
-    return flowing
+    line.fa.set_flow_style()
+    return line
 
 
 def _text(value: object) -> object:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, insert
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import (
+    checkpoint,
     closed_chains,
     elsewhere,
     entries,
@@ -31,7 +32,7 @@ from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import DatedKey, Key
-from sfumato.releases.ledger.links import check_links, damaged
+from sfumato.releases.ledger.links import check_links, check_releases
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
@@ -174,15 +175,15 @@ class Ledger:
 
         Without `memory`, what they left for later checks is not read: it may be long.
         """
+        before = checkpoint.last_checkpoint(self.key_path)
         with self.database.reading() as connection:
-            check_links(connection)
+            followed = check_links(connection, before)
             releases = entries.releases(connection, chain, memory=memory)
             keys, retired = entries.keys(connection), retired_entries(connection)
             redactions = Redactions.of(connection)
-        for entry in releases:
-            forgotten = not memory or (entry.number in retired and not entry.memory)
-            if not entry.is_signed(keys) or not (forgotten or redactions.is_whole(entry)):
-                raise damaged(entry.number)
+        check_releases(releases, followed, keys, retired if memory else None, redactions)
+        if not self.readonly:
+            checkpoint.note(self.key_path, followed, self._key, keys)
         return tuple(Record.of(entry) for entry in releases)
 
     def moment(self) -> datetime:

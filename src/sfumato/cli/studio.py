@@ -1,0 +1,46 @@
+"""`sfumato studio`: the same verbs as pages in a browser."""
+# ruff: noqa: PLC0415  # what a verb needs is loaded when it runs
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.terminal import say, talk
+from sfumato.core.errors import WrongCall
+
+
+def studio(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="The folder with the tables and the policy.")
+    ] = Path(),
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on; by default a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser, or print the address alone.")
+    ] = True,
+) -> None:
+    """Work in the browser: from a file to a safe release, page by page.
+
+    Only this computer can open it, by the address that is printed, once. Nothing is sent anywhere.
+
+    Example:  sfumato studio demo-out
+    """
+    try:
+        from sfumato.studio.server import run
+    except ImportError as missing:
+        if (missing.name or "").startswith("sfumato"):
+            raise
+        raise WrongCall(
+            f"the studio needs the library {missing.name}, which is not installed",
+            remedy="Run `pip install 'sfumato[studio]'`.",
+        ) from None
+
+    def tell(address: str) -> None:
+        talk("the studio is open on this computer alone; Ctrl-C ends it. This address opens it, once:")
+        say(address)
+
+    run(folder, port=port, browser=browser, tell=tell)

@@ -1,0 +1,1 @@
+"""The studio: the six verbs as pages in a browser, on this computer alone."""

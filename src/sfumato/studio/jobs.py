@@ -1,0 +1,224 @@
+"""Jobs: long work that pages start, look at and stop."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Protocol
+
+from sfumato.core.errors import Interrupted, SfumatoError
+from sfumato.studio.worker import JobResult, Step, Work, WorkOrder, serve
+from sfumato.system.unexpected_error import as_shown
+
+MOST_KEPT = 12
+"""Results of so many jobs are kept; the oldest go first."""
+
+
+class JobState(StrEnum):
+    """Where a job is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    REFUSED = "refused"
+
+
+@dataclass
+class BackgroundJob:
+    """Long work: what it is about, how far it is, and what it came to.
+
+    `kind` is the page it belongs to, and `key` what it was asked about: a page shows a result only where both
+    the file and the policy are still those of its key.
+    """
+
+    number: int
+    kind: str
+    key: str
+    path: str
+    state: JobState = JobState.WAITING
+    phase: str = ""
+    done: int = 0
+    total: int | None = None
+    value: object = field(default=None, repr=False)
+    error: SfumatoError | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.state in (JobState.WAITING, JobState.RUNNING)
+
+    @property
+    def percent(self) -> int | None:
+        """How much of the phase is done, where that is known."""
+        return min(100, 100 * self.done // self.total) if self.total else None
+
+
+Then = Callable[[object], object]
+Report = Callable[[Step | JobResult], None]
+
+
+class Workshop(Protocol):
+    """Where work is done; it says through `report` how far it is and what it came to."""
+
+    def begin(self, order: WorkOrder, report: Report) -> None:
+        """Starts work and returns at once."""
+        ...
+
+    def stop(self) -> None:
+        """Ends what is being done, for good."""
+        ...
+
+
+class Jobs:
+    """The jobs of a studio, of which one is done at a time, in the order in which they were started."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+        self._jobs: dict[int, BackgroundJob] = {}
+        self._orders: list[WorkOrder] = []
+        self._then: dict[int, Then] = {}
+        self._lock = threading.RLock()
+        self._last = 0
+
+    def start(
+        self, kind: str, key: str, path: str, work: Work, *arguments: object, then: Then | None = None
+    ) -> BackgroundJob:
+        """Starts work, or returns the job that does it already; `path` is the page that shows its result.
+
+        `then` is called in this process with what the work came to; what it returns is the job's value, and
+        what it raises its error. An open job of the same kind about something else is stopped first: its
+        result would not be shown.
+        """
+        with self._lock:
+            for job in self._jobs.values():
+                if job.kind == kind and job.open:
+                    if job.key == key:
+                        return job
+                    self.stop(job.number)
+            self._last += 1
+            job = self._jobs[self._last] = BackgroundJob(self._last, kind, key, path)
+            self._orders.append(WorkOrder(job.number, work, arguments))
+            if then is not None:
+                self._then[job.number] = then
+            self._forget()
+            self._next()
+            return job
+
+    def find(self, kind: str, key: str) -> BackgroundJob | None:
+        """Returns the newest job of a kind about this key."""
+        with self._lock:
+            found = [job for job in self._jobs.values() if job.kind == kind and job.key == key]
+            return found[-1] if found else None
+
+    def job(self, number: int) -> BackgroundJob | None:
+        return self._jobs.get(number)
+
+    def stop(self, number: int) -> None:
+        """Stops a job: one that waits does not begin, one that runs ends at once."""
+        with self._lock:
+            job = self._jobs.get(number)
+            if job is None or not job.open:
+                return
+            running = job.state is JobState.RUNNING
+            self._orders = [order for order in self._orders if order.number != number]
+            job.state = JobState.REFUSED
+            job.error = Interrupted("stopped", remedy="Start it again if you like.")
+            if running:
+                self._workshop.stop()
+                self._next()
+
+    def close(self) -> None:
+        """Stops everything."""
+        with self._lock:
+            self._orders.clear()
+            self._workshop.stop()
+
+    def _next(self) -> None:
+        if self._orders and not any(job.state is JobState.RUNNING for job in self._jobs.values()):
+            order = self._orders.pop(0)
+            self._jobs[order.number].state = JobState.RUNNING
+            self._workshop.begin(order, self._note)
+
+    def _note(self, told: Step | JobResult) -> None:
+        if isinstance(told, JobResult):
+            told = self._followed(told)
+        with self._lock:
+            job = self._jobs.get(told.number)
+            if job is None or job.state is not JobState.RUNNING:
+                return
+            if isinstance(told, Step):
+                job.phase, job.done, job.total = told.phase, told.done, told.total
+                return
+            job.value, job.error = told.value, told.error
+            job.state = JobState.DONE if told.error is None else JobState.REFUSED
+            self._next()
+
+    def _followed(self, result: JobResult) -> JobResult:
+        """Returns the result after what was to happen then; a job that was stopped has no consequences."""
+        with self._lock:
+            then = self._then.pop(result.number, None)
+            job = self._jobs.get(result.number)
+            if then is None or result.error is not None or job is None or not job.open:
+                return result
+        try:
+            return JobResult(result.number, then(result.value))
+        except Exception as error:  # whatever it is, the page that waits shows it
+            return JobResult(result.number, error=as_shown(error))
+
+    def _forget(self) -> None:
+        ended = [number for number, job in self._jobs.items() if not job.open]
+        for number in ended[: max(0, len(self._jobs) - MOST_KEPT)]:
+            del self._jobs[number]
+
+
+class WorkerProcess:
+    """A workshop in a process of its own, started when it is first needed and again after it was stopped."""
+
+    def __init__(self) -> None:
+        self._process: SpawnProcess | None = None
+        self._orders: Connection | None = None
+
+    def begin(self, order: WorkOrder, report: Report) -> None:
+        orders = self._running()
+        threading.Thread(target=_converse, args=(orders, order, report), daemon=True).start()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        if self._orders is not None:
+            self._orders.close()
+        self._process = self._orders = None
+
+    def warm(self) -> None:
+        """Starts the process, so that the first job need not wait for it."""
+        self._running()
+
+    def _running(self) -> Connection:
+        if self._process is None or self._orders is None or not self._process.is_alive():
+            context = multiprocessing.get_context("spawn")  # copies of a process with threads may hang
+            ours, theirs = context.Pipe()
+            self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+            self._orders = ours
+        return self._orders
+
+
+def _converse(orders: Connection, order: WorkOrder, report: Report) -> None:
+    """Hands over one order, and passes on what comes back until it is done."""
+    try:
+        orders.send(order)
+        while True:
+            told = orders.recv()
+            report(told)
+            if isinstance(told, JobResult):
+                return
+    except (EOFError, OSError, TypeError):  # the process was stopped or has died; a closed handle is None
+        lost = SfumatoError("the work ended before it was done", remedy="Start it again.")
+        report(JobResult(order.number, error=lost))

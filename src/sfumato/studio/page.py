@@ -1,0 +1,172 @@
+"""What pages have in common: the frame, the form that was sent, and how a refusal looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
+from sfumato.show.card import figure, several
+from sfumato.show.visible_text import visible
+from sfumato.studio.policy_file import PolicyConflict
+from sfumato.studio.same_step import SameStep
+from sfumato.studio.security import RequestTooLarge
+from sfumato.studio.texts import texts
+from sfumato.system.unexpected_error import as_shown
+
+if TYPE_CHECKING:
+    from sfumato.studio.studio import Studio
+
+STEPS = ("discover", "declare", "protect", "attack", "release", "trace")
+"""The six verbs, in the order in which a release comes about."""
+MOST_FIELDS = 5000
+
+
+@cache
+def templates() -> Environment:
+    """Returns the templates; what is put into them is escaped, and a name that is missing is an error."""
+    made = Environment(
+        loader=PackageLoader("sfumato.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(visible=_shown, figure=figure, several=several)
+    made.globals.update(t=texts(), steps=STEPS)
+    return made
+
+
+def _shown(text: object, keep: str = "") -> str:
+    return visible(str(text), keep=keep)
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """The fields of a form that was sent."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Returns the field of this name; raises `WrongCall` where there is none and no default."""
+        for key, value in self.fields:
+            if key == name:
+                return value
+        if default is None:
+            raise WrongCall("the form lacks a field", where=name, remedy="Open the page again.")
+        return default
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Returns every field of this name."""
+        return tuple(value for key, value in self.fields if key == name)
+
+    def whole(self, name: str, *, least: int, most: int) -> int:
+        """Returns a whole number within limits; raises `WrongCall` for anything else."""
+        text = self.text(name).strip()
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else -1
+        if not least <= number <= most:
+            raise WrongCall(f"a whole number from {least} to {most} is needed", where=name)
+        return number
+
+    @property
+    def version(self) -> str:
+        """The version of the policy that the page was showing."""
+        return self.text("version")
+
+
+Action = Callable[[Request, SentForm], Response]
+View = Callable[[Request], Response]
+
+
+def studio_of(request: Request) -> Studio:
+    """Returns the studio that a request is for."""
+    studio: Studio = request.app.state.studio
+    return studio
+
+
+def render(
+    request: Request,
+    template: str,
+    *,
+    step: str,
+    same: SameStep | None = None,
+    status: int = 200,
+    **context: object,
+) -> Response:
+    """Returns a page: a template with the frame that all pages have."""
+    studio = studio_of(request)
+    policy = studio.policy
+    frame = {
+        "step": step,
+        "open_steps": request.app.state.steps,
+        "data": studio.data,
+        "tables": studio.folder.tables(),
+        "version": policy.version,
+        "has_policy": policy.path.exists(),
+        "policy_name": policy.path.name,
+        "state": policy.current(),
+        "same": same or SameStep(),
+        "part": "",
+    }
+    page = templates().get_template(template).render({**frame, **context})
+    return HTMLResponse(page, status)
+
+
+def fragment(template: str, **context: object) -> Response:
+    """Returns a part of a page, for htmx to put in its place."""
+    return HTMLResponse(templates().get_template(template).render(context))
+
+
+def to(path: str) -> Response:
+    """Returns an answer that leads to a page of the studio, whose path is written in the program."""
+    return RedirectResponse(path, 303)
+
+
+def action(function: Action) -> Callable[[Request], object]:
+    """Makes an endpoint of a function that changes something: it gets the form, apart from the event loop."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            body = await request.body()
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        except (UnicodeDecodeError, ValueError):
+            return refused(request, WrongCall("this is no form", remedy="Open the page again."))
+        form = SentForm(tuple(pairs))
+        try:
+            return await run_in_threadpool(function, request, form)
+        except PolicyConflict as conflict:
+            return conflicting(request, form, conflict)
+
+    return endpoint
+
+
+def conflicting(request: Request, form: SentForm, conflict: PolicyConflict) -> Response:
+    """Returns the page that shows the policy as it is now, with the change that was meant for another."""
+    fields = [(name, value) for name, value in form.fields if name != "version"]
+    context: Mapping[str, object] = {
+        "error": conflict,
+        "fields": fields,
+        "path": request.url.path,
+        "text": studio_of(request).policy.text or "",
+    }
+    return render(request, "conflict.html", step="", status=409, **context)
+
+
+def refused(request: Request, error: SfumatoError) -> Response:
+    """Returns the page that says no: what is wrong, where, and what to do next."""
+    status = 413 if isinstance(error, RequestTooLarge) else 409 if isinstance(error, LedgerConflict) else 422
+    problems = error.problems if isinstance(error, BadPolicy) else ()
+    return render(request, "refused.html", step="", status=status, error=error, problems=problems)
+
+
+async def on_error(request: Request, error: Exception) -> Response:
+    """Returns the answer to anything that went wrong."""
+    return await run_in_threadpool(refused, request, as_shown(error))

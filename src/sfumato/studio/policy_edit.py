@@ -1,0 +1,321 @@
+"""Edits of the policy: each makes a policy from the one that is there, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.core.errors import BadPolicy, WrongCall
+from sfumato.core.json_object import JsonObject
+from sfumato.core.microdata import Role
+from sfumato.core.problem import short
+from sfumato.policy.edited_text import edited_text, policy_of_text
+from sfumato.policy.policy import ColumnRule, Policy
+from sfumato.policy.presets import preset
+from sfumato.policy.taxonomies import NestedTree
+from sfumato.show.card import several
+from sfumato.studio.policy_file import PolicyFile
+from sfumato.studio.same_step import command
+
+PLAIN_ROLES = (Role.IDENTIFIER, Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
+"""Roles that a column may be given without saying more about it."""
+USUAL_THREAT = Fraction(1, 2)
+FREEFORM = "freeform"
+WHOLE_TABLE: JsonObject = {"search": "best", "suppress": 0}
+"""How a table is searched for that is judged as a whole."""
+
+
+@dataclass(frozen=True)
+class PolicyEdit:
+    """A policy that was changed: what was done, and how Python and the command line say it."""
+
+    policy: Policy
+    did: str
+    python: str = ""
+    cli: str = ""
+
+
+Edit = Callable[[Policy], PolicyEdit]
+
+
+def apply_edit(file: PolicyFile, version: str, edit: Edit) -> None:
+    """Changes the policy file, if it still has this version; comments stay where nothing changed."""
+    text = file.expect(version)
+    if text is None:
+        raise WrongCall("there is no policy yet", remedy="Let one be proposed on the page Discover.")
+    before = policy_of_text(text, name=file.path.name, folder=file.path.parent)
+    made = edit(before)
+    changed = edited_text(text, before, made.policy, name=file.path.name)
+    file.write(changed, version=version, did=made.did, python=made.python, cli=made.cli)
+
+
+def with_words(policy: Policy, change: Callable[[JsonObject], None]) -> Policy:
+    """Returns the policy after a change of its words, checked like any other."""
+    words = deepcopy(policy.to_dict())
+    change(words)
+    return Policy.from_dict(words, policy.folder)
+
+
+def roles_changed(asked: Sequence[tuple[str, str]], proposed: Callable[[str], JsonObject | None]) -> Edit:
+    """Gives columns other roles; one that becomes a key without a taxonomy gets the proposed one."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        new = {name: Role(role) for name, role in asked if role in set(PLAIN_ROLES)}
+        changed = {n: r for n, r in new.items() if n in policy.columns and policy.columns[n].role is not r}
+        if not changed:
+            raise WrongCall("no role was changed")
+        by_role = {role: [n for n, r in changed.items() if r is role] for role in PLAIN_ROLES}
+        named = {role.value: names for role, names in by_role.items() if names}
+        bare = [n for n in by_role[Role.QUASI] if policy.columns[n].taxonomy is None]
+        made = policy.with_(
+            identifier=by_role[Role.IDENTIFIER],
+            quasi=by_role[Role.QUASI],
+            sensitive=by_role[Role.SENSITIVE],
+            insensitive=by_role[Role.INSENSITIVE],
+        )
+        for name in bare:
+            if (spec := proposed(name)) is not None:
+                made = with_words(made, _taxonomy_setter(name, spec))
+        said = ", ".join(f"{short(name)} is {role}" for name, role in changed.items())
+        words = ", ".join(f"{role}={names!r}" for role, names in named.items())
+        return PolicyEdit(made, f"roles: {said}", f"policy = policy.with_({words})")
+
+    return edit
+
+
+def columns_confirmed(names: Sequence[str], file: str) -> Edit:
+    """Says that these columns may be published unchanged."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        if not names:
+            raise WrongCall("no column is chosen", remedy="Choose those that may be published unchanged.")
+        words = ", ".join(repr(name) for name in names)
+        return PolicyEdit(
+            policy.confirm_columns(*names),
+            f"confirmed: {', '.join(map(short, names))}",
+            f"policy = policy.confirm_columns({words})",
+            command("sfumato", "policy", "confirm", file, *names),
+        )
+
+    return edit
+
+
+def preset_taken(name: str) -> Edit:
+    """Promises the k of a preset."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        k = preset(name).k
+        return PolicyEdit(policy.with_(k=k), f"preset {name}: k = {k}", f"policy = policy.with_(k={k})")
+
+    return edit
+
+
+def promise_changed(position: int, parameters: JsonObject | None) -> Edit:
+    """Changes the parameters of a promise, or takes it out where there are none."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        stated = [promise for promise in policy.promises if not promise.derived]
+        if not 0 <= position < len(stated):
+            raise WrongCall("there is no such promise", remedy="Open the page again.")
+        name = stated[position].name
+
+        def change(words: JsonObject) -> None:
+            if parameters is None:
+                del words["promises"][position]
+            else:
+                words["promises"][position][name].update(parameters)
+
+        made = with_words(policy, change)
+        done = "taken out" if parameters is None else "changed"
+        return PolicyEdit(made, f"promise {name} {done}", _words_in_python("promises", made.to_dict()))
+
+    return edit
+
+
+def promise_added(name: str, parameters: JsonObject) -> Edit:
+    """Promises more."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        made = with_words(policy, lambda words: words["promises"].append({name: parameters}))
+        return PolicyEdit(made, f"promise {name} added", _words_in_python("promises", made.to_dict()))
+
+    return edit
+
+
+def taxonomy_changed(name: str, spec: JsonObject | None) -> Edit:
+    """Gives a column another taxonomy, or none: then its cells are published as they are, or as `*`."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        _rule(policy, name)
+        made = with_words(policy, _taxonomy_setter(name, spec))
+        return PolicyEdit(made, f"hierarchy of {short(name)}", _column_in_python(name, made))
+
+    return edit
+
+
+def tree_changed(name: str, done: str, change: Callable[[NestedTree], NestedTree]) -> Edit:
+    """Changes the written tree of a column; marks of secret nodes whose label is gone, go too."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        tree = tree_of(policy, name)
+        changed = change(tree)
+
+        def write(words: JsonObject) -> None:
+            column = words["columns"][name]
+            column["taxonomy"] = dict(changed.spec)
+            if "sensitive" in column:
+                known = _labels(changed)
+                column["sensitive"] = [label for label in column["sensitive"] if label in known]
+
+        made = with_words(policy, write)
+        return PolicyEdit(made, f"hierarchy of {short(name)}: {done}", _column_in_python(name, made))
+
+    return edit
+
+
+def marked_secret(name: str, labels: Sequence[str], *, secret: bool) -> Edit:
+    """Marks values or groups of a column as secret, or takes the marks away.
+
+    The column is then known or secret value by value: its role is `free`, which belongs to the promise
+    `freeform`; that is promised where it is not.
+    """
+
+    def edit(policy: Policy) -> PolicyEdit:
+        rule = _rule(policy, name)
+        if not labels:
+            raise WrongCall("no value is chosen", remedy="Choose values or groups of the tree.")
+        start = policy if rule.role is Role.FREE else _without_promises_about(policy, name)
+
+        def change(words: JsonObject) -> None:
+            column = words["columns"][name]
+            column["role"] = Role.FREE.value
+            marks = [label for label in column.get("sensitive", ()) if label not in labels]
+            column["sensitive"] = [*marks, *labels] if secret else marks
+            if not any(FREEFORM in promise for promise in words["promises"]):
+                words["promises"].append({FREEFORM: {"threat": str(USUAL_THREAT)}})
+
+        def whole_table(words: JsonObject) -> None:
+            change(words)
+            words["protect"] = {**words["protect"], **WHOLE_TABLE}
+
+        done = f"{several(len(labels), 'node')} of {short(name)} {'secret' if secret else 'not secret'}"
+        try:
+            made = with_words(start, change)
+        except BadPolicy:
+            made = with_words(start, whole_table)
+            done += "; searched by best without suppression, which freeform needs"
+        return PolicyEdit(made, done, _column_in_python(name, made))
+
+    return edit
+
+
+def people_counted(person: str) -> Edit:
+    """Says which column tells people apart; none, where every row is a person."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        def change(words: JsonObject) -> None:
+            words.pop("person", None)
+            if person:
+                words["person"] = person
+
+        made = policy if policy.person == (person or None) else with_words(policy, change)
+        said = f"people are told apart by {short(person)}" if person else "every row is a person"
+        return PolicyEdit(made, said, _words_in_python("person", made.to_dict()))
+
+    return edit
+
+
+def missing_meant(word: str) -> Edit:
+    """Says what an empty cell means."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        made = with_words(policy, lambda words: words.update(missing=word))
+        return PolicyEdit(made, f"empty cells: {made.missing}", _words_in_python("missing", made.to_dict()))
+
+    return edit
+
+
+def both(first: Edit, second: Edit) -> Edit:
+    """Does one edit after another, as one step."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        made = first(policy)
+        then = second(made.policy)
+        return PolicyEdit(then.policy, f"{made.did}; {then.did}", f"{made.python}\n{then.python}")
+
+    return edit
+
+
+def column_declared(name: str, role: str) -> Edit:
+    """Declares a column that the policy does not have."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        made = with_words(policy, lambda words: words["columns"].update({name: {"role": role}}))
+        return PolicyEdit(made, f"column {short(name)} declared", _column_in_python(name, made))
+
+    return edit
+
+
+def column_removed(name: str) -> Edit:
+    """Takes a column that the data does not have out of the policy."""
+
+    def edit(policy: Policy) -> PolicyEdit:
+        _rule(policy, name)
+        start = _without_promises_about(policy, name)
+
+        def change(words: JsonObject) -> None:
+            del words["columns"][name]
+            words.get("confirm", {}).pop(name, None)
+            if not words.get("confirm", True):
+                del words["confirm"]
+
+        return PolicyEdit(with_words(start, change), f"column {short(name)} taken out")
+
+    return edit
+
+
+def tree_of(policy: Policy, name: str) -> NestedTree:
+    """Returns the written tree of a column; raises `WrongCall` where its taxonomy is none."""
+    tree = _rule(policy, name).taxonomy
+    if not isinstance(tree, NestedTree):
+        raise WrongCall("the hierarchy of this column is no written tree", remedy="Make it one first.")
+    return tree
+
+
+def _rule(policy: Policy, name: str) -> ColumnRule:
+    if name not in policy.columns:
+        raise WrongCall(f"there is no column {short(name)}", remedy="Open the page again.")
+    return policy.columns[name]
+
+
+def _without_promises_about(policy: Policy, name: str) -> Policy:
+    kept = [{p.name: p.parameters()} for p in policy.promises if not p.derived and name not in p.sensitive]
+    return with_words(policy, lambda words: words.update(promises=kept))
+
+
+def _taxonomy_setter(name: str, spec: JsonObject | None) -> Callable[[JsonObject], None]:
+    def change(words: JsonObject) -> None:
+        column = words["columns"][name]
+        column.pop("start", None)
+        if spec is None:
+            column.pop("taxonomy", None)
+        else:
+            column["taxonomy"] = spec
+
+    return change
+
+
+def _labels(tree: NestedTree) -> set[object]:
+    return set(tree.build([]).labels)
+
+
+def _column_in_python(name: str, policy: Policy) -> str:
+    words = policy.to_dict()["columns"]
+    column = words[name] if isinstance(words, dict) else {}
+    return f'words["columns"][{name!r}] = {column!r}\npolicy = sf.Policy.from_dict(words, folder=".")'
+
+
+def _words_in_python(key: str, words: JsonObject) -> str:
+    return f'words[{key!r}] = {words.get(key)!r}\npolicy = sf.Policy.from_dict(words, folder=".")'

@@ -1,0 +1,191 @@
+"""The gate of the studio: who may talk to it, and what a browser may do with its answers.
+
+Four checks stand before every page. The `Host` names this computer, so that no other name can be made to
+lead here (DNS rebinding). What a browser says of the sender (`Sec-Fetch-Site`, `Origin`) is the studio
+itself, so that no other page can send anything here. A cookie, given once for the token that the terminal
+shows, says that the browser was opened by whoever started the studio. And no request is larger than its page
+allows.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from threading import Lock
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.core.errors import WrongCall
+
+LARGEST_FORM = 1 << 20
+"""So many bytes a form may have."""
+LARGEST_UPLOAD = 1 << 31
+"""So many bytes a dropped file may have; a larger one is chosen from the folder, where nothing is copied."""
+UPLOAD_PATHS = frozenset({"/data/upload", "/trace/upload"})
+OPEN_PATHS = frozenset({"/open"})
+"""Paths that need no cookie: the one that gives it."""
+PUBLIC_PATHS = ("/static/",)
+"""Files of the program itself, which hold nothing of anybody."""
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+OWN_SENDERS = frozenset({"same-origin", "none"})
+"""What browsers say of requests that a page of ours, or the user's own hand, has sent."""
+
+NOT_OPENED = (
+    "Open the address that the terminal shows. It works once; for another, stop the studio "
+    "and start it again.\n"
+)
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass
+class Gate:
+    """The secrets of one run: a token that opens the studio once, and the cookie it is exchanged for."""
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    used: bool = False
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; browsers keep those of all ports of a host together."""
+        return f"sfumato_studio_{self.port}"
+
+    @property
+    def address(self) -> str:
+        """The address that opens the studio, once."""
+        return f"http://127.0.0.1:{self.port}/open?token={self.token}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names by which this computer may be called."""
+        return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+
+    def exchange(self, token: str) -> bool:
+        """Returns whether this is the token, and nobody has used it before; from then on it is used."""
+        with self._lock:
+            right = hmac.compare_digest(token.encode(), self.token.encode()) and not self.used
+            self.used = self.used or right
+            return right
+
+    def knows(self, cookies: str) -> bool:
+        """Returns whether the header `Cookie` holds the cookie of this run."""
+        try:
+            held = SimpleCookie(cookies).get(self.cookie)
+        except CookieError:
+            return False
+        return held is not None and hmac.compare_digest(held.value.encode(), self.session.encode())
+
+    def set_cookie(self) -> str:
+        """Returns the header that gives the cookie."""
+        return f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
+
+
+class RequestTooLarge(WrongCall):
+    """More was sent than the page takes."""
+
+
+class GateMiddleware:
+    """Lets through what comes from this computer's own browser, and tells browsers what answers may do."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no page opens a socket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, with_headers(send))
+            return
+        most = LARGEST_UPLOAD if scope["path"] in UPLOAD_PATHS else LARGEST_FORM
+        await self._app(scope, bounded_receive(receive, most), with_headers(send))
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Returns the answer to a request that must not get through; `None` where it may."""
+        headers, path = Headers(scope=scope), scope["path"]
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._gate.hosts:
+            return PlainTextResponse("This name does not lead to the studio.\n", 400)
+        sender = headers.get("sec-fetch-site", "none")
+        if path not in OPEN_PATHS and sender not in OWN_SENDERS:
+            return PlainTextResponse("Another page asked for this.\n", 403)
+        if scope["method"] not in SAFE_METHODS and not self._own_origin(headers):
+            return PlainTextResponse("Another page sent this.\n", 403)
+        if path in OPEN_PATHS or path.startswith(PUBLIC_PATHS):
+            return None
+        if not self._gate.knows("; ".join(headers.getlist("cookie"))):
+            return PlainTextResponse(NOT_OPENED, 403)
+        return None
+
+    def _own_origin(self, headers: Headers) -> bool:
+        """Returns whether a request that changes something says that a page of this studio sent it.
+
+        Pages that send no `Referer`, as ours, send forms with the origin `null`, as pages without an origin
+        do, too: then the browser has to say that the sender is of the same origin.
+        """
+        origin = headers.getlist("origin")
+        if origin == ["null"]:
+            return headers.getlist("sec-fetch-site") == ["same-origin"]
+        return origin == [f"http://{headers['host'].lower()}"]
+
+
+def with_headers(send: Send) -> Send:
+    """Returns a sender that adds what browsers have to know of every answer."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return sending
+
+
+def bounded_receive(receive: Receive, most: int) -> Receive:
+    """Returns a receiver that raises `RequestTooLarge` once more than `most` bytes came."""
+    came = 0
+
+    async def receiving() -> Message:
+        nonlocal came
+        message = await receive()
+        came += len(message.get("body", b""))
+        if came > most:
+            raise RequestTooLarge(
+                f"more than {most >> 20} MB were sent",
+                remedy="Put a large file into the folder that the studio was opened on, and choose it there.",
+            )
+        return message
+
+    return receiving
