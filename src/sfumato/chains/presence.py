@@ -105,7 +105,8 @@ class LivingHistory:
         fixed = [j for j, c in enumerate(table.keys) if c.name not in terms.moves]
         extra = list(range(len(table.keys), len(trees)))
         for i, release in enumerate(releases):
-            _refuse_lost_marks(earlier[i], i, told_by_key=terms.since is None)
+            if terms.since is None and terms.person is not None:
+                _refuse_lost_marks(earlier[i], i)
             by_key = fixed if terms.since is None else None
             _refuse_lost_rows(rows, i, all_values, release, by_key, erased=earlier[i].erased)
         linked = link_versions(rows, all_values, terms.moves, terms.corrected, returns=terms.returns)
@@ -239,9 +240,9 @@ def _shown(table: Microdata, cuts: Sequence[NDArray[np.int32]], columns: Sequenc
     return [cuts[j][table.codes(table.keys[j].name)] for j in columns]
 
 
-def _refuse_lost_marks(imprint: Imprint, i: int, *, told_by_key: bool) -> None:
+def _refuse_lost_marks(imprint: Imprint, i: int) -> None:
     """Refuse a release that knows fewer people than it holds, beyond those who were erased from it."""
-    if told_by_key and len(imprint.batches) + imprint.erased != imprint.rows:
+    if len(imprint.batches) + imprint.erased != imprint.rows:
         raise RefusedByHistory(
             f"release {i + 1} holds {imprint.rows} rows, and is known to be about"
             f" {len(imprint.batches)} people and {imprint.erased} who were erased",

@@ -260,7 +260,7 @@ class LeavingPeople(Declared, ABC):
 
         self._refuse_beliefs()
         history = LivingHistory.of(table, self.earlier, self._living_terms)
-        if history.terms is not self.terms and self.person is not None:
+        if self.terms is None and self.person is not None:
             came_with(table, self.earlier, self.person, person=True)
         return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
 
