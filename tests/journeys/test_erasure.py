@@ -25,6 +25,7 @@ from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.redaction import salted_table
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.recovery import RecoveredRelease
 
 WHO = "UK3HIV"
 COUNTED = {**BY_BATCH, "person": "who", "leavers": "unknown"}
@@ -157,6 +158,19 @@ def test_whoever_is_not_there_is_not_erased(go, url):
     assert Ledger(url, readonly=True).head == head
     with pytest.raises(WrongCall, match="somebody has to be named"):
         erase([], ledger=url)
+
+
+def test_no_ledger_is_made_for_an_erasure(tmp_path):
+    with pytest.raises(BadLedger, match="no such ledger"):
+        erase([WHO], ledger=f"sqlite:///{tmp_path}/typo.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_release_under_way_may_hold_is_said(go, url, monkeypatch):
+    go(MAY, BY_KEY, "may")
+    blocked = RecoveredRelease("r", "blocked", "somewhere")
+    monkeypatch.setattr("sfumato.journey.erase.recover", lambda _: (blocked,))
+    assert "1 release is under way or blocked" in erase([WHO], ledger=url).remains[-1]
 
 
 def test_all_chains_forget_and_those_told_by_batches_are_named(go, url, tmp_path):

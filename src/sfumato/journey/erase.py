@@ -22,6 +22,7 @@ from sfumato.journey.policy_argument import AnyPolicy, load_policy
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.policy.policy import Policy
 from sfumato.releases.erasure_report import Erasure
+from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.erasure import ErasureRequest, erase_people
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.names import checked_name
@@ -30,6 +31,9 @@ from sfumato.releases.steps import StepHook, no_hook
 
 if TYPE_CHECKING:
     from sfumato.releases.ledger.record import Record
+
+UNSETTLED = ("under way", "out of reach", "blocked")
+"""What recovery says of releases whose staged files may still hold somebody."""
 
 
 def erase(
@@ -62,8 +66,10 @@ def erase(
             remedy="Name both: -p POLICY, and --column where the policy has no `person`.",
         )
     source = None if data is None else open_table(data, memory, rules)
+    if isinstance(ledger, str):
+        LedgerDatabase(ledger).require()
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
-    recover(opened)
+    unsettled = sum(one.outcome in UNSETTLED for one in recover(opened))
     request = ErasureRequest(label_marks(keys), told_by, chain)
     rows, in_table = None, 0
     if source is not None and rules is not None and told_by is not None:
@@ -71,7 +77,8 @@ def erase(
         history = opened.history(chain)
         request, in_table = _with_batches(request, source, rules, history, keys, progress or silent)
     entry, erased = erase_people(opened, request, in_table=in_table, at=at)
-    return Erasure.of(entry, erased, rows=rows, postgresql=opened.database.path is None)
+    report = Erasure.of(entry, erased, rows=rows, postgresql=opened.database.path is None)
+    return report.beside_unsettled(unsettled)
 
 
 def _checked_keys(people: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sfumato.core.json_object import JsonObject
 from sfumato.releases.ledger.entry import Entry
@@ -35,6 +35,13 @@ class Erasure(Printable):
             counts[same_name(one.chain)] = counts.get(same_name(one.chain), 0) + 1
         remains = [_table_sentence(rows), *_copies(erased), *_database(postgresql)]
         return cls(entry.number, erased.request.people, tuple(sorted(counts.items())), tuple(remains))
+
+    def beside_unsettled(self, releases: int) -> Erasure:
+        """Returns the same, where so many releases were under way: what they staged may hold people."""
+        if not releases:
+            return self
+        told = f"{several(releases, 'release is', 'releases are')} under way or blocked, and may hold them in"
+        return replace(self, remains=(*self.remains, f"{told} staged files: run `sfumato ledger recover`"))
 
     def as_dict(self) -> JsonObject:
         """Returns the report as JSON."""
