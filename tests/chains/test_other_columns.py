@@ -19,7 +19,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.value_parts import ValueParts
 from sfumato.judge.chain.ruling import judge_chain, judge_departures
 
-CASES = int(os.environ.get("SFUMATO_LIVING_CASES", "25"))
+CASES = int(os.environ.get("SFUMATO_LIVING_CASES", "12"))
 """Random chains of each kind; thousands of them are an experiment of minutes."""
 FLU, HIV, COLD = 0, 1, 2
 

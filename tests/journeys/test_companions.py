@@ -109,6 +109,29 @@ def test_the_number_is_said_where_a_release_is_refused(sfumato, tmp_path):
     assert len(pl.read_csv(tmp_path / "june" / "data.csv")) == 13
 
 
+def test_a_batch_that_is_held_back_keeps_a_label_that_was_never_published():
+    """Told by batches, newcomers wait batch by batch; nothing that was published is withheld."""
+    columns = {"month": {"role": "identifier"}, "left": {"role": "identifier"}}
+    columns |= {name: COLUMNS[name] for name in ("place", "disease")}
+    keys = {"k": 4, "since": "month", "until": "left", "leavers": "counted", "companions": 3}
+    rules = {"columns": columns, "promises": [{"continuous": keys}]}
+
+    def data(rows):
+        return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+    may = [("May", None, p, had) for p in ("UK", "France") for had in ("Flu", "HIV") for _ in range(6)]
+    june = [("June", None, "UK", had) for had in ("Flu", "HIV") for _ in range(3)]
+    late = [("late June", None, "France", "Flu")]
+    first = sf.protect(data(may), rules)
+    second = sf.protect(data(may + june + late), rules, earlier=[first.imprint])
+    assert second.withheld == 1 and second.cuts == {"place": ("UK", "France")}
+    assert len(second.apply(data(may + june + late))) == len(may + june)
+    assert len(second.imprint.batches) == 2
+    more = [("late June", None, "France", had) for had in ("Flu", "HIV", "HIV")]
+    third = sf.protect(data(may + june + late + more), rules, earlier=[first.imprint, second.imprint])
+    assert third.withheld == 0 and third.verdicts[0].holds
+
+
 def test_nobody_is_withheld_who_was_published_where_nobody_may_leave():
     less = [row for row in MAY if row[1] == "UK"] + [("one", "France", "Flu")]
     keys = {"k": 4, "person": "who", "companions": 5}

@@ -211,11 +211,10 @@ class Imprint:
         names, values = tuple(sorted(unchanged)), value.marks[ids]
         row = np.zeros(len(value.marks), np.int64)
         row[value.ids] = np.arange(table.distinct)
-        parts = ValueParts.of(table, names, row[ids])
         made = cls(
-            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures, parts
+            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
         )
-        return replace(made, people=people)
+        return replace(made, parts=ValueParts.of(table, names, row[ids]), people=people)
 
     @cached_property
     def digest(self) -> str:
@@ -335,10 +334,10 @@ class Imprint:
                 str(words["policy"]),
                 tuple(map(str, words.get("after", ()))),
                 KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
-                ValueParts.from_list(words.get("parts", ())),
-                bool(words.get("people", False)),
-                int(words.get("erased", 0)),
-                str(words.get("known_as", "")),
+                parts=ValueParts.from_list(words.get("parts", ())),
+                people=bool(words.get("people", False)),
+                erased=int(words.get("erased", 0)),
+                known_as=str(words.get("known_as", "")),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
@@ -361,7 +360,7 @@ class Imprint:
             return False
         if known is not None and len(known.shared) not in (0, len(self.after)):
             return False
-        if self.parts.names and not self._parts_fit():
+        if not self.parts.make(self.unchanged, self.values):
             return False
         if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):
             return False
@@ -371,10 +370,6 @@ class Imprint:
             and bool(np.isin(self.nodes[:, j], k.cut).all())
             for j, k in enumerate(self.keys)
         )
-
-    def _parts_fit(self) -> bool:
-        names = self.parts.names
-        return names == self.unchanged and np.array_equal(self.parts.joined(names), self.values)
 
     def __repr__(self) -> str:
         return f"Imprint({self.rows} rows, {len(self.nodes)} classes, {len(self.owner)} groups)"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sfumato.core.adversary import Adversary
+from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.imprint import Imprint, KnownDepartures
 from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding
-from sfumato.core.withholding import Withholding
 
 
 class LooksBack:
@@ -64,7 +64,7 @@ class LooksBack:
         """Returns the table with everybody withheld who was withheld from an earlier release and stays so."""
         return table
 
-    def withholding(self, table: Microdata) -> Withholding | None:
+    def companion_choice(self, table: Microdata) -> CompanionChoice | None:
         """Returns who says which people of a table to withhold; `None` where nobody can be."""
         del table
         return None

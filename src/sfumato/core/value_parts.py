@@ -50,6 +50,12 @@ class ValueParts:
         rows = len(self.codes[0]) if self.codes else 0
         return mixed_marks([self.marks[c][self.codes[c]] for c in chosen], rows)
 
+    def make(self, names: tuple[str, ...], values: Marks) -> bool:
+        """Whether they are parts of these values, column by column; also where no parts are known."""
+        if not self.names:
+            return True
+        return self.names == names and np.array_equal(self.joined(names), values)
+
     def as_list(self) -> list[JsonObject]:
         """JSON-ready; arrays are packed as text."""
         columns = zip(self.names, self.marks, self.codes, strict=True)

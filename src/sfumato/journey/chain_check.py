@@ -118,9 +118,22 @@ def chain_check(policy: Policy, together: TogetherJudge, form: WrittenForm = PLA
             for file in record.files:
                 check_counts(file, documents[-1], form)
             return kept_together(policy, together(policy, history, record) if record.files else None)
-        return judge_beside_earlier(record.files, documents, policy, form)
+        found = judge_beside_earlier(record.files, documents, policy, form)
+        return found if found is None else _with_overlaps(found, history, documents)
 
     return check
+
+
+def _with_overlaps(
+    found: HistoryComparison, history: Sequence[Record], documents: Sequence[Mapping[str, object]]
+) -> HistoryComparison:
+    """Returns the comparison with the numbers of releases that show other columns of the same people."""
+    from sfumato.journey.overlapping_releases import overlapping
+
+    places = overlapping([Imprint.from_dict(document) for document in documents])
+    if not places:
+        return found
+    return replace(found, figures={**found.figures, "overlaps": [history[i].sequence for i in places]})
 
 
 def _fewest_of_departed(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.classes import Classes
+from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.cut import Cut
 from sfumato.core.errors import Infeasible, RefusedByHistory, SfumatoError
 from sfumato.core.microdata import Microdata
@@ -24,7 +25,6 @@ from sfumato.core.promise import Cuts, Promises, TablePromise
 from sfumato.core.recoding import classes_under
 from sfumato.core.verdict import Verdict
 from sfumato.core.watch import Answer, Watch
-from sfumato.core.withholding import Withholding
 from sfumato.protection.searches.search import Aim, Outcome, Search
 from sfumato.protection.searches.top_down import specialize
 from sfumato.show.card import several
@@ -93,7 +93,7 @@ def _without(
 
 def _guesses(table: Microdata, promises: Promises, aim: Aim, most: int) -> list[Truths]:
     """Returns sets of rows to withhold, each of at most so many people."""
-    known = _withholding(table, promises)
+    known = _choice(table, promises)
     if known is None:
         return []
     limits, few = [], 1
@@ -113,16 +113,16 @@ def _guesses(table: Microdata, promises: Promises, aim: Aim, most: int) -> list[
     return list(found.values())
 
 
-def _withholding(table: Microdata, promises: Promises) -> Withholding | None:
+def _choice(table: Microdata, promises: Promises) -> CompanionChoice | None:
     """Returns who says whom to withhold; `None` where nobody can, or two promises would have to agree."""
     looking = [p for p in promises if p.looks_back]
-    return looking[0].withholding(table) if len(looking) == 1 else None
+    return looking[0].companion_choice(table) if len(looking) == 1 else None
 
 
 def _with_number(refused: SfumatoError, table: Microdata, promises: Promises, most: int) -> SfumatoError:
     """Returns a refusal that also says how many people to withhold, where that helps at the roots."""
     try:
-        known = _withholding(table, promises) if table.keys else None
+        known = _choice(table, promises) if table.keys else None
         cuts = {c.name: Cut.coarsest(c.taxonomy) for c in table.keys}
         rows = None if known is None else known.rows(cuts, table.rows - 1)
     except SfumatoError:
@@ -142,7 +142,7 @@ class WithheldPromise(TablePromise):
     monotone: ClassVar[bool] = False
     hereditary: ClassVar[bool] = False
 
-    def __init__(self, known: Withholding, most: int, others: Promises) -> None:
+    def __init__(self, known: CompanionChoice, most: int, others: Promises) -> None:
         self.known, self.most, self.others = known, most, others
 
     def watch(self, table: Microdata) -> Watch:

@@ -21,10 +21,11 @@ FIGURE_WORDS = {
     "BA": "fewest records that may be somebody's who is not in the first one (BA)",
     "left": "fewest records that may have been somebody's who has left",
     "position": "fewest people who share a position",
+    "overlaps": "it shows other columns of people in release",
 }
 """What figures mean that compare a release with others."""
 BESIDE = tuple(FIGURE_WORDS)
-HEADS = {"FA": "earlier (FA)", "BA": "later (BA)", "left": "left"}
+HEADS = {"FA": "earlier (FA)", "BA": "later (BA)", "left": "left", "overlaps": "other columns of"}
 """How the columns of a history are called."""
 
 
@@ -149,6 +150,8 @@ def _verdict_line(verdict: JsonMapping) -> tuple[str, ...]:
 
 
 def _figure(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_figure, value))
     return figure(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
@@ -166,6 +169,8 @@ def history_card(
         names.insert(4, "position")
     if any(record.figures.get("left") is not None for record in records):
         names.insert(4, "left")
+    if any(record.figures.get("overlaps") is not None for record in records):
+        names.append("overlaps")
     title = f"{len(records)} releases" if len(records) != 1 else "1 release"
     head = ("chain", "release", "when", "to", *(HEADS.get(name, name) for name in names))
     lines = [

@@ -20,11 +20,11 @@ from sfumato.chains.departures import Component, fixed_columns
 from sfumato.chains.presence import LivingHistory
 from sfumato.chains.presence_cells import PresenceTargets
 from sfumato.core.chain import ClassTable
+from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.cut import Cut
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import joined_marks
 from sfumato.core.microdata import Codes, Counts
-from sfumato.core.withholding import Withholding
 
 Truths = NDArray[np.bool_]
 
@@ -85,7 +85,7 @@ class ProposedRelease:
                 yield ShortTarget(cells.presence, classes, values, left, lacking)
 
 
-class Companions(Withholding):
+class Companions(CompanionChoice):
     """Finds people to withhold from a release of a table beside earlier ones.
 
     `published` says that people who are in earlier releases may be withheld, too: then they are told by a
@@ -194,7 +194,8 @@ class Companions(Withholding):
         around = alike & self._in_component(seen, target)
         known = history.terms.leavers is not Leavers.UNKNOWN
         held = here & np.isin(history.value, target.values)
-        for rows in (really, *((around,) if known else ()), held):
+        steps: list[Truths] = [really, *([around] if known else []), held]
+        for rows in steps:
             if rows.any() and (self.published or not np.any(rows & ~history.is_new)):
                 return rows
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.core.adversary import Adversary
 from sfumato.core.aligned_imprints import SAME_COLUMNS
 from sfumato.core.classes import Classes
+from sfumato.core.companion_choice import CompanionChoice
 from sfumato.core.demand import Demand
 from sfumato.core.errors import BadPolicy, RefusedByHistory
 from sfumato.core.imprint import KnownDepartures
@@ -20,7 +21,6 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.policy_view import PolicyView
 from sfumato.core.recoding import Recoding
 from sfumato.core.watch import Watch
-from sfumato.core.withholding import Withholding
 from sfumato.promises.parameters import Choice, Declared, Parameter, Schema
 
 if TYPE_CHECKING:
@@ -235,15 +235,16 @@ class LeavingPeople(Declared, ABC):
 
     def set_apart(self, table: Microdata) -> Microdata:
         """The table without people who were published once and not with the last release: they stay out."""
-        if not (self.companions and self._withholds_published and self.earlier) or self.returns:
+        person = self.person if self.companions and self._withholds_published else None
+        if person is None or not self.earlier or self.returns:
             return table
-        labels = table.column(self.person).taxonomy.leaf_labels
+        labels = table.column(person).taxonomy.leaf_labels
         marks = label_marks(labels)
         once = np.any([are_known(marks, imprint.batches) for imprint in self.earlier], axis=0)
         out = once & ~are_known(marks, self.earlier[-1].batches)
-        return table.withholding(out[table.codes(self.person)])
+        return table.withholding(out[table.codes(person)])
 
-    def withholding(self, table: Microdata) -> Withholding | None:
+    def companion_choice(self, table: Microdata) -> CompanionChoice | None:
         from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.companions import Companions  # noqa: PLC0415  # compiled kernels
 

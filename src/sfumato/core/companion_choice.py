@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.core.cut import Cut
 
 
-class Withholding(ABC):
+class CompanionChoice(ABC):
     """Finds people to withhold from a release of one table: a proposal, which is judged like any table."""
 
     @abstractmethod

@@ -1,0 +1,84 @@
+"""Releases with other columns of the same people, in a ledger: from the first to history and audit."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import RefusedByHistory
+from sfumato.journey.overlapping_releases import overlapping
+
+COLUMNS = {
+    "who": {"role": "identifier"},
+    "age": {"role": "quasi", "taxonomy": {"tree": {"All": ["young", "old"]}}},
+    "place": {"role": "quasi", "taxonomy": {"tree": {"Europe": ["UK", "France"]}}},
+    "disease": {"role": "sensitive"},
+    "wage": {"role": "sensitive"},
+}
+PEOPLE = pl.DataFrame(
+    [
+        (f"{age}{place}{had}{wage}{n}", age, place, had, wage)
+        for age in ("young", "old")
+        for place in ("UK", "France")
+        for had in ("Flu", "HIV")
+        for wage in ("low", "high")
+        for n in range(2)
+    ],
+    schema=list(COLUMNS),
+    orient="row",
+)
+FIRST, SECOND = ["who", "age", "disease", "wage"], ["who", "place", "disease"]
+
+
+def policy(names, **keys):
+    return {"columns": {n: COLUMNS[n] for n in names}, "promises": [{"continuous": {"k": 3, **keys}}]}
+
+
+@pytest.fixture
+def go(tmp_path):
+    def release(names, into, people=PEOPLE, **keys):
+        keys = keys or {"person": "who"}
+        ledger = f"sqlite:///{tmp_path}/l.db"
+        return sf.release(people.select(names), policy(names, **keys), ledger=ledger, into=tmp_path / into)
+
+    return release
+
+
+def test_history_shows_which_releases_overlap(go, sfumato, tmp_path):
+    go(FIRST, "health")
+    second = go(SECOND, "places")
+    assert second.record.figures["overlaps"] == [1]
+    assert "it shows other columns of people in release 1" in str(second.card())
+    said = sfumato("history", "--ledger", f"sqlite:///{tmp_path}/l.db")
+    assert "other columns of" in said.out and said.code == 0
+    listed = sfumato("history", "--ledger", f"sqlite:///{tmp_path}/l.db", "--json").document["releases"]
+    assert [release["figures"].get("overlaps") for release in listed] == [None, [1]]
+    for names, folder in ((FIRST, "health"), (SECOND, "places")):
+        found = sf.audit(
+            tmp_path / folder / "data.csv", policy(names, person="who"), against=f"sqlite:///{tmp_path}/l.db"
+        )
+        assert found.holds and not found.failed and not found.objections
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_a_column_that_the_first_policy_hid_stays_hidden(tmp_path, role):
+    """One that it did not know may come as a key or as sensitive, which is judged; not as harmless."""
+    hidden = {"wage": {"role": "identifier"}} if role == "sensitive" else {}
+    rules = policy(SECOND, person="who")
+    first = {**rules, "columns": {**rules["columns"], **hidden}}
+    ledger = f"sqlite:///{tmp_path}/l.db"
+    sf.release(PEOPLE.select(list(first["columns"])), first, ledger=ledger, into=tmp_path / "first")
+    later = {**rules, "columns": {**rules["columns"], "wage": {"role": role}}}
+    with pytest.raises(RefusedByHistory, match=r"columns\.wage\.role"):
+        sf.release(PEOPLE.select(list(later["columns"])), later, ledger=ledger, into=tmp_path / "later")
+
+
+def test_people_who_share_nothing_do_not_overlap():
+    keys = {"person": "who", "leavers": "unknown"}
+    first = sf.protect(PEOPLE.select(FIRST).head(16), policy(FIRST, **keys))
+    rest = PEOPLE.select(SECOND).tail(16)
+    second = sf.protect(rest, policy(SECOND, **keys), earlier=[first.imprint])
+    assert overlapping([first.imprint, second.imprint]) == []
+    both = sf.protect(PEOPLE.select(SECOND), policy(SECOND, **keys), earlier=[first.imprint])
+    assert overlapping([first.imprint, both.imprint]) == [0]
