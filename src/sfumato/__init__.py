@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.journey.declare import declare
     from sfumato.journey.discover import discover
     from sfumato.journey.draw import draw
+    from sfumato.journey.erase import erase
     from sfumato.journey.import_version import import_version
     from sfumato.journey.knowledge import knowledge
     from sfumato.journey.patterns import patterns
@@ -68,6 +69,7 @@ __all__ = [
     "demo",
     "discover",
     "draw",
+    "erase",
     "import_version",
     "knowledge",
     "patterns",
@@ -97,6 +99,7 @@ _HOMES = {
     "declare": "sfumato.journey.declare",
     "discover": "sfumato.journey.discover",
     "draw": "sfumato.journey.draw",
+    "erase": "sfumato.journey.erase",
     "import_version": "sfumato.journey.import_version",
     "knowledge": "sfumato.journey.knowledge",
     "patterns": "sfumato.journey.patterns",

@@ -194,6 +194,21 @@ def test_more_releases_are_bounded_and_decided(known):
             assert decided is None or decided == (min(exact.values()) >= k)
 
 
+@pytest.mark.parametrize("known", ["counted", "total", "unknown"])
+def test_movers_in_three_releases_are_judged_by_the_worlds(known):
+    """Also those who come back, where departures are unknown."""
+    for seed in range(CASES):
+        case = random_case(
+            seed, count=3, rows=5, moves=(1,), returns=known == "unknown" and seed % 2 == 0, values=2
+        )
+        exact, bound = case.exact(known), bounds_of(case, known)
+        assert bound == exact if known == "unknown" else all(bound[kind] >= n for kind, n in exact.items())
+        targets = PresenceTargets(living_chain(case, known)[0])
+        for k in (1, 2, 3):
+            decided = decide_targets(targets, k).holds
+            assert decided is None or decided == (min(exact.values()) >= k)
+
+
 def test_more_shared_people_than_there_can_be_are_refused():
     chain, _ = living_chain(stayed((FLU, 5, 0, 0), (HIV, 2, 1, 0)), "counted")
     wrong = chain.followed_by(chain.releases[1], [chain.shared[0, 1] + 1, chain.shared[0, 1]])

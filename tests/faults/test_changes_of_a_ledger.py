@@ -15,7 +15,7 @@ from faults.made_up import release
 from sfumato.cli.main import run
 from sfumato.releases.ledger.ledger import Ledger
 
-CHANGES = ("withdraw", "retire", "rotate", "restore")
+CHANGES = ("withdraw", "retire", "rotate", "restore", "erase")
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -105,7 +105,10 @@ class LivingHistory:
         fixed = [j for j, c in enumerate(table.keys) if c.name not in terms.moves]
         extra = list(range(len(table.keys), len(trees)))
         for i, release in enumerate(releases):
-            _refuse_lost_rows(rows, i, all_values, release, fixed if terms.since is None else None)
+            if terms.since is None and terms.person is not None:
+                _refuse_lost_marks(earlier[i], i)
+            by_key = fixed if terms.since is None else None
+            _refuse_lost_rows(rows, i, all_values, release, by_key, erased=earlier[i].erased)
         linked = link_versions(rows, all_values, terms.moves, terms.corrected, returns=terms.returns)
         unknown_place = bool(others) or (terms.since is None and bool(terms.moves))
         class_in = tuple(
@@ -237,12 +240,29 @@ def _shown(table: Microdata, cuts: Sequence[NDArray[np.int32]], columns: Sequenc
     return [cuts[j][table.codes(table.keys[j].name)] for j in columns]
 
 
+def _refuse_lost_marks(imprint: Imprint, i: int) -> None:
+    """Refuse a release that knows fewer people than it holds, beyond those who were erased from it."""
+    if len(imprint.batches) + imprint.erased != imprint.rows:
+        raise RefusedByHistory(
+            f"release {i + 1} holds {imprint.rows} rows, and is known to be about"
+            f" {len(imprint.batches)} people and {imprint.erased} who were erased",
+            remedy=f"Restore the ledger from a backup, {NEW_CHAIN}.",
+        )
+
+
 def _refuse_lost_rows(
-    rows: RowPresence, i: int, value: tuple[Codes, ...], release: ClassTable, fixed: list[int] | None
+    rows: RowPresence,
+    i: int,
+    value: tuple[Codes, ...],
+    release: ClassTable,
+    fixed: list[int] | None,
+    *,
+    erased: int,
 ) -> None:
     """Refuse rows of a release that are missing, or that give a group more than was published of it.
 
-    `fixed` is set where people are told by their key: then rows may be missing, and may have moved.
+    `fixed` is set where people are told by their key: then rows may be missing, and may have moved. Otherwise
+    exactly as many are missing as were `erased`.
     """
     keys = rows.table.keys
     columns = list(range(len(keys))) if fixed is None else fixed
@@ -264,11 +284,19 @@ def _refuse_lost_rows(
             f"{int(-left[left < 0].sum())} rows of release {i + 1} do not give what was published of them",
             remedy=f"Rows must not change unless `moves` or `corrected` allow it: restore them, {NEW_CHAIN}.",
         )
-    if fixed is None and (lost := int(left.sum())):
+    lost = int(left.sum()) - erased
+    if fixed is None and lost > 0:
+        beyond = f", beyond {erased} that were erased" if erased else ""
         raise RefusedByHistory(
-            f"{lost} rows of release {i + 1} are missing",
+            f"{lost} rows of release {i + 1} are missing{beyond}",
             remedy="Keep rows of people who left, with the batch they left with in `until`, or tell people by"
-            f" `person`; restore them, {NEW_CHAIN}.",
+            " `person`; `sfumato erase` deletes people who ask for it. Restore the others,"
+            f" {NEW_CHAIN}.",
+        )
+    if fixed is None and lost < 0:
+        raise RefusedByHistory(
+            f"{-lost} rows of release {i + 1} are in the table again, and were erased",
+            remedy="Delete the rows of whoever was erased: `sfumato erase` named them.",
         )
 
 

@@ -241,8 +241,11 @@ def restore(
         anchors=[read_anchor(path) for path in anchor or []],
         accept_loss=accept_loss,
     )
-    for remark in restored.verify().remarks:
+    verification = restored.verify()
+    for remark in verification.remarks:
         talk(remark)
+    if verification.lost:
+        talk("who was erased after this backup was made is in it again: erase them again")
     talk("restored")
 
 

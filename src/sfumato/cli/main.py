@@ -21,6 +21,7 @@ from sfumato.cli.declare import declare
 from sfumato.cli.demo import demo
 from sfumato.cli.discover import discover
 from sfumato.cli.doctor import doctor
+from sfumato.cli.erase import erase
 from sfumato.cli.help_pages import help_page
 from sfumato.cli.init import init
 from sfumato.cli.interruptions import CarriedError, carry_interruptions
@@ -67,6 +68,7 @@ for verb in (
     report,
     override,
     history,
+    erase,
     trace,
     knowledge,
     studio,

@@ -137,15 +137,18 @@ def history(
 
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
+    from sfumato.releases.ledger.erasure import erased_people
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.ledger.withdrawal import withdrawals
     from sfumato.releases.receipt import Receipt, history_card
 
     opened = Ledger(ledger, readonly=True)
     records, withdrawn = opened.history(chain, memory=False), withdrawals(opened)
+    erased = erased_people(opened)
     if as_json:
-        said = [{"withdrawn": withdrawn[r.release]} if r.release in withdrawn else {} for r in records]
-        listed = [{**Receipt(r).as_dict(), "at": r.at, **more} for r, more in zip(records, said, strict=True)]
+        said = [{"withdrawn": withdrawn.get(r.release), "erased": erased.get(r.number)} for r in records]
+        more = [{name: told for name, told in one.items() if told} for one in said]
+        listed = [{**Receipt(r).as_dict(), "at": r.at, **m} for r, m in zip(records, more, strict=True)]
         document({"releases": listed})
     else:
-        say(history_card(records, withdrawn))
+        say(history_card(records, withdrawn, erased))

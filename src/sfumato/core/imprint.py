@@ -16,7 +16,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject, read_json
 from sfumato.core.leavers import Leavers
-from sfumato.core.marks import Marks, label_marks, matching, tree_marks
+from sfumato.core.marks import Marks, are_known, label_marks, matching, tree_marks
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.recoding import Recoding
@@ -149,6 +149,10 @@ class Imprint:
     them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
     of people who left, `parts` the matching values column by column. A ledger can store it; a published table
     and its taxonomies are enough to compute it, but for `batches` and `departures`.
+
+    With `people`, `batches` are marks of people, who may ask to be erased: then their marks go, and `erased`
+    counts them. Nothing else of an imprint ever changes. Other imprints know it by a digest without marks;
+    one of earlier times, whose digest has them, stays `known_as` that.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -163,6 +167,9 @@ class Imprint:
     after: tuple[str, ...] = ()
     departures: KnownDepartures | None = None
     parts: ValueParts = field(default_factory=ValueParts)
+    people: bool = False
+    erased: int = 0
+    known_as: str = ""
 
     @classmethod
     def of(
@@ -171,6 +178,7 @@ class Imprint:
         unchanged: Sequence[str],
         *,
         since: str | None = None,
+        people: bool = False,
         policy: str = "",
         after: Sequence[str] = (),
         departures: KnownDepartures | None = None,
@@ -206,11 +214,13 @@ class Imprint:
         made = cls(
             keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
         )
-        return replace(made, parts=ValueParts.of(table, names, row[ids]))
+        return replace(made, parts=ValueParts.of(table, names, row[ids]), people=people)
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of everything in it."""
+        """A fingerprint of everything in it, but for marks of people."""
+        if self.known_as:
+            return self.known_as
         words = [
             *(k.name for k in self.keys),
             "",
@@ -223,7 +233,8 @@ class Imprint:
         digest = blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=16)
         for k in self.keys:
             digest.update(k.digest.encode() + k.marks.tobytes() + k.cut.tobytes())
-        for array in (self.nodes, self.owner, self.values, self.counts, self.batches):
+        arrays = (self.nodes, self.owner, self.values, self.counts)
+        for array in arrays if self.people else (*arrays, self.batches):
             digest.update(len(array).to_bytes(8, "little") + np.ascontiguousarray(array).tobytes())
         if self.departures is not None:
             said = json.dumps(self.departures.as_dict(), sort_keys=True)
@@ -248,8 +259,22 @@ class Imprint:
         np.add.at(sums, self.owner, self.counts)
         return sums
 
+    def without(self, marks: Marks) -> tuple[Imprint, int]:
+        """The same without the marks of some people, and how many of them were in it.
+
+        Raises `WrongCall` where it holds no marks of people.
+        """
+        if self.since is None:
+            raise WrongCall("the imprint tells nobody apart")
+        stays = ~are_known(self.batches, marks)
+        gone = int(len(stays) - stays.sum())
+        known_as = self.known_as or ("" if self.people else self.digest)
+        left = replace(self, batches=self.batches[stays], erased=self.erased + gone, known_as=known_as)
+        return (left if gone else self), gone
+
     def as_dict(self) -> JsonObject:
         """JSON-ready; arrays are packed as text."""
+        more = {"people": self.people, "erased": self.erased, "known_as": self.known_as}
         return {
             "sfumato-imprint": VERSION,
             "policy": self.policy,
@@ -274,6 +299,7 @@ class Imprint:
             "batches": packed(self.batches),
             **({} if self.departures is None else {"departures": self.departures.as_dict()}),
             **({"parts": self.parts.as_list()} if self.parts.names else {}),
+            **{name: said for name, said in more.items() if said},
         }
 
     def to_json(self) -> str:
@@ -309,6 +335,9 @@ class Imprint:
                 tuple(map(str, words.get("after", ()))),
                 KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
                 parts=ValueParts.from_list(words.get("parts", ())),
+                people=bool(words.get("people", False)),
+                erased=int(words.get("erased", 0)),
+                known_as=str(words.get("known_as", "")),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
@@ -327,6 +356,8 @@ class Imprint:
     def _is_whole(self) -> bool:
         groups = len(self.owner) == len(self.values) == len(self.counts)
         known = self.departures
+        if not 0 <= self.erased <= self.rows:
+            return False
         if known is not None and len(known.shared) not in (0, len(self.after)):
             return False
         if not self.parts.make(self.unchanged, self.values):

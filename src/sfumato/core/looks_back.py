@@ -28,6 +28,11 @@ class LooksBack:
         return None
 
     @property
+    def tells_people(self) -> bool:
+        """Whether that column says who a row is about, not which batch it came with."""
+        return False
+
+    @property
     def departure_column(self) -> str | None:
         """The column that says when somebody left; a row where it is filled is not published any more."""
         return None
@@ -36,6 +41,14 @@ class LooksBack:
     def lets_people_leave(self) -> bool:
         """Whether people who were published may be gone from a later release."""
         return False
+
+    def assumption(self, releases: int) -> str:
+        """Returns what it promises of people who left so many releases, and against whom; of others nothing.
+
+        A certificate carries it.
+        """
+        del releases
+        return ""
 
     def departures(self, recoding: Recoding) -> KnownDepartures | None:
         """Returns what later releases have to know of departures up to this one; `None`: nobody may leave."""

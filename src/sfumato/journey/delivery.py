@@ -49,8 +49,8 @@ from sfumato.protection.plan import Plan
 from sfumato.protection.same_transformation import Transformation
 from sfumato.releases.dictionary.files import dictionary_files
 from sfumato.releases.issue import PRIVATE_FOLDER, PreparedRelease
-from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.record import HistoryComparison, Record, memory_bytes
+from sfumato.releases.ledger.redaction import mark_bytes
 from sfumato.releases.ledger.seals import canonical
 from sfumato.releases.override import Override
 from sfumato.releases.private_file import StageText, discard
@@ -107,7 +107,9 @@ class Delivery:
         Raises `RefusedByHistory` where the policy promises less than the first one of the chain.
         """
         check_alone(self.policy, history)
-        held = self._floor.hold(history)
+        held, count = self._floor.hold(history), len(history) + 1
+        assumed = (promise.assumption(count) for promise in self.policy.promises)
+        assumes = " ".join(sentence for sentence in assumed if sentence)
         return [
             replace(
                 one,
@@ -115,6 +117,7 @@ class Delivery:
                 floor=held.floor,
                 weaker=held.weaker,
                 despite=self._despite,
+                assumes=assumes,
                 table=self._fingerprint.digest,
                 people=mark_bytes(self._fingerprint.people),
             )

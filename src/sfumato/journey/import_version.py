@@ -19,9 +19,9 @@ from sfumato.journey.recipient_versions import with_recipients
 from sfumato.journey.table_argument import AnyMemory, open_table
 from sfumato.policy.compatibility.search_fit import recodes_columns
 from sfumato.policy.policy import Policy
-from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.record import Record, memory_bytes
+from sfumato.releases.ledger.redaction import mark_bytes
 from sfumato.releases.names import checked_name
 from sfumato.releases.receipt import Receipt
 from sfumato.show.card import several

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import BadLedger, WrongCall
+from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
@@ -55,10 +55,8 @@ def trace(
     opened = Ledger(ledger, readonly=True) if isinstance(ledger, str) else ledger
 
     def imprint_of(release: str) -> Imprint | None:
-        entry = opened.entry(release)
-        if entry is None or not entry.memory_is_whole:
-            raise BadLedger("an entry is missing or was changed", remedy="Run `sfumato ledger verify`.")
-        return Imprint.from_json(entry.memory) if entry.memory else None
+        memory = opened.memory(release)
+        return Imprint.from_json(memory) if memory else None
 
     return trace_source(
         source,

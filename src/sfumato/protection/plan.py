@@ -110,6 +110,7 @@ class Plan(Printable):
             self.recoding,
             unchanged,
             since=batch_columns[0] if batch_columns else None,
+            people=any(promise.tells_people for promise in self.policy.promises),
             policy=self.policy.digest,
             after=[i.digest for p in self.policy.promises for i in p.earlier],
             departures=next(

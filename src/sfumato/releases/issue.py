@@ -54,6 +54,7 @@ class PreparedRelease:
     override: JsonMapping | None = None
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
+    assumes: str = ""
     statement: JsonMapping = field(default_factory=dict)
     floor: JsonMapping = field(default_factory=dict)
     table: str = ""
@@ -110,7 +111,7 @@ def issue_all(
     recover(ledger)
     target.check()
     ledger.check_open(chain)
-    history = ledger.history(chain)
+    erasures, history = ledger.erasures, ledger.history(chain)
     at("begun")
     versions = prepare(history)
     at("planned")
@@ -140,7 +141,7 @@ def issue_all(
         after = history[-1].hash if history else ""
         with uninterrupted():
             progress("enter in the ledger", 0, 1)
-            entries = _commit(ledger, records, after, target, at)
+            entries = _commit(ledger, records, after, erasures, target, at)
             stop_request.published = True
             at("committed")
             target.show(entries, at=at)
@@ -175,6 +176,7 @@ def _record(prepared: PreparedRelease, release: str, chain: str, *, at: str) -> 
         override=prepared.override,
         weaker=prepared.weaker,
         despite=prepared.despite,
+        assumes=prepared.assumes,
         statement=prepared.statement,
         floor=prepared.floor,
         table=prepared.table,
@@ -227,12 +229,14 @@ def _compare_with_history(
 
 
 def _commit(
-    ledger: Ledger, records: Sequence[Record], after: str, target: Target, at: StepHook
+    ledger: Ledger, records: Sequence[Record], after: str, erasures: int, target: Target, at: StepHook
 ) -> tuple[Entry, ...]:
     """Enters the release; where that fails, asks the ledger before anything is thrown away."""
     event = records[0].release
     try:
-        return ledger.commit_event(records, after=after, before_commit=lambda: at("entered"))
+        return ledger.commit_event(
+            records, after=after, erasures=erasures, before_commit=lambda: at("entered")
+        )
     except Unfinished:
         raise
     except BaseException:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger.record import REMARKS, Record
-from sfumato.show.card import Card, Printable, figure
+from sfumato.show.card import Card, Printable, figure, several
 from sfumato.show.document import json_ready
 from sfumato.system.address import Address
 
@@ -156,9 +156,14 @@ def _figure(value: object) -> str:
 
 
 def history_card(
-    records: Sequence[Record], withdrawn: Mapping[str, JsonMapping] = MappingProxyType({})
+    records: Sequence[Record],
+    withdrawn: Mapping[str, JsonMapping] = MappingProxyType({}),
+    erased: Mapping[int, int] = MappingProxyType({}),
 ) -> Card:
-    """Returns one line per release: its number, when, for whom, its figures, and what was withdrawn."""
+    """Returns one line per release: its number, when, for whom, its figures, and what was withdrawn.
+
+    `erased` says how many people were erased from the entry of each number.
+    """
     names = ["rows", "k", "FA", "BA", "loss"]
     if any(record.figures.get("position") is not None for record in records):
         names.insert(4, "position")
@@ -191,5 +196,11 @@ def history_card(
         f"counts: {said['reason']}"
         for record in records
         if (said := withdrawn.get(record.release)) is not None
+    ]
+    notes += [
+        f"{several(count, 'person was', 'people were')} erased from release {record.sequence} of chain"
+        f" {record.chain}, but for its published counts"
+        for record in records
+        if (count := erased.get(record.number, 0))
     ]
     return Card(title, [head, *lines] if lines else [], notes)

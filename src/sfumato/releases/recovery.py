@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 from sfumato.core.errors import BadLedger, OutOfReach, SfumatoError, Unfinished, WrongCall
 from sfumato.policy.reference import reference_path
 from sfumato.releases import staging
+from sfumato.releases.ledger.erasure import clean
 from sfumato.releases.ledger.ledger import Ledger
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.private_file import settle_recovered
@@ -17,7 +19,9 @@ from sfumato.releases.targets.target import Target, target_of
 from sfumato.system.address import Address, is_address
 from sfumato.system.disk import FolderLock
 
-Outcome = Literal["finished", "rolled back", "under way", "out of reach", "blocked", "lost", "forgotten"]
+Outcome = Literal[
+    "finished", "rolled back", "under way", "out of reach", "blocked", "lost", "forgotten", "cleaned"
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class RecoveredRelease:
     blocked       it is in the ledger and staged, and something (`why`) is in the way of its folder
     lost          it is in the ledger, but its files are neither staged nor in place
     forgotten     it was lost, and is looked for no more; it stays in the ledger
+    cleaned       it is no release but an erasure, of which the database holds no trace any more
     """
 
     release: str
@@ -46,7 +51,7 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
     What other machines brought to a store and entered in the ledger is finished, too. One that cannot be
     finished stands in no other's way. Recovering twice is the same as recovering once.
     """
-    here, recovered = staging.host(ledger), []
+    here, recovered = staging.host(ledger), list(_clean(ledger))
     for row in ledger.staged():
         target = target_of(row.target, aside=row.folder.parent)
         home = target.staging(row.release)
@@ -66,6 +71,17 @@ def recover(ledger: Ledger, *, host: str | None = None) -> tuple[RecoveredReleas
         elsewhere = "" if row.host == here else row.host
         recovered.append(RecoveredRelease(row.release, outcome, row.target, elsewhere, why))
     return tuple(recovered)
+
+
+def _clean(ledger: Ledger) -> Iterator[RecoveredRelease]:
+    """Finishes erasures that are entered, and whose database was not cleaned."""
+    try:
+        count = clean(ledger)
+    except SfumatoError as error:
+        yield RecoveredRelease("erasure", "blocked", ledger.database.name, why=error.message)
+        return
+    if count:
+        yield RecoveredRelease("erasure", "cleaned", ledger.database.name)
 
 
 def recover_into(ledger: Ledger, release: str, into: str | Path) -> RecoveredRelease:

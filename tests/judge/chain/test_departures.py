@@ -7,6 +7,7 @@ import pytest
 
 from oracles.living_chains import imprints, one_class, random_case
 from sfumato.core.errors import BadData
+from sfumato.core.marks import label_marks
 from sfumato.judge.chain.ruling import judge_departures
 
 CASES = int(os.environ.get("SFUMATO_LIVING_CASES", "20"))
@@ -54,6 +55,31 @@ def test_a_chain_that_nobody_could_leave_goes_on_as_one_that_is_counted():
     plain = replace(first, departures=None)
     ruling = judge_departures([plain.as_dict(), second.as_dict()], 2, "counted")
     assert ruling == judge_departures(documents(case, "counted"), 2, "counted")
+
+
+def told_by_key(case, known, *, erased=()):
+    """The imprints of a case whose people are told by their keys; some were erased afterwards."""
+    found = []
+    for j, one in enumerate(imprints(case, known)):
+        there = [f"p{i}" for i, person in enumerate(case.people) if j in person[-1]]
+        marks = label_marks([name for name in there if name not in erased])
+        gone = len(there) - len(marks)
+        found.append(replace(one, since="who", people=True, batches=marks, erased=gone))
+    return found
+
+
+@pytest.mark.parametrize("known", ["counted", "total"])
+def test_numbers_of_people_that_their_marks_do_not_bear_out_are_refused(known):
+    """Fewer shared people than there are make departures look plentiful, and everybody safe."""
+    case = one_class({0: 5, 1: 3}, {0: 5, 1: 2}, stay=[(0, (0, 1), 5), (1, (0, 1), 2), (1, (0,), 1)])
+    first, second = told_by_key(case, known)
+    assert judge_departures([first.as_dict(), second.as_dict()], 5, known).holds is False
+    fewer = replace(second.departures, shared=(second.departures.shared[0] - 6,))
+    doctored = [first.as_dict(), replace(second, departures=fewer).as_dict()]
+    with pytest.raises(BadData, match="are said to share 1 people, and their marks say otherwise"):
+        judge_departures(doctored, 5, known)
+    later = told_by_key(case, known, erased=("p0",))
+    assert judge_departures([one.as_dict() for one in later], 5, known).least == 1
 
 
 def test_other_knowledge_and_wrong_numbers_are_refused():

@@ -232,6 +232,10 @@ def read(**keys):
             {"person": "who", "leavers": "counted", "corrected": True},
             "corrected needs person, since and until",
         ),
+        (
+            {"person": "who", "since": "batch", "until": "left", "corrected": True},
+            "corrected can be judged where departures are unknown alone",
+        ),
         ({"since": "batch", "until": "left", "adversary": "register"}, "against a register nobody may leave"),
         ({"since": "batch", "returns": True}, "say with until or leavers"),
         ({"since": "batch", "until": "place"}, "must not be published"),

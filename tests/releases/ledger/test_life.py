@@ -17,9 +17,9 @@ from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHis
 from sfumato.releases.certificate import as_bytes, certificate, examine, read, read_notice
 from sfumato.releases.ledger import withdrawal
 from sfumato.releases.ledger.backup import backup, restore
-from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
 from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.redaction import mark_bytes
 from sfumato.releases.ledger.retirement import retire
 from sfumato.releases.ledger.withdrawal import withdraw, withdrawals
 

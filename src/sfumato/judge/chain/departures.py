@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.core.errors import BadData
 from sfumato.judge.chain.corrections import fewest_of_corrected
+from sfumato.judge.chain.marks import Marks
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     ReleaseTable,
@@ -42,6 +43,29 @@ MOST_WITH_RETURNS = 10
 
 
 @dataclass(frozen=True, eq=False)
+class PeopleMarks:
+    """The marks of the people in a release, where it tells people apart, and how many were erased from it."""
+
+    marks: Marks
+    erased: int
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> PeopleMarks | None:
+        """Returns the marks that a document holds; `None` where it tells people apart by batches."""
+        if not document.get("people"):
+            return None
+        marks = unpacked(document["batches"], "<u8").astype(np.uint64).reshape(-1, 2)
+        return cls(np.unique(marks, axis=0), int(document.get("erased", 0)))
+
+    def may_share(self, other: PeopleMarks, count: int) -> bool:
+        """Whether two releases can have so many people in common; who was erased may have been in both."""
+        every = np.concatenate([self.marks, other.marks])
+        every = every[np.lexsort((every[:, 1], every[:, 0]))]
+        seen = int(np.all(every[1:] == every[:-1], axis=1).sum())
+        return seen <= count <= seen + min(self.erased, other.erased)
+
+
+@dataclass(frozen=True, eq=False)
 class LeftChain:
     """Releases side by side, oldest first, in the columns that cannot change, and who is known to have left.
 
@@ -54,6 +78,7 @@ class LeftChain:
     shared: Mapping[tuple[int, int], Numbers]
     returns: bool
     corrected: bool
+    people: tuple[PeopleMarks | None, ...] = ()
 
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any]], known: str) -> LeftChain:
@@ -70,7 +95,8 @@ class LeftChain:
         moves = set(terms[2])
         fixed = [j for j, name in enumerate(releases[-1].names) if name not in moves]
         tables = tuple(_in_columns(table, fixed) for table in on_newest_trees(releases))
-        chain = cls(tables, known, {}, bool(terms[1]), bool(terms[3]))
+        people = tuple(PeopleMarks.of(document) for document in documents)
+        chain = cls(tables, known, {}, bool(terms[1]), bool(terms[3]), people)
         pairs = combinations(range(len(tables)), 2) if known != "unknown" else ()
         return replace(chain, shared={(i, j): chain._shared(i, j, said[j]) for i, j in pairs})
 
@@ -97,6 +123,16 @@ class LeftChain:
             _, first = np.unique(other, return_index=True)
             found[i, j] = int(numbers[:1].sum() if self.known == "total" else numbers[first].sum())
         return found
+
+    def check_shared(self, pair: tuple[int, int], count: int) -> None:
+        """Raises where marks of people say that another number of them is in both releases."""
+        one, other = (self.people[i] if self.people else None for i in pair)
+        if one is not None and other is not None and not one.may_share(other, count):
+            raise BadData(
+                f"releases {pair[0] + 1} and {pair[1] + 1} are said to share {count} people, and their marks"
+                " say otherwise",
+                remedy="Restore the imprints from a backup.",
+            )
 
     @property
     def presences(self) -> list[tuple[int, ...]]:
@@ -199,11 +235,13 @@ def _stay_and_spare(
     shared = chain.shared[pair]
     if chain.known == "total":
         number = int(shared[0]) if len(shared) else 0
+        chain.check_shared(pair, number)
         stay = np.full(count, number, np.int64)
         spare = np.full(count, int(could.sum()) - number, np.int64)
     else:
         stay = np.zeros(count, np.int64)
         stay[other] = shared
+        chain.check_shared(pair, int(stay.sum()))
         spare = could - stay
         if not np.array_equal(stay[other], shared):
             raise _damaged()

@@ -89,11 +89,22 @@ def judge_departures(
         return ChainRuling(None, None, False, 0, 1)
     if is_by_formula(chain):
         exact = most if corrected is None else np.append(most, corrected)
-        return _ruled(exact, exact, k)
+        return _unless_numbers_are_known(chain, _ruled(exact, exact, k))
     bounds = WorldBounds(left_equations(chain, cells))
     bounds.narrow(lambda: doubtful(*bounds.between(), k)[bounds.equations.target])
     least, upper = bounds.between()
     return _ruled(least, np.minimum(upper, most), k)
+
+
+def _unless_numbers_are_known(chain: LeftChain, ruling: ChainRuling) -> ChainRuling:
+    """Returns a ruling that proves nothing, where values were corrected and numbers of people are known.
+
+    Shared numbers leave corrected people out; whoever knows how many people there are in both with them, too,
+    may know that few were corrected. What breaks a promise without that breaks it all the same.
+    """
+    if not chain.corrected or chain.known == "unknown" or len(chain.tables) < 2 or ruling.few:
+        return ruling
+    return ChainRuling(None, ruling.least, False, 0, max(1, ruling.open))
 
 
 def chain_verdict(

@@ -144,7 +144,10 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         ),
         Flag("returns", meaning="People who left may come back; needs leavers: unknown."),
         ColumnNames("moves", meaning="Key columns that may change from release to release; needs person."),
-        Flag("corrected", meaning="Values may be corrected; needs person, since and until."),
+        Flag(
+            "corrected",
+            meaning="Values may be corrected; needs person, since and until, and leavers: unknown.",
+        ),
         Optional(
             Whole(
                 "companions",
@@ -177,6 +180,10 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     @property
     def batch_column(self) -> str | None:
         return self.since or self.person
+
+    @property
+    def tells_people(self) -> bool:
+        return self.since is None and self.person is not None
 
     @property
     def asks_others(self) -> bool:

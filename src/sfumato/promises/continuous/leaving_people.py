@@ -164,6 +164,13 @@ class LeavingPeople(Declared, ABC):
             f" {self._what_changes}"
         )
 
+    def assumption(self, releases: int) -> str:
+        if self.terms is None:
+            return ""
+        which = "release 1" if releases == 1 else f"releases 1 to {releases}"
+        back = " Whoever was erased from what is kept has not come back either: that is the owner's word."
+        return f"Of {which}: {self.in_words()}{'' if self.returns else back}"
+
     @property
     def _what_changes(self) -> str:
         changing = [*self.moves, *(["values that are published unchanged"] if self.corrected else [])]
@@ -192,6 +199,11 @@ class LeavingPeople(Declared, ABC):
         if self.corrected and (self.person is None or self.until is None):
             said.append(
                 "corrected needs person, since and until: the old row stays, and leaves when the new comes"
+            )
+        if self.corrected and self.leavers is not Leavers.UNKNOWN:
+            said.append(
+                "corrected can be judged where departures are unknown alone: say leavers: unknown. Whoever"
+                " knows how many people releases share knows of few that one of them was corrected"
             )
         if self.returns and self.corrected:
             said.append("returns and corrected are not judged together")

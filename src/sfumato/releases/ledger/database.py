@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from sfumato.core.errors import BadLedger, WrongCall
@@ -120,6 +120,32 @@ class LedgerDatabase:
             raise WrongCall(
                 "PostgreSQL needs a driver", remedy="Install it: pip install 'sfumato[postgres]'."
             ) from None
+
+    def clean(self) -> None:
+        """Writes the tables anew, so that no page holds what was deleted from them.
+
+        Raises `LedgerConflict` while others read. In PostgreSQL its log still holds what was there.
+        """
+        if self.path is None:
+            self._write_anew_in_postgresql()
+            return
+        opened = self.engine.raw_connection()
+        try:
+            opened.cursor().execute("VACUUM")
+        except sqlite3.Error as error:
+            raise translated(DBAPIError("VACUUM", {}, error)) from None
+        finally:
+            opened.close()
+
+    def _write_anew_in_postgresql(self) -> None:
+        try:
+            with self.engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                connection.execute(text(f"SET lock_timeout = {int(self.patience * 1000)}"))
+                for table in ("entries", "people"):
+                    connection.execute(text(f"VACUUM FULL {table}"))
+        except SQLAlchemyError as error:
+            raise translated(error) from None
 
     def make_file(self) -> None:
         """Makes an empty file that only its owner can read."""

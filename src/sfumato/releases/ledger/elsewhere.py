@@ -7,17 +7,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, insert, inspect, select
 
 from sfumato.core.errors import RefusedByHistory
-from sfumato.core.marks import Marks, are_known
+from sfumato.core.marks import are_known
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
 from sfumato.releases.ledger.entry import RELEASE
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.record import Record
+from sfumato.releases.ledger.redaction import Redactions, marks_of, salted_table
 from sfumato.releases.ledger.seals import digest
 from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.names import same_name
@@ -34,27 +33,17 @@ NAMES_PEOPLE = re.compile('"people":"[0-9a-f]')
 
 
 class ReleaseElsewhere(NamedTuple):
-    """A release of another chain: the digests of its table, and of the marks of its people, if it has any."""
+    """A release of another chain: the digests of its table, and of the marks of its people, if it has any.
+
+    `salt` is the digest of the salt that the digest of its table holds.
+    """
 
     number: int
     chain: str
     sequence: int
     table: str
     people: str
-
-
-def mark_bytes(marks: Marks) -> bytes:
-    """Returns marks of people as bytes, in order, each once: how a ledger keeps them."""
-    if not len(marks):
-        return b""
-    order = np.unique(np.ascontiguousarray(marks), axis=0)
-    return np.ascontiguousarray(order.astype("<u8")).tobytes()
-
-
-def marks_of(stored: bytes) -> Marks:
-    """Returns the marks that `mark_bytes` wrote."""
-    whole: NDArray[np.uint64] = np.frombuffer(stored, dtype="<u8").astype(np.uint64)
-    return whole.reshape(-1, 2)
+    salt: str
 
 
 def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
@@ -64,7 +53,7 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     be: nothing is promised of what both tell together.
     """
     check_beside(connection, records)
-    retired = retired_entries(connection)
+    retired, redactions = retired_entries(connection), Redactions.of(connection)
     for record in records:
         if not record.table and not record.people:
             continue
@@ -73,21 +62,29 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
             marked = {one.number for one in page if one.people and one.number not in retired}
             stored = _stored(connection, sorted(marked)) if record.people else {}
             if record.people:
-                _check_marks(page, marked, stored)
+                _check_marks(page, marked, stored, redactions)
             shares = bool(stored) and _shared_people(record, b"".join(stored.values())) > 0
+            salts = _stored(connection, [-one.number for one in page if one.salt]) if record.table else {}
             for one in page:
-                if record.table and one.table == record.table:
+                if record.table and _is_same_table(record, one, salts, redactions):
                     raise _refusal(record, one, "the same table")
                 if shares and (shared := _shared_people(record, stored.get(one.number, b""))):
                     raise _refusal(record, one, f"{several(shared, 'person', 'people')} of this table")
 
 
+def enter_people(connection: Connection, number: int, record: Record) -> None:
+    """Enters the marks of the people in a table, and the salt of its digest."""
+    for place, stored in ((number, record.people), (-number, record.table_salt)):
+        if stored:
+            connection.execute(insert(PEOPLE).values(number=place, marks=stored))
+
+
 def people_faults(
-    connection: Connection, sealed: dict[int, str], retired: Collection[int] = ()
+    connection: Connection, sealed: dict[int, str], gone: Collection[int] = ()
 ) -> Iterator[int]:
     """Yields the numbers of entries whose marks of people are not what was sealed (number -> digest).
 
-    Those of `retired` entries may be gone.
+    Those of the entries in `gone` may be missing. Negative numbers are those of salts of tables.
     """
     there = inspect(connection).has_table(PEOPLE.name)
     stored = set(connection.execute(select(PEOPLE.c.number)).scalars()) if there else set()
@@ -95,10 +92,10 @@ def people_faults(
         marks = _stored(connection, page) if there else {}
         for number in page:
             mine = marks.get(number, b"")
-            if not mine and number in retired:
+            if not mine and number in gone:
                 continue
             if (digest(mine) if mine else "") != sealed.get(number, ""):
-                yield number
+                yield abs(number)
 
 
 def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseElsewhere]:
@@ -112,9 +109,20 @@ def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseE
         other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
             kept = json.loads(row.kept)
-            yield ReleaseElsewhere(
-                row.number, chain, row.sequence, kept.get("table") or "", kept.get("people") or ""
-            )
+            digests = (kept.get(name) or "" for name in ("table", "people", "table_salt"))
+            yield ReleaseElsewhere(row.number, chain, row.sequence, *digests)
+
+
+def _is_same_table(
+    record: Record, one: ReleaseElsewhere, salts: Mapping[int, bytes], redactions: Redactions
+) -> bool:
+    """Whether a release is of the same table; not known where somebody was erased from it."""
+    salt = salts.get(-one.number, b"")
+    if one.salt and digest(salt) != one.salt:
+        if salt or one.number not in redactions.tables:
+            raise damaged(one.number)
+        return False
+    return one.table == salted_table(record.table, salt)
 
 
 def _may_meet(record: Record, kept: str) -> bool:
@@ -123,11 +131,15 @@ def _may_meet(record: Record, kept: str) -> bool:
 
 
 def _check_marks(
-    page: Sequence[ReleaseElsewhere], marked: Collection[int], stored: Mapping[int, bytes]
+    page: Sequence[ReleaseElsewhere],
+    marked: Collection[int],
+    stored: Mapping[int, bytes],
+    redactions: Redactions,
 ) -> None:
     """Raises where the marks of people of an entry are not what was sealed."""
     for one in page:
-        if one.number in marked and digest(stored.get(one.number, b"")) != one.people:
+        sealed = redactions.people.get(one.number, one.people)
+        if one.number in marked and digest(stored.get(one.number, b"")) != sealed:
             raise damaged(one.number)
 
 

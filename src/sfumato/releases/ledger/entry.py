@@ -18,6 +18,7 @@ KEY = "key"
 WITHDRAWAL = "withdrawal"
 LOSS = "loss"
 RETIREMENT = "retirement"
+ERASURE = "erasure"
 """Kinds of entries: a release, a change of key, and notices about releases that are there, were, or end."""
 
 NOT_HASHED = frozenset({"memory", "hash", "signature"})
@@ -86,10 +87,11 @@ class Entry:
         """The entry as the table holds it."""
         return dict(vars(self))
 
-    def fault(self, signer: str, *, forgotten: bool = False) -> str:
+    def fault(self, signer: str, *, forgotten: bool = False, memory: str = "") -> str:
         """Returns what is wrong with the entry on its own; nothing if it is as `signer` sealed it.
 
-        What was `forgotten` on purpose is not missed.
+        What was `forgotten` on purpose is not missed. Where somebody was erased from what it remembers,
+        `memory` is the digest of the rest.
         """
         if self.computed_hash != self.hash:
             return "its content does not match its hash"
@@ -97,18 +99,22 @@ class Entry:
             return "it names another key than the one in force"
         if not signed(entry_message(self.hash), self.signature, signer):
             return "its signature is wrong"
-        return "" if forgotten or self.memory_is_whole else "what it remembers was changed"
+        whole = forgotten or digest(self.memory) == (memory or self.sealed_memory)
+        return "" if whole else "what it remembers was changed"
 
     def is_signed(self, keys: Collection[str]) -> bool:
         """Whether one of these keys signed the entry, and is the one it names."""
         return self.signer in keys and signed(entry_message(self.hash), self.signature, self.signer)
 
     @property
-    def memory_is_whole(self) -> bool:
-        """Whether the memory is what was sealed; a change of keys has none."""
-        if self.kind == KEY:
-            return not self.memory
-        return bool(json.loads(self.kept)["memory"] == digest(self.memory))
+    def sealed_memory(self) -> str:
+        """The digest of the memory when the entry was sealed; a change of keys has none."""
+        return digest(b"") if self.kind == KEY else str(json.loads(self.kept)["memory"])
+
+    @property
+    def sealed_counts(self) -> str:
+        """The digest of the part of its memory that no erasure changes; nothing in older entries."""
+        return str(json.loads(self.kept).get("lasting", ""))
 
 
 def seal_fault(shown: JsonMapping) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert
 
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
@@ -36,9 +34,9 @@ from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import DatedKey, Key
 from sfumato.releases.ledger.links import check_links, check_releases
 from sfumato.releases.ledger.record import Record
-from sfumato.releases.ledger.seals import NOTHING, canonical, head_message
+from sfumato.releases.ledger.redaction import Redactions, check_none_since
 from sfumato.releases.ledger.seen_head import Head
-from sfumato.releases.ledger.tables import ENTRIES, HEAD, PEOPLE, STAGED
+from sfumato.releases.ledger.tables import STAGED
 from sfumato.releases.ledger.underway import Staged
 from sfumato.releases.ledger.verification import Verification, verify
 from sfumato.system.address import Address
@@ -103,6 +101,10 @@ class Ledger:
     def readonly(self) -> bool:
         return self.database.readonly
 
+    @property
+    def signing_key(self) -> Key:
+        return self._key
+
     # -- opening ------------------------------------------------------------------------------------------
 
     def _key_path(self, key: str | Path | None) -> Path | None:
@@ -120,7 +122,8 @@ class Ledger:
         path = self.key_path
         key = Key.load(path) if begun or path.exists() else Key.make(path)
         if not begun:
-            self.write(lambda connection: self._begin(connection, key))
+            at = self.clock().isoformat()
+            self.write(lambda connection: notices.begin(connection, key, at))
         before = seen_head.last_seen(self.key_path)  # first: meanwhile others may go on
         with self.database.reading() as connection:
             key = key_in_force(connection, key, self.key_path)
@@ -129,17 +132,6 @@ class Ledger:
         if lost:
             seen_head.note(path, head, instead=True)
         return key
-
-    def _begin(self, connection: Connection, key: Key) -> None:
-        """Enters the first entry: a name for the ledger, and the key that signs."""
-        if entries.head(connection) is not None:
-            return
-        at = self.clock().isoformat()
-        body = canonical({"at": at, "ledger": uuid.uuid4().hex, "public_key": key.public})
-        entry = Entry(1, uuid.uuid4().hex, "", 1, KEY, NOTHING, body, "{}", b"", "").seal(key)
-        connection.execute(insert(ENTRIES).values(entry.row))
-        signature = key.sign(head_message(1, entry.hash))
-        connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
 
     # -- reading ------------------------------------------------------------------------------------------
 
@@ -188,7 +180,8 @@ class Ledger:
             followed = check_links(connection, before)
             releases = entries.releases(connection, chain, memory=memory)
             keys, retired = entries.keys(connection), retired_entries(connection)
-        check_releases(releases, followed, keys, retired if memory else None)
+            redactions = Redactions.of(connection)
+        check_releases(releases, followed, keys, retired if memory else None, redactions)
         if not self.readonly:
             checkpoint.note(self.key_path, followed, self._key, keys)
         return tuple(Record.of(entry) for entry in releases)
@@ -210,6 +203,20 @@ class Ledger:
         """
         with contextlib.suppress(LostDatabase), self.database.reading() as connection:
             elsewhere.check_elsewhere(connection, records)
+
+    def memory(self, release: str) -> bytes:
+        """Returns what a release left for later checks; raises where its entry is missing or was changed."""
+        with self.database.reading() as connection:
+            entry, redactions = entries.find(connection, release), Redactions.of(connection)
+        if entry is None or not redactions.is_whole(entry):
+            raise BadLedger("an entry is missing or was changed", remedy="Run `sfumato ledger verify`.")
+        return entry.memory
+
+    @property
+    def erasures(self) -> int:
+        """How often people were erased."""
+        with self.database.reading() as connection:
+            return Redactions.of(connection).notices
 
     def entry(self, release: str) -> Entry | None:
         """Returns the entry of a release; `None` if it is not in the ledger."""
@@ -258,12 +265,14 @@ class Ledger:
         after: str,
         before_commit: Callable[[], object] = lambda: None,
         staged: bool = True,
+        erasures: int | None = None,
     ) -> tuple[Entry, ...]:
         """Enters all releases of an event, if their chain still ends with the entry whose hash is `after`.
 
         Returns the sealed entries. This is the moment of publication. What is in the ledger already is not
         entered again: the same entries are returned. All records are of one chain; the name of the first is
-        that of the event. What brings no files to a place, an import, is not `staged`.
+        that of the event. What brings no files to a place, an import, is not `staged`. Where there are more
+        `erasures` than when the table was read, it may still hold who was erased: that is a conflict.
         """
         event, chain = records[0].release, records[0].chain
 
@@ -276,6 +285,7 @@ class Ledger:
             last = entries.last_of_chain(connection, names)
             if (last.hash if last else "") != after:
                 raise LedgerConflict("somebody else released first", remedy="Try again on the new state.")
+            check_none_since(connection, erasures)
             elsewhere.check_elsewhere(connection, records)
             self._key = key_in_force(connection, self._key, self.key_path)
             head = checked_head(connection, self._key.public, seen_head.last_seen(self.key_path))
@@ -283,8 +293,8 @@ class Ledger:
             at = moments.not_before_last(connection, self.clock()).isoformat()
             spelled = names[0] if names else chain
             before = entries.last(connection, spelled) if names else None
-            for i, record in enumerate(records):
-                entry = replace(record, at=at).entry(
+            for i, record in enumerate(made.salted(at) for made in records):
+                entry = record.entry(
                     number=head.number + 1 + i,
                     sequence=(before.sequence if before else 0) + 1 + i,
                     previous=sealed[-1].hash if sealed else head.hash,
@@ -292,9 +302,7 @@ class Ledger:
                     chain=spelled,
                 )
                 sealed.append(notices.append(connection, entry, self._key))
-                if record.people:
-                    marks = {"number": entry.number, "marks": record.people}
-                    connection.execute(insert(PEOPLE).values(marks))
+                elsewhere.enter_people(connection, entry.number, record)
             before_commit()
             return tuple(sealed)
 
@@ -359,15 +367,7 @@ class Ledger:
     def staged(self) -> list[Staged]:
         """Returns the releases under way, on any machine."""
         with self.database.reading() as connection:
-            staged_rows = underway.rows(connection)
-            keys = entries.keys(connection) if staged_rows else ()
-        for row in staged_rows:
-            if not underway.is_sealed(row, keys):
-                raise BadLedger(
-                    "what the ledger says of a release under way was changed",
-                    remedy="Run `sfumato ledger verify`.",
-                )
-        return [Staged(r["release"], r["host"], Path(r["folder"]), r["target"]) for r in staged_rows]
+            return underway.staged(connection)
 
     def event(self, name: str) -> tuple[Entry, ...]:
         """Returns the entries of an event, as far as they are there now."""
@@ -383,10 +383,7 @@ class Ledger:
         def work(connection: Connection) -> tuple[Entry, ...]:
             if committed := entries.of_event(connection, release):
                 return committed
-            mine = STAGED.c.release == release
-            for row in connection.execute(select(STAGED).where(mine)).mappings().all():
-                given_up = underway.sealed({**row, "state": underway.ABANDONED}, self._key)
-                connection.execute(update(STAGED).where(mine).values(given_up))
+            underway.give_up(connection, release, self._key)
             return ()
 
         return self.write(work)

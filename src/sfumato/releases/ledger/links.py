@@ -10,6 +10,7 @@ from sfumato.core.errors import BadLedger
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.checkpoint import NOWHERE, Checkpoint, FollowedEntries, Seal, extended
 from sfumato.releases.ledger.entry import KEY, Entry
+from sfumato.releases.ledger.redaction import Redactions
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.tables import ENTRIES
 
@@ -64,15 +65,17 @@ def check_releases(
     followed: FollowedEntries,
     keys: Collection[str],
     retired: Collection[int] | None,
+    redactions: Redactions,
 ) -> None:
     """Raises where one of the `keys` did not sign an entry, or its memory is not what was sealed.
 
-    That of `retired` entries may be gone; where these are `None`, no memory was read.
+    That of `retired` entries may be gone; where these are `None`, no memory was read. Where people were
+    erased, `redactions` say what is left of it.
     """
     for entry in releases:
         forgotten = retired is None or (entry.number in retired and not entry.memory)
         sealed = entry.number <= followed.trusted or entry.is_signed(keys)
-        if not sealed or not (forgotten or entry.memory_is_whole):
+        if not sealed or not (forgotten or redactions.is_whole(entry)):
             raise damaged(entry.number)
 
 

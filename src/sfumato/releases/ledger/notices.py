@@ -1,4 +1,4 @@
-"""Notices: entries that are no release. A change of key, a withdrawal, a loss, a retirement.
+"""Notices: entries that are no release. A change of key, a withdrawal, a loss, a retirement, an erasure.
 
 They stand in one sequence of their own, without a chain, and are hashed and signed like every entry. None of
 them takes a release away: what was published stays published.
@@ -14,9 +14,20 @@ from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.keys import Key
-from sfumato.releases.ledger.seals import canonical, digest, head_message
+from sfumato.releases.ledger.seals import NOTHING, canonical, digest, head_message
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
+
+
+def begin(connection: Connection, key: Key, at: str) -> None:
+    """Enters the first entry, unless it is there: a name for the ledger, and the key that signs."""
+    if entries.head(connection) is not None:
+        return
+    body = canonical({"at": at, "ledger": uuid.uuid4().hex, "public_key": key.public})
+    entry = Entry(1, uuid.uuid4().hex, "", 1, KEY, NOTHING, body, "{}", b"", "").seal(key)
+    connection.execute(insert(ENTRIES).values(entry.row))
+    signature = key.sign(head_message(1, entry.hash))
+    connection.execute(insert(HEAD).values(one=1, number=1, hash=entry.hash, signature=signature))
 
 
 def new_name() -> str:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sfumato.core.json_object import JsonMapping
 from sfumato.core.verdict import Verdict
 from sfumato.releases.ledger.entry import RELEASE, Entry
+from sfumato.releases.ledger.redaction import (
+    SALT_BYTES,
+    lasting_digest,
+    salted_marks,
+    salted_memory,
+    salted_table,
+)
 from sfumato.releases.ledger.seals import canonical, digest
 from sfumato.releases.names import same_name
 
@@ -32,7 +39,8 @@ class Record:
     first one did, where no earlier entry holds that. `table` is the digest of the original table, `people`
     the marks of the people in it, while the release is being made; `despite` names chains with the same
     people that it was not held against. `imported` says that the version was handed out without the ledger
-    and entered later: nothing was judged, and nothing is promised of it.
+    and entered later: nothing was judged, and nothing is promised of it. `assumes` says, of a chain that
+    people leave, what everybody keeps, and against whom.
     """
 
     release: str
@@ -50,6 +58,7 @@ class Record:
     weaker: JsonMapping | None = None
     despite: Sequence[str] = ()
     imported: bool = False
+    assumes: str = ""
     statement: JsonMapping = field(default_factory=dict, repr=False)
     floor: JsonMapping = field(default_factory=dict, repr=False)
     table: str = ""
@@ -58,6 +67,7 @@ class Record:
     figures: JsonMapping = field(default_factory=dict)
     memory: bytes = field(default=b"", repr=False)
     people: bytes = field(default=b"", repr=False, compare=False)
+    table_salt: bytes = field(default=b"", repr=False, compare=False)
     files: tuple[Path, ...] = field(default=(), compare=False)
     described: tuple[Path, ...] = field(default=(), compare=False)
     number: int = 0
@@ -83,6 +93,13 @@ class Record:
             hash=entry.hash,
         )
 
+    def salted(self, at: str) -> Record:
+        """Returns the record as it is entered at a time, with salt for what tells of people."""
+        memory, people = salted_memory(self.memory), salted_marks(self.people)
+        salt = secrets.token_bytes(SALT_BYTES) if self.table else b""
+        table = salted_table(self.table, salt)
+        return replace(self, at=at, memory=memory, people=people, table=table, table_salt=salt)
+
     def entry(
         self, *, number: int, sequence: int, previous: str, ledger: str, chain: str | None = None
     ) -> Entry:
@@ -92,6 +109,10 @@ class Record:
         body |= {name: fields[name] for name in REMARKS if fields[name]}
         kept = {name: fields[name] for name in KEPT}
         digests = {"memory": digest(self.memory), "people": digest(self.people) if self.people else ""}
+        if lasting := lasting_digest(self.memory):
+            digests["lasting"] = lasting
+        if self.table_salt:
+            digests["table_salt"] = digest(self.table_salt)
         return Entry(
             number=number,
             release=self.release,
@@ -107,7 +128,7 @@ class Record:
 
 
 PUBLIC = ("policy", "manifest", "at", "recipient", "verdicts", "versions")
-REMARKS = ("weaker", "despite", "imported")
+REMARKS = ("weaker", "despite", "imported", "assumes")
 """Fields that are in a certificate where they say something."""
 KEPT = ("taxonomies", "cuts", "trees", "override", "statement", "floor", "table", "event", "place", "figures")
 """Fields that stay in the ledger. Entries that are older than one of these names lack it."""

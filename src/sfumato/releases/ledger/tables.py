@@ -1,7 +1,8 @@
 """The tables of a ledger.
 
 entries   one row per release or change of key; never changed or deleted; each names the one before
-people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any
+people    the marks of the people in the table of an entry, whose digest the entry holds; where it has any;
+          under the same number, negative, the salt of the digest of that table
 head      one row: the number and the hash of the last entry, signed
 staged    releases under way: where their folders are, so that a crash can be cleaned up after; each signed
 """

@@ -14,8 +14,9 @@ from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger import closed_chains, elsewhere, entries, seen_head, underway
 from sfumato.releases.ledger.database import LedgerDatabase
-from sfumato.releases.ledger.entry import KEY, WITHDRAWAL, Entry
+from sfumato.releases.ledger.entry import ERASURE, KEY, WITHDRAWAL, Entry
 from sfumato.releases.ledger.failures import AccessDenied
+from sfumato.releases.ledger.redaction import Redactions
 from sfumato.releases.ledger.seals import NOTHING, head_message, signed
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
@@ -122,11 +123,12 @@ def verify(
     try:
         with database.reading() as connection:
             faults += _file_faults(connection, database.path is not None)
-            retired = _retired(connection)
-            faults += _entry_faults(connection, keys, hashes, people, retired)
+            retired, redacted = _retired(connection), _redactions(connection)
+            faults += _entry_faults(connection, keys, hashes, people, (retired, redacted))
             head, wrong = _head_faults(connection, keys, hashes)
             faults += [*wrong, *_underway_faults(connection, keys)]
-            changed = elsewhere.people_faults(connection, people, retired)
+            gone = {*retired, *(-number for number in redacted.tables)}
+            changed = elsewhere.people_faults(connection, {**people, **redacted.people}, gone)
             faults += [Fault(number, "the marks of its people were changed") for number in changed]
             if not faults:
                 lost, remarks = closed_chains.lost_heads(connection), _remarks(connection)
@@ -167,10 +169,19 @@ def _retired(connection: Connection) -> frozenset[int]:
     return frozenset()
 
 
+def _redactions(connection: Connection) -> Redactions:
+    """Returns what erasures made of entries, as notices say; their seals are looked at later."""
+    with contextlib.suppress(*UNREADABLE):
+        return Redactions.of(connection)
+    return Redactions()
+
+
 def _remarks(connection: Connection) -> tuple[str, ...]:
     """Says what notices tell: what was withdrawn, and which chains are closed."""
     withdrawn = len(entries.notices(connection, WITHDRAWAL))
     told = [f"{several(withdrawn, 'release')} withdrawn, and still counted"] if withdrawn else []
+    if erased := sum(int(body["people"]) for _, body in entries.notices(connection, ERASURE)):
+        told.append(f"{several(erased, 'person', 'people')} erased from what is kept; published counts stay")
     told += [f"chain {one.chain} is closed: {one.why}" for one in closed_chains.closed_chains(connection)]
     return tuple(told)
 
@@ -180,7 +191,7 @@ def _entry_faults(
     keys: list[str],
     hashes: list[str],
     people: dict[int, str],
-    retired: frozenset[int],
+    deleted: tuple[frozenset[int], Redactions],
 ) -> Iterator[Fault]:
     """Yields the faults of all entries, in order; fills keys, hashes, and digests of people on the way."""
     numbers = connection.execute(select(ENTRIES.c.number).order_by(ENTRIES.c.number)).scalars().all()
@@ -197,21 +208,21 @@ def _entry_faults(
                 there = number in numbers
                 yield Fault(number, "it was changed, and cannot be read" if there else "it is not there")
                 continue
-            forgotten = number in retired and not entry.memory
-            what = _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths, forgotten=forgotten)
+            what = _entry_fault(entry, hashes[-1] if hashes else NOTHING, keys, lengths, deleted)
             if what:
                 yield Fault(number, what)
-            people[number] = _sealed_people(entry)
+            people[number], people[-number] = _sealed_people(entry)
             hashes.append(entry.hash)
     if numbers and numbers[-1] != len(numbers):
         yield Fault(None, "there are entries with numbers out of order")
 
 
-def _sealed_people(entry: Entry) -> str:
-    """Returns the digest of the marks of people, as the entry has it."""
+def _sealed_people(entry: Entry) -> tuple[str, str]:
+    """Returns the digests of the marks of people and of the salt of its table, as the entry has them."""
     with contextlib.suppress(*UNREADABLE):
-        return str(json.loads(entry.kept).get("people", ""))
-    return ""
+        kept = json.loads(entry.kept)
+        return str(kept.get("people", "")), str(kept.get("table_salt", ""))
+    return "", ""
 
 
 def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
@@ -228,13 +239,21 @@ def _page(connection: Connection, begin: int, end: int) -> dict[int, Entry]:
 
 
 def _entry_fault(
-    entry: Entry, previous: str, keys: list[str], lengths: dict[str, int], *, forgotten: bool
+    entry: Entry,
+    previous: str,
+    keys: list[str],
+    lengths: dict[str, int],
+    deleted: tuple[frozenset[int], Redactions],
 ) -> str:
     """Returns the first fault of an entry in its place; nothing if there is none."""
+    (retired, redactions), number = deleted, entry.number
+    forgotten = number in retired and not entry.memory
     try:
         if not keys:
             keys.append(str(json.loads(entry.body)["public_key"]))
-        what = entry.fault(keys[-1], forgotten=forgotten)
+        what = entry.fault(keys[-1], forgotten=forgotten, memory=redactions.memory.get(number, ""))
+        if not what and not forgotten and not redactions.is_whole(entry):
+            what = "the counts that it remembers were changed"
         if not what and entry.previous != previous:
             what = "it does not follow the entry before it"
         lengths[entry.chain] = lengths.get(entry.chain, 0) + 1

@@ -1,0 +1,294 @@
+"""Somebody asks to be erased: what the ledger keeps of them, and the releases after that."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+import pytest
+from sqlalchemy import delete, select, update
+
+import sfumato as sf
+from journeys.test_departures import BY_BATCH, BY_KEY, GONE, JUNE, MAY, leaving, policy, table
+from sfumato.cli.main import run
+from sfumato.core.errors import BadLedger, LedgerConflict, RefusedByHistory, SfumatoError, WrongCall
+from sfumato.core.imprint import Imprint
+from sfumato.core.marks import label_marks
+from sfumato.engine import open_source
+from sfumato.journey.erase import erase
+from sfumato.releases.certificate import examine
+from sfumato.releases.ledger.backup import backup, restore
+from sfumato.releases.ledger.entry import ERASURE
+from sfumato.releases.ledger.keys import public_key
+from sfumato.releases.ledger.ledger import Ledger
+from sfumato.releases.ledger.redaction import salted_table
+from sfumato.releases.ledger.seals import digest
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
+from sfumato.releases.recovery import RecoveredRelease
+
+WHO = "UK3HIV"
+COUNTED = {**BY_BATCH, "person": "who", "leavers": "unknown"}
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/l.db"
+
+
+@pytest.fixture
+def go(tmp_path, url):
+    def release(people, keys, name, **more):
+        return sf.release(table(people), policy(**keys), ledger=url, into=tmp_path / name, **more)
+
+    return release
+
+
+def without(rows, name=WHO):
+    return [row for row in rows if row[0] != name]
+
+
+def traces(folder, name=WHO):
+    """The files below a folder that hold a key, its mark, or a packed array with the mark in it."""
+    mark = label_marks([name])[0].astype("<u8").tobytes()
+    wanted = [name.encode(), mark, mark.hex().encode(), base64.b64encode(mark)[:20]]
+    found = [
+        path.name
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and any(word in path.read_bytes() for word in wanted)
+    ]
+    for path in folder.glob("*.db"):
+        memories = [r.memory for r in Ledger(f"sqlite:///{path}", readonly=True).history()]
+        packed = [json.loads(memory)["batches"] for memory in memories if memory]
+        if any(mark in zlib.decompress(base64.b64decode(text)) for text in packed):
+            found.append(f"imprint in {path.name}")
+    return found
+
+
+def test_nothing_of_an_erased_person_is_left(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    assert traces(tmp_path) == ["l.db", "imprint in l.db"]
+    found = erase([WHO], ledger=url, data=table(MAY), policy=policy(**BY_KEY))
+    assert traces(tmp_path) == []
+    assert found.people == 1 and found.releases == (("main", 1),)
+    assert f"row {1 + [row[0] for row in MAY].index(WHO)} of the table" in found.remains[0]
+    assert Ledger(url, readonly=True).verify().holds
+
+
+def test_published_counts_are_never_edited(go, url):
+    go(MAY, BY_KEY, "may")
+    before = Imprint.from_json(Ledger(url, readonly=True).history()[0].memory)
+    erase([WHO], ledger=url)
+    after = Imprint.from_json(Ledger(url, readonly=True).history()[0].memory)
+    assert after.counts.tolist() == before.counts.tolist() and after.rows == len(MAY)
+    assert after.digest == before.digest and after.erased == 1
+    assert len(after.batches) == len(MAY) - 1
+
+
+def test_releases_go_on_after_an_erasure(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    erase([WHO], ledger=url)
+    june = go(without(MAY), BY_KEY, "june")
+    assert june.record.figures["left"] == 12
+    assert "erased from what is kept has not come back" in june.record.assumes
+    found = examine(tmp_path / "june" / "certificate.json", key=public_key(tmp_path / "l.db.key"))
+    assert found.holds and "releases 1 to 2" in str(found.card())
+    assert "no number of departures" in found.as_dict()["assumes"]
+    third = go([*without(MAY), *JUNE], BY_KEY, "july")
+    assert third.record.sequence == 3 and Ledger(url, readonly=True).verify().holds
+
+
+def test_an_assumption_never_weakens_after_an_erasure(go, url):
+    keys = {**BY_KEY, "leavers": "counted"}
+    go(MAY, keys, "may")
+    erase([WHO], ledger=url)
+    with pytest.raises(RefusedByHistory, match="no override can weaken this"):
+        go(without(MAY), BY_KEY, "june")
+
+
+def test_one_erased_alone_is_refused_where_departures_are_counted(go, url):
+    """The imprint is not edited: the release would leave one candidate, and is not made."""
+    keys = {**BY_KEY, "leavers": "counted"}
+    go(MAY, keys, "may")
+    erase([WHO], ledger=url)
+    with pytest.raises(SfumatoError, match="who has left"):
+        go(without(MAY), keys, "june")
+
+
+def test_rows_told_by_batches_are_counted_as_erased(go, url):
+    go(MAY, COUNTED, "may")
+    june = leaving(MAY, GONE, "June") + JUNE
+    go(june, COUNTED, "june")
+    found = erase([WHO, "UK0Flu"], ledger=url, data=table(june), policy=policy(**COUNTED))
+    assert dict(found.releases) == {"main": 2}
+    counts = [Imprint.from_json(r.memory).erased for r in Ledger(url, readonly=True).history()]
+    assert counts == [2, 1]  # one of them had left before June
+    with pytest.raises(RefusedByHistory, match="2 rows of release 1 are in the table again, and were erased"):
+        go(june, COUNTED, "july")
+    rest = without(without(june), "UK0Flu")
+    with pytest.raises(RefusedByHistory, match="1 rows of release 1 are missing, beyond 2 that were erased"):
+        go(rest[1:], COUNTED, "july")
+    assert go(rest, COUNTED, "july").record.sequence == 3
+    assert Ledger(url, readonly=True).verify().holds
+
+
+def test_rows_told_by_batches_need_the_table(go, url):
+    go(MAY, COUNTED, "may")
+    with pytest.raises(WrongCall, match="tells by batches which rows were released"):
+        erase([WHO], ledger=url)
+    erase([WHO], ledger=url, data=table(MAY), policy=policy(**COUNTED))
+    with pytest.raises(RefusedByHistory, match="of which 1 were erased, and the table has 24"):
+        erase([WHO], ledger=url, data=table(MAY), policy=policy(**COUNTED))
+
+
+def test_batches_alone_take_the_column_of_keys_from_the_call(go, url):
+    go(MAY, BY_BATCH, "may")
+    with pytest.raises(WrongCall, match="a column that tells people apart"):
+        erase([WHO], ledger=url, data=table(MAY), policy=policy(**BY_BATCH))
+    found = erase([WHO], ledger=url, data=table(MAY), policy=policy(**BY_BATCH), column="who")
+    assert found.releases == (("main", 1),)
+
+
+def test_whoever_is_not_there_is_not_erased(go, url):
+    go(MAY, BY_KEY, "may")
+    head = Ledger(url, readonly=True).head
+    with pytest.raises(WrongCall, match="1 of 2 people are in nothing") as caught:
+        erase([WHO, "nobody at all"], ledger=url)
+    assert "nobody" not in str(caught.value).replace("nobody else", "")
+    assert Ledger(url, readonly=True).head == head
+    with pytest.raises(WrongCall, match="somebody has to be named"):
+        erase([], ledger=url)
+
+
+def test_no_ledger_is_made_for_an_erasure(tmp_path):
+    with pytest.raises(BadLedger, match="no such ledger"):
+        erase([WHO], ledger=f"sqlite:///{tmp_path}/typo.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_release_under_way_may_hold_is_said(go, url, monkeypatch):
+    go(MAY, BY_KEY, "may")
+    blocked = RecoveredRelease("r", "blocked", "somewhere")
+    monkeypatch.setattr("sfumato.journey.erase.recover", lambda _: (blocked,))
+    assert "1 release is under way or blocked" in erase([WHO], ledger=url).remains[-1]
+
+
+def test_all_chains_forget_and_those_told_by_batches_are_named(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    go(MAY, COUNTED, "other", chain="other", despite=["main"])
+    found = erase([WHO], ledger=url)
+    assert dict(found.releases) == {"main": 1, "other": 1}
+    assert any("chain other tells by batches" in sentence for sentence in found.remains)
+    assert any("in the hands of anybody" in sentence for sentence in found.remains)
+    assert traces(tmp_path) == []
+
+
+def test_a_copy_that_an_upgrade_left_is_removed(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    (tmp_path / "l.db.before-0003").write_bytes((tmp_path / "l.db").read_bytes())
+    erase([WHO], ledger=url)
+    assert not (tmp_path / "l.db.before-0003").exists() and traces(tmp_path) == []
+
+
+def test_a_release_under_way_is_not_entered_after_an_erasure(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+
+    def meanwhile(*_):
+        erase([WHO], ledger=url)
+
+    with pytest.raises(LedgerConflict, match="people were erased while this release was made"):
+        go(MAY, BY_KEY, "june", checks=[meanwhile])
+    assert not (tmp_path / "june").exists() and traces(tmp_path) == []
+    assert go(without(MAY), BY_KEY, "june").record.sequence == 2
+
+
+def test_a_backup_from_after_an_erasure_restores_without_them(go, url, tmp_path):
+    go(MAY, BY_KEY, "may")
+    before = backup(Ledger(url, readonly=True), tmp_path / "before.db")
+    erase([WHO], ledger=url)
+    after = backup(Ledger(url, readonly=True), tmp_path / "after.db")
+    assert traces(tmp_path) == ["before.db", "imprint in before.db"]
+    key = tmp_path / "l.db.key"
+    restored = restore(after, f"sqlite:///{tmp_path}/again.db", key=key)
+    assert restored.verify().remarks == ("1 person erased from what is kept; published counts stay",)
+    with pytest.raises(BadLedger, match="the backup ends before entry 3"):
+        restore(before, f"sqlite:///{tmp_path}/old.db", key=key)
+
+
+def test_changed_counts_are_noticed_though_an_erasure_says_otherwise(go, url):
+    """Whoever holds the key and edits an imprint under the pretext of an erasure is found out."""
+    go(MAY, BY_KEY, "may")
+    erase([WHO], ledger=url)
+    ledger = Ledger(url)
+
+    def compose(connection):
+        words = json.loads(ledger.history()[0].memory)
+        edited = json.dumps({**words, "rows": words["rows"] - 1}).encode()
+        connection.execute(update(ENTRIES).where(ENTRIES.c.number == 2).values(memory=edited))
+        told = {"number": 2, "memory": digest(edited), "people": "", "erased": 0}
+        return {"ledger": "", "people": 1, "entries": [told]}
+
+    ledger.enter_notice(ERASURE, compose)
+    assert "the counts that it remembers were changed" in str(ledger.verify().faults[0])
+    with pytest.raises(BadLedger, match="entry 2"):
+        ledger.history()
+
+
+def salts(url):
+    with Ledger(url, readonly=True).database.reading() as connection:
+        return [
+            bytes(salt)
+            for salt in connection.execute(select(PEOPLE.c.marks).where(PEOPLE.c.number < 0)).scalars()
+        ]
+
+
+def test_nobody_can_try_which_row_is_missing_from_a_table(go, url):
+    """An entry keeps a digest of its table; without its salt, guesses of the erased row cannot be checked."""
+    go(MAY, BY_KEY, "may")
+    (salt,) = salts(url)
+    (record,) = Ledger(url, readonly=True).history()
+    plain = open_source(table(MAY)).digest()
+    assert record.table == salted_table(plain, salt) != plain
+    with pytest.raises(RefusedByHistory, match="the same table"):
+        go(MAY, BY_KEY, "again", chain="other")
+    erase([WHO], ledger=url)
+    assert salts(url) == [] and Ledger(url, readonly=True).verify().holds
+    with pytest.raises(RefusedByHistory, match="23 people of this table"):
+        go(MAY, BY_KEY, "again", chain="other")
+
+
+@pytest.mark.parametrize("harm", [delete(PEOPLE), update(PEOPLE).values(marks=b"x" * 16)])
+def test_a_salt_that_was_taken_away_is_found(go, url, harm):
+    go(MAY, BY_KEY, "may")
+    with Ledger(url).database.writing() as connection:
+        connection.execute(harm.where(PEOPLE.c.number < 0))
+    assert "entry 2" in str(Ledger(url, readonly=True).verify().faults[0])
+    with pytest.raises(BadLedger, match="entry 2"):
+        go(MAY, BY_KEY, "again", chain="other")
+
+
+def test_marks_that_were_changed_are_not_sealed_anew(go, url):
+    go(MAY, BY_KEY, "may")
+    with Ledger(url).database.writing() as connection:
+        connection.execute(update(PEOPLE).where(PEOPLE.c.number > 0).values(marks=b"x" * 32))
+    with pytest.raises(BadLedger, match="entry 2"):
+        erase([WHO], ledger=url)
+
+
+def test_the_command_takes_keys_from_a_file_and_says_what_is_left(go, url, tmp_path, capsys):
+    go(MAY, BY_KEY, "may")
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{WHO}\n\n", encoding="utf-8")
+    asked = ["erase", "--ledger", url, "--person-file", str(keys)]
+    assert run(asked) == 2
+    assert "cannot be undone" in capsys.readouterr().err
+    assert run([*asked, "--yes", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["entry"], told["people"]) == (3, 1) and len(told["remains"]) == 4
+    assert WHO not in json.dumps(told)
+    assert run(["history", "--ledger", url]) == 0
+    assert "1 person was erased from release 1 of chain main" in capsys.readouterr().out
+    assert run(["history", "--ledger", url, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["releases"][0]["erased"] == 1
+    assert run([*asked, "--yes"]) == 2 and WHO not in capsys.readouterr().err
+    assert run(["erase", "--ledger", url, "--person-file", str(tmp_path / "none"), "--yes"]) == 3
