@@ -92,7 +92,7 @@ def _merge_list(document: CommentedSeq, before: list[Any], after: list[Any]) -> 
 
 
 def column_comments(text: str) -> dict[str, str]:
-    """Returns what a policy file says behind its columns, where drafts give their reasons."""
+    """Returns what a policy file says behind columns that stand on one line: there drafts give reasons."""
     try:
         root = yaml.compose(text)
     except BadInput:
@@ -102,9 +102,6 @@ def column_comments(text: str) -> dict[str, str]:
     columns = next((value.value for key, value in pairs if key.value == "columns"), [])
     if not isinstance(columns, list):
         return {}
-    ends = {key.value: value.end_mark for key, value in columns}
-    return {
-        str(name): said.strip()
-        for name, end in ends.items()
-        if end.line < len(lines) and (said := lines[end.line][end.column :].strip().removeprefix("#"))
-    }
+    ends = {key.value: value.end_mark for key, value in columns if value.flow_style}
+    behind = {str(name): lines[end.line][end.column :].strip() for name, end in ends.items()}
+    return {name: said[1:].strip() for name, said in behind.items() if said.startswith("#")}

@@ -174,7 +174,8 @@ class PolicyFile:
 
     def _known(self, text: str) -> PolicyState | None:
         """Returns the newest state with this text."""
-        return next((state for state in self.history() if state.text == text), None)
+        states = (self._state(number) for number in reversed(self._numbers()))
+        return next((state for state in states if state is not None and state.text == text), None)
 
     def _newest(self) -> int | None:
         numbers = self._numbers()
