@@ -48,10 +48,11 @@ def die(*, progress):
     os._exit(1)
 
 
-def ended(job):
+def ended(jobs, job):
     until = time.monotonic() + LONG
-    while job.open and time.monotonic() < until:
+    while jobs.job(job.number).open and time.monotonic() < until:
         time.sleep(0.01)
+    job = jobs.job(job.number)
     assert not job.open
     return job
 
@@ -64,17 +65,17 @@ def jobs():
 
 
 def test_work_is_done_in_another_process(jobs):
-    job = ended(jobs.start("kind", "double", "/", double, 21))
+    job = ended(jobs, jobs.start("kind", "double", "/", double, 21))
     assert (job.state, job.value, job.phase) == (JobState.DONE, 42, "doubling")
-    assert jobs.find("kind", "double") is job and jobs.find("kind", "other") is None
+    assert jobs.find("kind", "double") == job and jobs.find("kind", "other") is None
 
 
 def test_errors_come_back_whole_and_bugs_without_what_they_say(jobs):
-    job = ended(jobs.start("kind", "refuse", "/", refuse))
+    job = ended(jobs, jobs.start("kind", "refuse", "/", refuse))
     assert type(job.error) is BadData and job.error.remedy == "Look again." and job.error.where == "here"
-    job = ended(jobs.start("kind", "break", "/", break_down))
+    job = ended(jobs, jobs.start("kind", "break", "/", break_down))
     assert "ZeroDivisionError" in str(job.error) and "secret" not in str(job.error)
-    job = ended(jobs.start("kind", "no data", "/", return_no_data))
+    job = ended(jobs, jobs.start("kind", "no data", "/", return_no_data))
     assert job.state is JobState.REFUSED and "a bug" in str(job.error)
 
 
@@ -87,33 +88,38 @@ def test_a_stopped_job_is_really_stopped(jobs, tmp_path):
         time.sleep(0.01)
     process = int(note.read_text())
     jobs.stop(job.number)
+    job = jobs.job(job.number)
     assert job.state is JobState.REFUSED and "stopped" in str(job.error)
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
-    assert ended(waiting).value == 8
+    assert ended(jobs, waiting).value == 8
 
 
 def test_a_process_that_dies_is_told_and_replaced(jobs):
-    job = ended(jobs.start("kind", "die", "/", die))
+    job = ended(jobs, jobs.start("kind", "die", "/", die))
     assert "ended before it was done" in str(job.error)
-    assert ended(jobs.start("kind", "double again", "/", double, 5)).value == 10
+    assert ended(jobs, jobs.start("kind", "double again", "/", double, 5)).value == 10
 
 
 def test_one_job_at_a_time_and_a_newer_question_replaces_the_older():
     held = Held()
     jobs = Jobs(held)
-    first = jobs.start("look", "a", "/", double, 1)
-    assert jobs.start("look", "a", "/", double, 1) is first
-    other = jobs.start("plan", "a", "/", double, 2)
-    assert (first.state, other.state) == (JobState.RUNNING, JobState.WAITING)
-    newer = jobs.start("look", "b", "/", double, 3)
-    assert first.state is JobState.REFUSED and held.stopped == 1 and other.state is JobState.RUNNING
-    held.report(JobResult(first.number, "too late"))
-    assert first.value is None
-    held.report(Step(other.number, "counting", 3, 4))
-    assert (other.phase, other.percent) == ("counting", 75)
-    held.report(JobResult(other.number, "plan"))
-    assert other.value == "plan" and newer.state is JobState.RUNNING
+
+    def state(number):
+        return jobs.job(number).state
+
+    first = jobs.start("look", "a", "/", double, 1).number
+    assert jobs.start("look", "a", "/", double, 1).number == first
+    other = jobs.start("plan", "a", "/", double, 2).number
+    assert (state(first), state(other)) == (JobState.RUNNING, JobState.WAITING)
+    newer = jobs.start("look", "b", "/", double, 3).number
+    assert state(first) is JobState.REFUSED and held.stopped == 1 and state(other) is JobState.RUNNING
+    held.report(JobResult(first, "too late"))
+    assert jobs.job(first).value is None
+    held.report(Step(other, "counting", 3, 4))
+    assert (jobs.job(other).phase, jobs.job(other).percent) == ("counting", 75)
+    held.report(JobResult(other, "plan"))
+    assert jobs.job(other).value == "plan" and state(newer) is JobState.RUNNING
 
 
 def test_what_follows_a_job_happens_once_and_not_after_a_stop():
@@ -121,7 +127,7 @@ def test_what_follows_a_job_happens_once_and_not_after_a_stop():
     jobs = Jobs(held)
     job = jobs.start("k", "a", "/", double, 1, then=lambda value: done.append(value) or "kept")
     held.report(JobResult(job.number, 2))
-    assert (job.value, done) == ("kept", [2])
+    assert (jobs.job(job.number).value, done) == ("kept", [2])
     stopped = jobs.start("k", "b", "/", double, 1, then=done.append)
     jobs.stop(stopped.number)
     held.report(JobResult(stopped.number, 3))
@@ -133,6 +139,7 @@ def test_what_follows_a_job_happens_once_and_not_after_a_stop():
 
     job = jobs.start("k", "c", "/", double, 1, then=fail)
     held.report(JobResult(job.number, 4))
+    job = jobs.job(job.number)
     assert job.state is JobState.REFUSED and "cannot be kept" in str(job.error)
 
 
