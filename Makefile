@@ -123,9 +123,10 @@ soak-part: $(VENV)/.ready postgresql compiled
 reference: $(VENV)/.ready
 	@$(BIN)/python -m guide
 
-# Pages draw their own pictures: the commands that they print are typed again.
+# Pages draw their own pictures: the commands that they print are typed again. Screenshots need a browser.
 pictures: $(VENV)/.ready
 	@$(BIN)/python -m guide.pictures
+	@SFUMATO_PICTURES=write $(BIN)/pytest -q -n0 tests/reports/test_pictures.py
 
 # The tutorials, typed one by one in an environment of their own.
 trial: $(VENV)/.ready

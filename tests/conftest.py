@@ -59,6 +59,7 @@ SLOW = (
     "faults/test_one_place.py",
     "faults/test_packed_files.py",
     "faults/test_program.py",
+    "faults/test_soak.py",
     "faults/test_signals.py",
     "faults/test_spill.py",
     "faults/test_store",

@@ -8,7 +8,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from guide import command_options, pictures
+from guide import command_options, pictures, screenshots
 from guide.sessions import blocks, run, session
 from ruamel.yaml import YAML
 
@@ -111,6 +111,29 @@ def test_a_picture_that_says_something_else_is_seen(tmp_path):
         (tmp_path / picture.name).write_text("<svg><text>another number</text></svg>")
     with pytest.raises(AssertionError, match="older than what it shows"):
         check_pictures(page, tmp_path)
+
+
+def test_every_screenshot_is_listed_with_the_page_it_shows():
+    """Tests that make these pages hold them to the list; here, nothing is unlisted or exchanged."""
+    assert screenshots.faults(ROOT / "docs") == []
+
+
+def test_a_screenshot_that_is_unlisted_lost_exchanged_or_stale_is_seen(tmp_path):
+    picture = tmp_path / "studio.png"
+    picture.write_bytes(b"one")
+    assert screenshots.faults(tmp_path) == [f"studio.png is in no list of {tmp_path.name}"]
+    page = '<h1 class="wide">Plan</h1><svg><path d="M 0 1"/><text>born</text></svg> 2026-01-01T10:00:00Z'
+    screenshots.keep(picture, page)
+    assert screenshots.faults(tmp_path) == [] and not screenshots.stale(picture, page)
+    later = page.replace("M 0 1", "M 0 2").replace("2026", "2031")
+    assert not screenshots.stale(picture, later), "times and the geometry of charts do not count"
+    for old, new in [("Plan", "Plans"), ("wide", "narrow"), ("born", "zip"), ("<svg>", "<p></p><svg>")]:
+        assert screenshots.stale(picture, page.replace(old, new))
+    picture.write_bytes(b"another")
+    assert "another picture" in screenshots.faults(tmp_path)[0]
+    picture.unlink()
+    assert screenshots.faults(tmp_path) == [f"studio.png of {tmp_path.name} is listed and not there"]
+    assert screenshots.stale(tmp_path / "never.png", page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,6 +1,6 @@
 """`python -m sfumato` is the program `sfumato`."""
 
-from sfumato.cli.main import main
+from sfumato.cli.program import main
 
 if __name__ == "__main__":
     main()

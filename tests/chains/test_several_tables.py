@@ -15,6 +15,8 @@ from oracles.several_tables import (
     COUNTS,
     FIXED,
     HALF,
+    LABELS,
+    TOGETHER,
     Case,
     accepts_chain,
     accepts_family,
@@ -228,6 +230,21 @@ def test_what_is_accepted_is_safe_in_all_worlds_and_accepted_by_the_written_rule
     promises = FIXED if chain else (*BELIEFS, *COUNTS)
     found = search(CASES, chain=chain, promises=promises, tables=tables, seed=tables)
     assert found.accepted > 0
+    assert (found.wrong, found.certified_breaches) == (0, 0)
+
+
+@pytest.mark.parametrize("tables", [2, 3])
+def test_labels_behind_terms_are_as_safe_in_all_worlds_of_versions(tables):
+    """Of quasi-sensitive promises, with and without prevalence; in a chain they are refused."""
+    found = search(CASES, chain=False, promises=LABELS, tables=tables, seed=10 + tables)
+    assert 0 < found.accepted < found.tried
+    assert (found.wrong, found.certified_breaches) == (0, 0)
+
+
+@pytest.mark.parametrize("tables", [2, 3])
+def test_two_columns_of_terms_are_as_safe_together_in_all_worlds_of_versions(tables):
+    found = search(CASES, chain=False, promises=TOGETHER, tables=tables, seed=20 + tables)
+    assert 0 < found.accepted < found.tried
     assert (found.wrong, found.certified_breaches) == (0, 0)
 
 

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from sfumato.core.errors import BadData, WrongCall
 from sfumato.engine import open_source
 from sfumato.engine.csv.reader import CsvOptions
+from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.file_form import FileForm
+from sfumato.judge.tables.relation import Relation
 from sfumato.testing.engines import codings, decoded
 
 SECRET = "Xq7-canary"
@@ -220,3 +223,26 @@ def test_damaged_files_never_shift_columns(damage, place):
 
 def test_codes_are_small_integers(file):
     assert open_source(file(b"a\n1\n")).count(codings(["a"])).codes("a").dtype == np.int32
+
+
+def test_texts_that_stand_for_an_empty_cell_do_so_without_quotes(file):
+    path = file('a,b\nNA,"NA"\nNULL,x\n,NULLs\n')
+    assert rows(path)[1] == sorted([("NA", "NA"), ("NULL", "x"), (None, "NULLs")], key=repr)
+    told = CsvOptions(empty=("NA", "NULL"))
+    assert rows(path, told)[1] == sorted([(None, "NA"), (None, "x"), (None, "NULLs")], key=repr)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["NA", "", "x", "."]), st.booleans()), min_size=1, max_size=8))
+def test_engine_and_judge_find_the_same_cells_empty(tmp_path_factory, cells):
+    path = tmp_path_factory.mktemp("empty") / "t.csv"
+    written = [f'"{text}"' if quoted else text for text, quoted in cells]
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in written))
+    expected = sum(not quoted and text in {"", "NA"} for text, quoted in cells)
+    found = rows(path, CsvOptions(empty=("NA",)))[1]
+    assert sum(cell is None for cell, _ in found) == expected
+
+    def missing(db):
+        table = Relation.of_file(db, path, ("a", "b"), FileForm.of({"empty": "NA"}))
+        return db.execute(f"SELECT count(*) FROM {table.query} WHERE c0 IS NULL").fetchone()[0]
+
+    assert strictly("t.csv", missing) == expected

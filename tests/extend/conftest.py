@@ -37,11 +37,16 @@ def install(tmp_path, monkeypatch):
         ]
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         invalidate_caches()
-        plugins.offers.cache_clear()
+        _forget_offers()
 
-    plugins.offers.cache_clear()
+    _forget_offers()
     yield add
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
             del sys.modules[name]
+    _forget_offers()
+
+
+def _forget_offers():
+    plugins.all_entry_points.cache_clear()
     plugins.offers.cache_clear()

@@ -50,12 +50,13 @@ class Soak:
         self.goals = {name: max(1, round(count * share)) for name, (_, count) in TASKS.items()}
         self.done, self.outcomes = dict.fromkeys(TASKS, 0), {name: Counter() for name in TASKS}
         self.seconds, self.saved = 0.0, 0.0
-        with contextlib.suppress(OSError, ValueError, KeyError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             kept = json.loads(self.path.read_text(encoding="utf-8"))
+            done = {name: int(kept["done"].get(name, 0)) for name in TASKS}
+            outcomes = {name: Counter(kept["outcomes"].get(name, {})) for name in TASKS}
+            seconds = float(kept["seconds"])
             if kept["commit"] == self.commit:
-                self.done |= kept["done"]
-                self.outcomes |= {name: Counter(told) for name, told in kept["outcomes"].items()}
-                self.seconds = kept["seconds"]
+                self.done, self.outcomes, self.seconds = done, outcomes, seconds
 
     @property
     def left(self):
@@ -104,6 +105,7 @@ def part(soak, minutes, work):
             begun, stretch = time.monotonic(), min(until, time.monotonic() + 60)
             if name not in opened:
                 opened[name] = TASKS[name][0](work / name.replace(" ", "-"), cluster)
+                stack.callback(opened[name].close)
             while soak.done[name] < soak.goals[name] and time.monotonic() < stretch:
                 try:
                     soak.count(name, opened[name].unit(soak.done[name]))

@@ -1,4 +1,4 @@
-"""What a soak does: inputs for parsers and verbs, kills, signals, and writers at once.
+"""What a soak does: damaged inputs for every parser and every verb, in this process and by the command line.
 
 Every task has units, told apart by their numbers: the same number is the same input. A unit returns a word
 for what came of it, which is counted, and raises where something came of it that must not.
@@ -7,48 +7,42 @@ for what came of it, which is counted, and raises where something came of it tha
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from faults.damage import damaged
-from faults.made_up import check_all
+from faults.soak_releases import (
+    CLOCK,
+    FullDisks,
+    FullDisksOnPostgresql,
+    Kills,
+    KillsOnPostgresql,
+    Signals,
+    SignalsOnPostgresql,
+    Task,
+    Writers,
+    WritersOnPostgresql,
+    Wrong,
+    must,
+)
 from faults.test_damaged_inputs import GOLDEN, PARSERS
 from sfumato import demo
 from sfumato.cli.main import run
 from sfumato.core.errors import SfumatoError
 
-FINE = {0, 1, 2, 3, 4, 5, 130}
 SECONDS, BYTES = 10.0, 2_000_000_000
 CANARY = "canary-51c7e0"
-CLOCK = 120.0
-"""Seconds by the clock after which a program hangs, however busy the machine is."""
-BATCH = 20
-"""So many releases share a ledger before a new one is begun."""
-
-
-class Wrong(AssertionError):
-    """Something came of an input or a fault that must not."""
-
-
-def must(holds, what):
-    if not holds:
-        raise Wrong(what)
-
-
-class Task:
-    """A kind of units, in a folder of its own; `cluster` starts a PostgreSQL when it is first asked."""
-
-    def __init__(self, folder, cluster):
-        self.folder, self.cluster = Path(folder), cluster
-        self.folder.mkdir(parents=True, exist_ok=True)
+SECRET = "name"
+"""The column of the canary: an identifier, whose cells are never published and never printed."""
 
 
 class Parsers(Task):
@@ -82,60 +76,102 @@ class Parsers(Task):
         return f"{name} {outcome}"
 
 
+@dataclass(frozen=True)
+class Verb:
+    """A call of the program: how it ends on whole files, and how it may end where one of them is damaged.
+
+    Exit 2 says that the call itself was wrong: no damage makes it so, but where `harmed` names it.
+    """
+
+    words: str
+    whole: int = 0
+    harmed: frozenset[int] = field(default=frozenset({0, 1, 3}))
+
+    @property
+    def name(self) -> str:
+        return self.words.split(" ", 1)[0]
+
+
 VERBS = (
-    "discover DATA --k 5 --mode all",
-    "declare DATA -o NEW",
-    "policy check POLICY DATA",
-    "protect DATA -p POLICY -o NEW --overwrite",
-    "protect DATA -p POLICY --dry-run",
-    "audit DATA -p POLICY",
-    "attack linkage DATA -p POLICY",
-    "utility DATA DATA -p POLICY",
-    "release DATA -p POLICY --ledger URL --dry-run",
-    "trace DATA --ledger URL",
-    "certificate verify CERTIFICATE",
-    "ledger verify --ledger URL --certificate CERTIFICATE",
-    "ledger missing --ledger URL --certificate CERTIFICATE --anchor ANCHOR",
-    "history --ledger URL",
-    "report DATA -p POLICY -o NEW.html --overwrite",
+    Verb("discover DATA --k 5 --mode all"),
+    Verb("declare DATA -o NEW"),
+    Verb("policy check POLICY DATA"),
+    Verb("protect DATA -p POLICY -o NEW --overwrite"),
+    Verb("protect DATA -p POLICY --dry-run"),
+    Verb("audit DATA -p POLICY", 1),
+    Verb("audit SAFE -p POLICY"),
+    Verb("attack linkage SAFE -p POLICY"),
+    Verb("utility DATA SAFE -p POLICY"),
+    Verb("release DATA -p POLICY --ledger URL --chain other --dry-run --despite main"),
+    Verb("trace LEAK --ledger OLD"),
+    Verb("certificate verify CERTIFICATE --key KEY"),
+    Verb("ledger verify --ledger URL --certificate CERTIFICATE"),
+    Verb("ledger missing --ledger URL --certificate CERTIFICATE --anchor ANCHOR"),
+    Verb("history --ledger URL"),
+    Verb("report SAFE -p POLICY -o NEW.html --overwrite"),
 )
-HARMED = {"DATA": "hospital.csv", "POLICY": "policy.yaml", "CERTIFICATE": "one/certificate.json"}
-HARMED |= {"ANCHOR": "anchor.json", "URL": "ledger.db"}
+FILES = {"DATA": "hospital.csv", "POLICY": "policy.yaml", "SAFE": "one/data.csv"}
+FILES |= {"CERTIFICATE": "one/certificate.json", "ANCHOR": "anchor.json", "URL": "ledger.db"}
+FILES |= {"KEY": "ledger.db.key.pub", "LEAK": "leak.csv", "OLD": "old.db"}
 
 
 class Verbs(Task):
-    """Every verb with one damaged file, in this process."""
+    """Every verb with one damaged file, in this process; before that every verb with none."""
 
     def __init__(self, folder, cluster):
         super().__init__(folder, cluster)
-        self.good = self.folder / "good"
-        if not (self.good / "anchor.json").exists():
-            shutil.rmtree(self.good, ignore_errors=True)
-            demo.write(self.good, 120)
-            data = self.good / "hospital.csv"
-            lines = data.read_text(encoding="utf-8").splitlines()
-            name = lines[0].split(",").index("name") if "name" in lines[0].split(",") else 0
-            cells = lines[7].split(",")
-            cells[name] = CANARY
-            data.write_text("\n".join([*lines[:7], ",".join(cells), *lines[8:]]) + "\n", encoding="utf-8")
-            words = f"release {data} -p {self.good}/policy.yaml --ledger sqlite:///{self.good}/ledger.db"
-            self.call(self.good, [*words.split(), "--into", str(self.good / "one")])
-            words = f"ledger anchor --ledger sqlite:///{self.good}/ledger.db -o {self.good}/anchor.json"
-            self.call(self.good, words.split())
-        self.place = self.folder / "place"
+        self.good, self.place = self.folder / "good", self.folder / "place"
+        shutil.rmtree(self.good, ignore_errors=True)
+        demo.write(self.good, 120)
+        self.plant(self.good / "hospital.csv")
+        shutil.copy(GOLDEN / "leaks" / "university.csv", self.good / "leak.csv")
+        shutil.copy(GOLDEN / "ledger" / "ledger.db", self.good / "old.db")
+        for words in (
+            "release DATA -p POLICY --ledger URL --into ONE",
+            "ledger anchor --ledger URL -o ANCHOR",
+        ):
+            code, said = self.call(self.good, self.named(words, self.good))
+            must(code == 0, f"{words}: exit {code}: {said}")
+        for verb in VERBS:
+            self.check_whole(verb)
 
-    def arguments(self, number):
-        """The call of a unit, on files of which one is damaged."""
-        chance = random.Random(f"{type(self).__name__} {number}")
-        words = VERBS[number % len(VERBS)].split()
+    def plant(self, path):
+        """Puts the canary where it must never be seen."""
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        policy = (self.good / "policy.yaml").read_text(encoding="utf-8")
+        must(f"{SECRET}:       {{role: identifier}}" in policy, "the canary is in no identifier")
+        rows[7][rows[0].index(SECRET)] = CANARY
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+    def check_whole(self, verb):
+        """Raises unless a verb does on whole files what it is said to do, and keeps what is secret."""
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.good, self.place)
-        harmed = self.place / HARMED[chance.choice([word for word in words if word in HARMED])]
+        code, said = self.call(self.place, self.named(verb.words, self.place))
+        must(code == verb.whole, f"{verb.words}: exit {code} where nothing is damaged: {said}")
+        must(CANARY not in said, f"{verb.words}: a cell was printed")
+        for new in self.place.glob("new.*"):
+            must(CANARY.encode() not in new.read_bytes(), f"{verb.words}: a cell was published")
+
+    def named(self, words, place):
+        """The arguments of a call, with the files of a place."""
+        named = {word: str(place / name) for word, name in FILES.items()}
+        named |= {word: f"sqlite:///{named[word]}" for word in ("URL", "OLD")}
+        named |= {"NEW": str(place / "new.csv")}
+        named |= {"NEW.html": str(place / "new.html"), "ONE": str(place / "one")}
+        return [named.get(word, word) for word in words.split()]
+
+    def arguments(self, number):
+        """The verb and the call of a unit, on files of which one is damaged."""
+        chance = random.Random(f"{type(self).__name__} {number}")
+        verb = VERBS[number % len(VERBS)]
+        shutil.rmtree(self.place, ignore_errors=True)
+        shutil.copytree(self.good, self.place)
+        harmed = self.place / FILES[chance.choice([word for word in verb.words.split() if word in FILES])]
         harmed.write_bytes(damaged(harmed.read_bytes(), chance))
-        named = {word: str(self.place / name) for word, name in HARMED.items()}
-        named |= {"URL": f"sqlite:///{self.place}/ledger.db", "NEW": str(self.place / "new.csv")}
-        named["NEW.html"] = str(self.place / "new.html")
-        return [named.get(word, word) for word in words]
+        return verb, self.named(verb.words, self.place)
 
     def call(self, place, arguments):
         """Run the program here; its exit code and everything it says."""
@@ -144,33 +180,36 @@ class Verbs(Task):
             code = run(arguments)
         return code, out.getvalue() + err.getvalue()
 
+    def judged(self, verb, code, said, seconds, memory):
+        """The word for what came of a unit; raises where it must not have come of it."""
+        must(code in verb.harmed, f"{verb.words}: exit {code}: {said[-300:]}")
+        must("Traceback" not in said, f"{verb.words}: a traceback")
+        must(CANARY not in said, f"{verb.words}: a cell was printed")
+        must(seconds < SECONDS, f"{verb.words}: {seconds:.1f} s of processor time")
+        must(memory * 1024 < BYTES, f"{verb.words}: {memory} kB")
+        return f"{verb.name} exit {code}"
+
     def unit(self, number):
-        arguments = self.arguments(number)
+        verb, arguments = self.arguments(number)
         begun = time.process_time()
         code, said = self.call(self.place, arguments)
-        must(code in FINE, f"{VERBS[number % len(VERBS)]}: exit {code}")
-        must(CANARY not in said, f"{VERBS[number % len(VERBS)]}: a cell was printed")
-        must(time.process_time() - begun < SECONDS, f"{VERBS[number % len(VERBS)]}: too slow")
-        must(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < BYTES, "too large")
-        return f"{arguments[0]} exit {code}"
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return self.judged(verb, code, said, time.process_time() - begun, memory)
 
 
 class Commands(Verbs):
     """The same through the command line, each in a process of its own."""
 
     def unit(self, number):
-        words = VERBS[number % len(VERBS)]
-        command = [sys.executable, "-m", "sfumato", *self.arguments(number)]
+        verb, arguments = self.arguments(number)
         log = self.folder / "said.txt"
         with log.open("wb") as said:
+            command = [sys.executable, "-m", "sfumato", *arguments]
             program = subprocess.Popen(command, cwd=self.place, stdout=said, stderr=said)
-            status, used = _ended(program, words)
+            status, used = _ended(program, verb.words)
+        told = log.read_text(encoding="utf-8", errors="replace")
         code = os.waitstatus_to_exitcode(status)
-        must(code in FINE, f"{words}: exit {code}")
-        must(CANARY.encode() not in log.read_bytes(), f"{words}: a cell was printed")
-        must(used.ru_utime + used.ru_stime < SECONDS, f"{words}: too slow")
-        must(used.ru_maxrss * 1024 < BYTES, f"{words}: too large")
-        return f"{words.split()[0]} exit {code}"
+        return self.judged(verb, code, told, used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 
 def _ended(program, words):
@@ -187,121 +226,6 @@ def _ended(program, words):
     raise Wrong(f"{words}: hangs")
 
 
-class Released(Task):
-    """Releases by the command line into a ledger that is begun anew after some units."""
-
-    postgresql = False
-
-    def __init__(self, folder, cluster):
-        super().__init__(folder, cluster)
-        self.begun, self.entered, self.usual = None, 0, 1.0
-
-    def fresh(self, number):
-        """Begins a new place for every batch of units, with a first release that shows how long one takes."""
-        if self.begun == number // BATCH:
-            return
-        self.begun = number // BATCH
-        shutil.rmtree(self.folder, ignore_errors=True)
-        demo.write(self.folder, 200)
-        self.out = self.folder / "out"
-        self.out.mkdir()
-        self.url = f"sqlite:///{self.folder}/ledger.db"
-        if self.postgresql:
-            self.url = self.cluster().database(f"{type(self).__name__.lower()}_{os.getpid()}_{self.begun}")
-        self.key = self.folder / "ledger.key"
-        begun = time.monotonic()
-        must(self.started("first").wait() == 0, "the first release")
-        self.usual, self.entered = time.monotonic() - begun, 1
-
-    def started(self, name, *, into=None, chain=None):
-        words = [
-            "release",
-            self.folder / "hospital.csv",
-            "-p",
-            self.folder / "policy.yaml",
-            "--ledger",
-            self.url,
-        ]
-        words += ["--key", self.key, "--chain", chain or f"c{name}", "--to", f"t{name}"]
-        words += ["--into", into or self.out / f"r{name}"]
-        command = [str(word) for word in (sys.executable, "-m", "sfumato", *words)]
-        with (self.folder / f"said-{name}.txt").open("wb") as said:
-            return subprocess.Popen(command, stdout=said, stderr=said)
-
-    def said(self, name):
-        return (self.folder / f"said-{name}.txt").read_text(encoding="utf-8", errors="replace")
-
-    def counted(self):
-        """How many releases came of a unit, after recovery; everything is whole."""
-        before, self.entered = self.entered, check_all(self.url, self.key, self.out)
-        return self.entered - before
-
-
-class Kills(Released):
-    """`sfumato release` is killed at a random moment: it counts and is there, or neither."""
-
-    def unit(self, number):
-        self.fresh(number)
-        chance, program = random.Random(f"kills {number}"), self.started(number)
-        time.sleep(chance.uniform(0.05, 1.1) * self.usual)
-        program.kill()
-        code, more = program.wait(), self.counted()
-        must(code in (0, -signal.SIGKILL), f"exit {code}")
-        must(
-            more == (self.out / f"r{number}").exists() and (code != 0 or more), "in one, and not in the other"
-        )
-        return "came too late" if code == 0 else f"killed, {'published' if more else 'nothing'}"
-
-
-class Signals(Released):
-    """The same with SIGTERM or SIGINT: it stops and says so, or finishes and says so."""
-
-    def unit(self, number):
-        self.fresh(number)
-        chance, program = random.Random(f"signals {number}"), self.started(number)
-        time.sleep(chance.uniform(0.05, 1.1) * self.usual)
-        asked = chance.choice((signal.SIGTERM, signal.SIGINT))
-        program.send_signal(asked)
-        code, more, said = program.wait(timeout=CLOCK), self.counted(), self.said(number)
-        early = code in (-asked, 1) and not more  # before the program could ask for signals
-        must(code in (0, 130) or early, f"exit {code}")
-        must(early or "Traceback" not in said, "a traceback")
-        must((code == 0) == bool(more), "what it says is not what it did")
-        must(code != 130 or "nothing was published" in said, "it does not say that nothing was published")
-        return {0: "finished", 130: "stopped"}.get(code, "before it began")
-
-
-class Writers(Released):
-    """Eight at once: into one folder in odd rounds, into one chain in even ones; the next release works."""
-
-    def unit(self, number):
-        self.fresh(number)
-        names = [f"{number}-{who}" for who in range(8)]
-        if number % 2:
-            programs = [self.started(name, into=self.out / f"r{number}") for name in names]
-        else:
-            programs = [self.started(name, chain=f"all{number}") for name in names]
-        codes = sorted(program.wait(timeout=2 * CLOCK) for program in programs)
-        more = self.counted()
-        must(set(codes) <= {0, 2, 4, 5} and codes[0] == 0, f"exits {codes}")
-        must(more == codes.count(0) and (not number % 2 or more == 1), f"{more} entered, exits {codes}")
-        must(self.started(f"{number}-next").wait(timeout=CLOCK) == 0, "the next release does not work")
-        must(self.counted() == 1, "the next release is not there")
-        return f"published {more} of 8"
-
-
-class KillsOnPostgresql(Kills):
-    postgresql = True
-
-
-class SignalsOnPostgresql(Signals):
-    postgresql = True
-
-
-class WritersOnPostgresql(Writers):
-    postgresql = True
-
-
 TASKS = {
     "parsers": (Parsers, 94_000),
     "verbs": (Verbs, 6_000),
@@ -312,5 +236,7 @@ TASKS = {
     "signals on PostgreSQL": (SignalsOnPostgresql, 250),
     "writers on SQLite": (Writers, 20),
     "writers on PostgreSQL": (WritersOnPostgresql, 20),
+    "full disks on SQLite": (FullDisks, 50),
+    "full disks on PostgreSQL": (FullDisksOnPostgresql, 50),
 }
 """Tasks by name, with how many units of each a whole soak has."""

@@ -196,7 +196,7 @@ def full_disk(stage, _):
     """A disk with less and less room; the stage is on it."""
     ballast, before, told = stage.folder / "ballast", stage.check(), {}
     for room in (0, 4096, 8192, 12288, 16384, 20480, 24576, 32768, 65536, 200_000):
-        _fill(ballast, room)
+        fill_disk(ballast, room)
         target = stage.next()
         code = ended(child(lambda t=target: release(stage.ledger(), t) and None))
         check_visible(stage.folder)
@@ -208,7 +208,7 @@ def full_disk(stage, _):
     return told
 
 
-def _fill(ballast, room):
+def fill_disk(ballast, room):
     """Fill the disk, then give some of it back."""
     with ballast.open("wb", buffering=0) as file:
         try:

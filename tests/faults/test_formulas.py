@@ -13,9 +13,9 @@ import sfumato as sf
 from sfumato.core.errors import BadData
 from sfumato.journey.protect_file import protect_file
 from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas, is_formula
+from sfumato.judge.tables.database import Database
 from sfumato.judge.tables.file_form import RELEASED
 from sfumato.policy.policy import Policy
-from sfumato.system.memory import Memory
 
 RUN = [
     "=1+1",
@@ -110,7 +110,7 @@ def test_a_name_of_a_column_is_a_cell(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("=1+1,b\n1,2\n", encoding="utf-8")
     with pytest.raises(BadData, match="1 names of columns"):
-        check_formulas(path, ["=1+1", "b"], RELEASED, Memory())
+        check_formulas(Database(path.name), path, ["=1+1", "b"], RELEASED)
 
 
 def test_the_choice_is_part_of_the_policy():
@@ -128,7 +128,8 @@ def test_the_database_and_the_definition_agree(tmp_path_factory, cell):
     path.write_text(f"a,b\n{quoted},1\n", encoding="utf-8", newline="")
     refused = False
     try:
-        check_formulas(path, ["a", "b"], RELEASED, Memory())
+        with Database(path.name) as db:
+            check_formulas(db, path, ["a", "b"], RELEASED)
     except BadData as error:
         refused = "spreadsheet" in error.message
     run = bool(cell) and cell[0] in "=+-@\t\r＝" and len(cell) > 1

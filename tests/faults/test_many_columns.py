@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from sfumato.attacks.objections import column_objections
@@ -10,8 +9,9 @@ from sfumato.discovery.quasi_identifiers.coded import Coded
 from sfumato.discovery.quasi_identifiers.criterion import Reading
 from sfumato.discovery.quasi_identifiers.descent import descend
 from sfumato.judge.file import check_columns
-from sfumato.judge.file_bytes.csv_forms import _sum_of
+from sfumato.judge.file_bytes.csv_forms import length_query
 from sfumato.judge.policy_data import JudgedPolicy
+from sfumato.judge.tables.relation import Relation
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
 
@@ -57,9 +57,10 @@ def test_steps_of_a_descent_share_their_names():
     assert steps[0].remaining == tuple(f"c{i}" for i in range(49))
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 1000])
-def test_a_sum_of_many_terms_is_nested_as_little_as_can_be(count):
-    text = _sum_of([str(n) for n in range(count)])
-    assert eval(text) == count * (count - 1) // 2
-    depth = np.cumsum([(c == "(") - (c == ")") for c in text]).max()
-    assert depth <= (count - 1).bit_length()
+def test_what_the_judge_asks_of_a_file_grows_by_the_names_of_its_columns():
+    """A database takes as long as a question is: the length of a cell is said once, not for every column."""
+    few, many = (
+        length_query(Relation("rows", tuple(map(str, range(n))), ("VARCHAR",) * n), ",")
+        for n in (1000, COLUMNS)
+    )
+    assert len(many) - len(few) < 10 * (COLUMNS - 1000)

@@ -53,6 +53,37 @@ main()
 """
 """The program with a signal put in: where an exception is dropped, becomes another error, or at a step."""
 
+LOADING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+number = int(sys.argv.pop(1))
+
+class Asked:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), number)
+
+sys.meta_path.insert(0, Asked())
+from sfumato.cli.program import main
+main()
+"""
+"""The program, asked to stop while it is being loaded."""
+
+ENDING = """
+import atexit, os, sys
+number = int(sys.argv.pop(1))
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid()):
+        kill(process, number)
+
+last = Last()
+atexit.register(os.kill, os.getpid(), number)
+from sfumato.cli.program import main
+main()
+"""
+"""The program, asked to stop when it has said everything, and again while the interpreter ends."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -83,6 +114,32 @@ def test_a_signal_is_not_lost_and_no_bug(place, how, number):
     assert said.stderr == "interrupted; nothing was published\n"
     assert list((place / "out").iterdir()) == []
     assert check_all(f"sqlite:///{place}/ledger.db", None, place / "out") == 0
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_program_is_loaded(number):
+    call = [sys.executable, "-c", LOADING, str(int(number)), "--version"]
+    said = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (130, "")
+    assert said.stderr == "interrupted; nothing was published\n"
+
+
+def test_what_is_started_with_signals_ignored_ignores_them_while_it_is_loaded():
+    ignoring = LOADING.replace("signal.default_int_handler", "signal.SIG_IGN")
+    call = [sys.executable, "-c", ignoring, str(int(signal.SIGINT)), "--version"]
+    said = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert said.returncode == 0 and said.stdout.startswith("sfumato ")
+
+
+def test_a_signal_while_the_program_ends_changes_nothing(place):
+    """Found by a soak: it was published, it said so, and ended by the signal."""
+    said = subprocess.run(
+        command(place, 0, "-c", ENDING, int(signal.SIGTERM)), capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0 and said.stderr.endswith("published " + str(place / "out" / "r0") + "\n")
+    call = [sys.executable, "-c", ENDING, str(int(signal.SIGINT)), "certificate", "verify", "nothing.json"]
+    said = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert said.returncode == 3 and "Traceback" not in said.stderr
 
 
 @pytest.mark.parametrize("how", ["entered", "committed", "done"])

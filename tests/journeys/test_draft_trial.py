@@ -9,6 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import run
+from sfumato.policy.taxonomies.intervals import Intervals
 from sfumato.protection.lost_cells import LostCells
 
 ROWS = 300
@@ -92,6 +93,27 @@ def test_tables_as_other_countries_write_them(form, tmp_path, capsys):
     assert run(["policy", "confirm", str(policy), "--all"]) == 0
     assert run(["protect", str(data), "-p", str(policy), "-o", str(safe)]) == 0
     assert run(["audit", str(safe), "-p", str(policy)]) == 0
+    capsys.readouterr()
+
+
+def test_a_table_as_r_writes_it(tmp_path, capsys):
+    dice = random.Random(7)
+    lines = '"region","sex","age","vote"'
+    for _ in range(ROWS):
+        age = dice.choice([dice.randint(18, 80)] * 9 + ["NA"])
+        lines += f'\n"{dice.choice("NSC")}","{dice.choice("MF")}",{age},"{dice.choice("YNA")}"'
+    data, policy, safe = tmp_path / "d.csv", tmp_path / "p.yaml", tmp_path / "s.csv"
+    data.write_text(lines + "\n")
+    assert run(["declare", str(data), "-o", str(policy)]) == 0
+    assert "read as empty cells: NA" in capsys.readouterr().err
+    drafted = sf.Policy.load(policy)
+    assert isinstance(drafted.columns["age"].taxonomy, Intervals)
+    assert drafted.source.empty_texts == ("NA",)
+    assert run(["policy", "confirm", str(policy), "--all"]) == 0
+    assert run(["protect", str(data), "-p", str(policy), "-o", str(safe)]) == 0
+    assert ",NA," not in safe.read_text()
+    assert run(["declare", str(data), "--empty", "none", "-o", str(tmp_path / "words.yaml")]) == 0
+    assert not isinstance(sf.Policy.load(tmp_path / "words.yaml").columns["age"].taxonomy, Intervals)
     capsys.readouterr()
 
 

@@ -111,18 +111,21 @@ def test_who_has_a_version_gets_no_other_of_the_same_chain(ledger):
         sf.import_version(at((0, 0, 0)), POLICY, original=PEOPLE, to="police", ledger=ledger)
 
 
-@pytest.mark.parametrize("change", ["a row less", "another row", "mixed levels"])
+@pytest.mark.parametrize("change", ["a row less", "a row more", "another row", "mixed levels", "no row"])
 def test_what_is_no_version_of_the_original_is_refused(change, tmp_path):
     version = at((1, 1, 1))
-    if change == "a row less":
-        version = version.head(3)
+    lacking = change != "a row less"
+    if change in ("a row less", "no row"):
+        version = version.head(0 if lacking else 3)
+    elif change == "a row more":
+        version = pl.concat([version.head(3), version.head(1)])
     elif change == "another row":
         version = version.with_columns(zip=pl.Series(["100X", "100X", "100X", "101X"]))
     else:
         version = version.with_columns(zip=pl.Series(["1004", "101X", "100X", "101X"]))
     url = f"sqlite:///{tmp_path}/ledger.db"
     with pytest.raises(BadData) as refused:
-        sf.import_version(version, POLICY, original=PEOPLE, to="police", ledger=url)
+        sf.import_version(version, POLICY, original=PEOPLE, to="police", ledger=url, lacking=lacking)
     assert "1004" not in str(refused.value)
 
 

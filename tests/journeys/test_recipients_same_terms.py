@@ -56,6 +56,30 @@ def test_whoever_comes_later_gets_a_version_of_the_same_shortened_table(tmp_path
         released(tmp_path, rows.with_columns(symptoms=pl.lit("sneeze")), policy(l=2, c=1), names=["press"])
 
 
+@pytest.mark.parametrize("common", [None, {"Flu": 3, "Cold": 2, "Malaria": 1, "Allergy": 2}])
+def test_two_columns_about_the_same_labels_are_safe_together_in_all_versions(tmp_path, common):
+    """Cough leaves flu and cold, drug A flu and malaria: each alone mixes labels, both give one away."""
+    drugs = {"Flu": ["A", "C"], "Cold": ["B", "C"], "Malaria": ["A"], "Allergy": ["B"]}
+    rows = people(60).with_columns(symptoms=pl.lit("cough"), drug=pl.lit("A"))
+    rules = policy(l=2, c=2)
+    rules["columns"]["drug"] = {"role": "quasi-sensitive"}
+    more = {"prevalence": common} if common else {}
+    one = rules["promises"][1]["quasi-sensitive"] | more
+    rules["promises"][1:] = [{"quasi-sensitive": p} for p in (one, one | {"of": "drug", "knowledge": drugs})]
+    for table in released(tmp_path, rows, rules):
+        for _, group in table.group_by(["age", "zip"]):
+            found = dict.fromkeys(KNOWLEDGE, Fraction(0))
+            for cells in zip(group["symptoms"], group["drug"], strict=True):
+                tables = zip((KNOWLEDGE, drugs), cells, strict=True)
+                linked = set.intersection(
+                    *(plain.linked(list(known.items()), terms(c)) for known, c in tables)
+                )
+                weigh = {label: Fraction((common or {}).get(label, 1)) for label in linked}
+                for label, weight in weigh.items():
+                    found[label] += weight / sum(weigh.values())
+            assert plain.diverse_beliefs(found.values(), 2, 2)
+
+
 def test_a_margin_is_refused_beside_recipients():
     rules = {**policy(l=2, c=1), "protect": {"terms": {"margin": "1/10"}}}
     with pytest.raises(BadPolicy, match="drawn at random"):

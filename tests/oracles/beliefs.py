@@ -40,7 +40,11 @@ def prior(known, table, rule="mean", common=None):
 
 
 def diverse(known, rows, c, l, common=None):  # noqa: E741
-    falling = sorted((p for p in posterior(known, rows, common).values() if p), reverse=True)
+    return diverse_beliefs(posterior(known, rows, common).values(), c, l)
+
+
+def diverse_beliefs(beliefs, c, l):  # noqa: E741
+    falling = sorted((p for p in beliefs if p), reverse=True)
     return not falling or (len(falling) >= l and falling[0] <= c * sum(falling[l - 1 :]))
 
 
@@ -58,9 +62,14 @@ def squared_distance(known, rows, before):
 def distance(known, rows, before, name="euclidean", common=None):
     """How far beliefs are from those before; the Euclidean distance is squared."""
     after = posterior(known, rows, common)
-    gaps = [abs(after[label] - before.get(label, 0)) for label in after]
+    return gap([after[label] - before.get(label, 0) for label in after], name)
+
+
+def gap(differences, name):
+    """What differences of beliefs come to; the Euclidean distance is squared."""
+    gaps = [abs(one) for one in differences]
     if name == "euclidean":
-        return sum((gap**2 for gap in gaps), Fraction(0))
+        return sum((one**2 for one in gaps), Fraction(0))
     return sum(gaps, Fraction(0)) / 2 if name == "variational" else max(gaps)
 
 

@@ -15,6 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from oracles import beliefs as plain
+from oracles.labels_behind_terms import LABELS, TOGETHER, LabelsTogether, label_beliefs
 from oracles.tiny_chains import S, all_worlds, imprint, on_one_path, shown, table
 from sfumato.chains.pooling import Pool
 from sfumato.core.adversary import Adversary
@@ -30,6 +32,8 @@ from sfumato.promises import (
     EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
+    QuasiSensitiveCloseness,
+    QuasiSensitiveDiversity,
     RecursiveLDiversity,
     TCloseness,
 )
@@ -103,6 +107,14 @@ def kept(promise, held, overall):
             found = apart / 2 <= promise.t
         case BasicBetaLikeness() | EnhancedBetaLikeness():
             found = alike({v: w / size for v, w in held.items()}, shares_of(overall), promise)
+        case QuasiSensitiveDiversity():
+            found = plain.diverse_beliefs(label_beliefs(held, promise).values(), promise.c, promise.l)
+        case QuasiSensitiveCloseness():
+            before, after = label_beliefs(overall, promise), label_beliefs(held, promise)
+            far = plain.gap([after[label] - before[label] for label in after], promise.distance)
+            found = far <= (promise.t**2 if promise.distance == "euclidean" else promise.t)
+        case LabelsTogether():
+            found = promise.kept(held, overall)
     return found
 
 
@@ -212,7 +224,11 @@ def named(cuts):
 
 def accepts_family(case, promise, adversary=Adversary.REGISTER):
     """What the software says of versions of one table."""
-    pool = Pool(table(case.trees, case.people), Promises((promise,)), adversary)
+    if isinstance(promise, LabelsTogether):
+        return promise.accepts(table(case.trees, case.people), [named(c) for c in case.cuts])
+    data = table(case.trees, case.people)
+    bound = promise.given_original(data) if isinstance(promise, QuasiSensitiveCloseness) else promise
+    pool = Pool(data, Promises((bound,)), adversary)
     return pool.keeps_all([named(c) for c in case.cuts])
 
 
@@ -327,4 +343,4 @@ def largest_counts(case):
 FIXED = (*(p for p in BELIEFS if not p.relative), *COUNTS)
 """Promises that a chain can keep: none compares with a whole table that grows."""
 
-__all__ = ["BELIEFS", "COUNTS", "FIXED", "Case", "S", "search"]
+__all__ = ["BELIEFS", "COUNTS", "FIXED", "LABELS", "TOGETHER", "Case", "S", "search"]

@@ -19,12 +19,14 @@ ROWS = {
     "an illness": "alma canary,lund,hiv\nbo ek,malmoe,flu\n",
     "a long number": "S850301-1234567,x\nS900101-7654321,y\n",
     "one row alone": "Alma,34\n",
+    "a value that comes again, beside one column of numbers": "canary,unknown,x\nother,3,y\ncanary,4,z\n",
 }
 HEADED = {
     "words that are known": "name,City\nAlma,Lund\nBo,Malmoe\n",
     "numbers below a word": "height,weight\n180,80\n",
     "capitals below small letters": "colour,shape\nRed,Round\n",
     "small letters below capitals": "Colour,Shape\nred,round\n",
+    "a name that is a value, too": "age,kids,married\n36,2,married\n40,0,single\n",
 }
 
 

@@ -9,7 +9,8 @@ import os
 import random
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +47,24 @@ def linked(tables, row):
     return set.intersection(*found)
 
 
-def posterior(tables, rows):
+def posterior(tables, rows, common=None):
     found = dict.fromkeys(plain.labels_of(tables[0]), F(0))
     for row in rows:
-        links = linked(tables, row)
-        for label in links:
-            found[label] += F(1, len(links) * len(rows))
+        weigh = {label: F((common or {}).get(label, 1)) for label in linked(tables, row)}
+        for label, weight in weigh.items():
+            found[label] += weight / (sum(weigh.values()) * len(rows))
     return found
+
+
+def by_worlds(tables, rows, common):
+    """The same by enumeration: everybody has one label that all cells link to, drawn as labels are common."""
+    found, whole = dict.fromkeys(plain.labels_of(tables[0]), F(0)), F(0)
+    for world in product(*(sorted(linked(tables, row)) for row in rows)):
+        likely = prod(F(common[label]) for label in world)
+        whole += likely
+        for label in world:
+            found[label] += likely / len(rows)
+    return {label: share / whole for label, share in found.items()}
 
 
 def diverse(belief, c, few):
@@ -76,37 +88,38 @@ class Asked:
     def kept(self, belief, before):
         return diverse(belief, self.c, self.few) if self.kind == "diversity" else near(belief, before, self.t)
 
-    def promise(self, column, known):
+    def promise(self, column, known, common=None):
         knowledge = Knowledge.of(known)
         if self.kind == "diversity":
-            return QuasiSensitiveDiversity(column, knowledge, l=self.few, c=self.c)
-        return QuasiSensitiveCloseness(column, knowledge, t=self.t)
+            return QuasiSensitiveDiversity(column, knowledge, l=self.few, c=self.c, prevalence=common)
+        return QuasiSensitiveCloseness(column, knowledge, t=self.t, prevalence=common)
 
-    def words(self, column, known):
+    def words(self, column, known, common=None):
         table = {}
         for label, terms in known:
             table.setdefault(label, []).append(list(terms))
         own = {"l": self.few, "c": str(self.c)} if self.kind == "diversity" else {"t": str(self.t)}
+        own |= {"prevalence": common} if common else {}
         return {"quasi-sensitive": {"of": column, "kind": self.kind, "knowledge": table, **own}}
 
 
-def kept_by_definition(tables, asked, classes):
+def kept_by_definition(tables, asked, classes, common=None):
     """Whether every set of tables keeps every promise about one of them, in every class."""
     everybody = [row for rows in classes for row in rows]
     for size in range(1, len(tables) + 1):
         for some in combinations(range(len(tables)), size):
             known = [tables[d] for d in some]
-            before = posterior(known, [[row[d] for d in some] for row in everybody])
+            before = posterior(known, [[row[d] for d in some] for row in everybody], common)
             for rows in classes:
-                belief = posterior(known, [[row[d] for d in some] for row in rows])
+                belief = posterior(known, [[row[d] for d in some] for row in rows], common)
                 if not all(asked[d].kept(belief, before) for d in some):
                     return False
     return True
 
 
-def safe_from_all_tables(tables, asked, classes):
-    before = posterior(tables, [row for rows in classes for row in rows])
-    return all(a.kept(posterior(tables, rows), before) for a in asked for rows in classes)
+def safe_from_all_tables(tables, asked, classes, common=None):
+    before = posterior(tables, [row for rows in classes for row in rows], common)
+    return all(a.kept(posterior(tables, rows, common), before) for a in asked for rows in classes)
 
 
 def contradicts(tables, asked, classes):
@@ -163,9 +176,10 @@ def microdata(tables, classes, joints):
     return replace(Microdata.of_codes(columns, codes), joints=joints)
 
 
-def certified(tables, asked, classes):
+def certified(tables, asked, classes, common=None):
     """Whether the promises, and what follows from them, hold; `None` where a row contradicts itself."""
-    made = [a.promise(f"s{d}", known) for d, (a, known) in enumerate(zip(asked, tables, strict=True))]
+    pairs = enumerate(zip(asked, tables, strict=True))
+    made = [a.promise(f"s{d}", known, common) for d, (a, known) in pairs]
     promises = with_derived(Promises(tuple(made)))
     table = microdata(tables, classes, joint_columns_of(promises))
     try:
@@ -176,35 +190,52 @@ def certified(tables, asked, classes):
     return bool(promises.holds_on(found).all())
 
 
-def search(cases, seed=0):
+def random_prevalence(rng):
+    return {label: rng.choice([1, 1, 2, 5, F(1, 3)]) for label in LABELS}
+
+
+def search(cases, seed=0, *, weighed=False):
     rng = random.Random(seed)
     figures = dict.fromkeys(
         ["certified", "breached", "refused", "safe_but_refused", "contradictory", "alone"], 0
     )
     for _ in range(cases):
         tables, asked, classes = random_case(rng)
-        truth = kept_by_definition(tables, asked, classes)
-        found = certified(tables, asked, classes)
+        common = random_prevalence(rng) if weighed else None
+        truth = kept_by_definition(tables, asked, classes, common)
+        found = certified(tables, asked, classes, common)
         if found is None:
             assert contradicts(tables, asked, classes)
             figures["contradictory"] += 1
             continue
         assert found == truth, (tables, asked, classes)
-        safe = safe_from_all_tables(tables, asked, classes)
+        safe = safe_from_all_tables(tables, asked, classes, common)
         figures["certified" if found else "refused"] += 1
         figures["breached"] += found and not safe
         figures["safe_but_refused"] += safe and not found
-        each = [kept_by_definition([t], [a], [[[row[d]] for row in rows] for rows in classes])
+        each = [kept_by_definition([t], [a], [[[row[d]] for row in rows] for rows in classes], common)
                 for d, (t, a) in enumerate(zip(tables, asked, strict=True))]  # fmt: skip
         figures["alone"] += all(each) and not safe
     return figures
 
 
-def test_random_tables_are_judged_as_the_definitions_say():
-    figures = search(CASES)
+@pytest.mark.parametrize("weighed", [False, True])
+def test_random_tables_are_judged_as_the_definitions_say(weighed):
+    figures = search(CASES, weighed=weighed)
     print(figures)
     assert figures["breached"] == 0
     assert figures["certified"] and figures["refused"] and figures["alone"]
+
+
+def test_beliefs_weighed_by_prevalence_are_those_of_all_worlds():
+    rng = random.Random(4)
+    for _ in range(CASES):
+        tables, _, classes = random_case(rng)
+        common = random_prevalence(rng)
+        for rows in classes:
+            held = [row for row in rows if linked(tables, row)]
+            if held:
+                assert posterior(tables, held, common) == by_worlds(tables, held, common)
 
 
 def test_a_joint_value_links_to_what_all_its_parts_link_to():
@@ -217,9 +248,10 @@ def test_a_joint_value_links_to_what_all_its_parts_link_to():
             assert set(both.linked(terms)) == linked(tables, row)
 
 
-def policy_of(tables, asked, **protect):
+def policy_of(tables, asked, common=None, **protect):
     columns = {"q": {"role": "quasi"}, **{f"s{d}": {"role": "quasi-sensitive"} for d in range(len(tables))}}
-    made = [a.words(f"s{d}", known) for d, (a, known) in enumerate(zip(asked, tables, strict=True))]
+    pairs = enumerate(zip(asked, tables, strict=True))
+    made = [a.words(f"s{d}", known, common) for d, (a, known) in pairs]
     return {"columns": columns, "promises": [{"k-anonymity": {"k": 1}}, *made], "protect": protect}
 
 
@@ -244,16 +276,17 @@ def test_what_is_published_keeps_what_all_columns_say_together(tmp_path, seed, m
     rng = random.Random(seed)
     tables, asked, classes = random_case(rng)
     asked = [replace(a, kind="diversity", c=F(2), few=min(2, a.few)) for a in asked]
-    words = policy_of(tables, asked, terms={"method": method})
+    common = {label: 1 + i for i, label in enumerate(LABELS)} if seed % 2 else None
+    words = policy_of(tables, asked, common, terms={"method": method})
     try:
         _, verdicts = protect_file(frame_of(classes), words, tmp_path / "safe.csv")
     except sf.SfumatoError as refused:
         assert "This is a bug" not in str(refused)
-        assert method == "keep", "with every term gone all labels are equally likely"
+        assert method == "keep", "with every term gone no label is more likely than twice the others"
         return
     assert all(v.holds for v in verdicts)
     assert len(verdicts) > 1 + len(tables), "what they say together has verdicts of its own"
-    assert kept_by_definition(tables, asked, classes_of(tmp_path / "safe.csv", len(tables)))
+    assert kept_by_definition(tables, asked, classes_of(tmp_path / "safe.csv", len(tables)), common)
     assert all(v.holds for v in recheck(tmp_path / "safe.csv", Policy.from_dict(words)))
 
 
@@ -261,14 +294,16 @@ def test_what_is_published_keeps_what_all_columns_say_together(tmp_path, seed, m
 def test_the_second_judge_says_the_same(tmp_path, seed):
     rng = random.Random(100 + seed)
     tables, asked, classes = random_case(rng)
+    common = {label: str(n) for label, n in random_prevalence(rng).items()} if seed % 2 else None
     asked = [replace(a, kind="diversity") for a in asked]
     if any(a.c * (len(LABELS) - a.few + 1) < 1 for a in asked):
         asked = [replace(a, c=F(2)) for a in asked]
-    rule = Policy.from_dict(policy_of(tables, asked, terms={"method": "keep"}))
+    rule = Policy.from_dict(policy_of(tables, asked, common, terms={"method": "keep"}))
     frame_of(classes).write_csv(tmp_path / "table.csv")
     judged = recheck(tmp_path / "table.csv", rule)
-    assert all(v.holds for v in judged) == kept_by_definition(tables, asked, classes)
-    assert all(v.holds for v in judged) == certified(tables, asked, classes)
+    exact = {label: F(n) for label, n in common.items()} if common else None
+    assert all(v.holds for v in judged) == kept_by_definition(tables, asked, classes, exact)
+    assert all(v.holds for v in judged) == certified(tables, asked, classes, exact)
 
 
 def test_each_alone_leaves_two_labels_and_both_together_one():
@@ -322,6 +357,24 @@ def test_what_cannot_be_judged_together_is_refused(labels, said):
     apart = [[(f"{d}{label}", ("1",)) for label in some] for d, some in enumerate(labels)]
     fine = Policy.from_dict(policy_of(apart, asked))
     assert not any(p.derived for p in fine.promises), "unrelated labels need no joint judgement"
+
+
+def test_promises_about_the_same_labels_need_the_same_prevalence():
+    tables = [[("A", ("1",)), ("B", ("2",))]] * 2
+    words = policy_of(tables, [Asked("diversity", few=1)] * 2)
+    words["promises"][1]["quasi-sensitive"]["prevalence"] = {"A": 1, "B": 2}
+    with pytest.raises(BadPolicy, match="says otherwise how common"):
+        Policy.from_dict(words)
+    words["promises"][2]["quasi-sensitive"]["prevalence"] = {"A": "1/4", "B": "1/2"}
+    assert any(p.derived for p in Policy.from_dict(words).promises), "the unit does not matter"
+
+
+@pytest.mark.parametrize("common", [None, {"A": 1, "B": 2}])
+def test_people_with_several_rows_are_refused_whatever_labels_weigh(common):
+    words = policy_of([[("A", ("1",)), ("B", ("2",))]] * 2, [Asked("diversity", few=1)] * 2, common)
+    words["columns"]["who"] = {"role": "identifier"}
+    with pytest.raises(BadPolicy, match="join the rows of a person"):
+        Policy.from_dict({**words, "person": "who"})
 
 
 def test_closeness_of_rows_that_contradict_themselves_is_refused():

@@ -1,6 +1,7 @@
 """Reports as people see them: in a browser, wide and narrow, light and dark, and on paper.
 
-`SFUMATO_PICTURES=write` keeps the pictures in docs/pictures; look at them.
+`SFUMATO_PICTURES=write` keeps the pictures in docs/pictures, with digests of the pages they were taken of
+(`guide/screenshots.py`); look at them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from guide import screenshots
 from PIL import Image
 
 import sfumato as sf
@@ -73,11 +75,21 @@ def seen(pages, tmp_path):
     return look
 
 
-def keep(name, picture):
+TAKEN_OF = {
+    "internal-wide": "internal.html",
+    "internal-pdf": "internal.html",
+    "public-narrow-dark": "public.html",
+    "dictionary": "dictionary.html",
+}
+"""Screenshot -> the page that it shows; paper is printed from the same page."""
+
+
+def keep(name, picture, pages):
     """Writes the picture to the docs if asked to; what is there must be as large."""
     if os.environ.get("SFUMATO_PICTURES") == "write":
         KEPT.mkdir(exist_ok=True)
         picture.quantize(48).save(KEPT / f"{name}.png", optimize=True)
+        screenshots.keep(KEPT / f"{name}.png", (pages / TAKEN_OF[name]).read_text(encoding="utf-8"))
     assert opened(KEPT / f"{name}.png").size == picture.size
     assert (KEPT / f"{name}.png").stat().st_size < 150_000
 
@@ -115,7 +127,7 @@ def count_near(picture, colour, apart=60):
 @pytest.mark.parametrize("name", ["internal", "public", "dictionary"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [False, True])
-def test_pages_on_screens(seen, name, width, dark):
+def test_pages_on_screens(seen, pages, name, width, dark):
     picture = seen(f"{name}.html", width, 1000 if width > 600 else 1400, dark=dark)
     assert is_clean(picture) and is_dark(picture) is dark
     assert 0.03 < ink(picture) < 0.6
@@ -124,7 +136,7 @@ def test_pages_on_screens(seen, name, width, dark):
     kept = {("internal", 1280, False): "internal-wide", ("public", 390, True): "public-narrow-dark"}
     kept[("dictionary", 1280, False)] = "dictionary"
     if (name, width, dark) in kept:
-        keep(kept[name, width, dark], picture)
+        keep(kept[name, width, dark], picture, pages)
 
 
 def test_pages_on_paper(pages, tmp_path):
@@ -134,4 +146,13 @@ def test_pages_on_paper(pages, tmp_path):
     assert 4 <= len(pictures) <= 14
     for picture in pictures:
         assert is_clean(picture, margin=30) and not is_dark(picture) and 0.005 < ink(picture) < 0.6
-    keep("internal-pdf", pictures[0])
+    keep("internal-pdf", pictures[0], pages)
+
+
+@pytest.mark.parametrize("name", TAKEN_OF)
+def test_kept_pictures_show_the_pages_of_today(pages, name):
+    page = (pages / TAKEN_OF[name]).read_text(encoding="utf-8")
+    assert not screenshots.stale(KEPT / f"{name}.png", page), (
+        f"{name}.png is older than what it shows: run `make pictures`"
+    )
+    assert screenshots.stale(KEPT / f"{name}.png", page.replace("</h1>", " (draft)</h1>"))

@@ -23,6 +23,7 @@ from sfumato.core.microdata import Codes, Microdata, Role
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.promise import Cuts
 from sfumato.core.recoding import classes_under
+from sfumato.core.taxonomy import Taxonomy
 
 NEW_CHAIN = "or start a new chain with the people who were never published"
 
@@ -203,10 +204,21 @@ def came_with(
 
 def table_on_trees(table: Microdata, imprint: Imprint, number: Codes) -> ClassTable:
     """An earlier release on the table's trees."""
+    trees = [column.taxonomy for column in table.keys]
+    return release_on_trees(trees, [None] * len(trees), imprint, number)
+
+
+def release_on_trees(
+    trees: Sequence[Taxonomy],
+    marks: Sequence[NDArray[np.uint64] | None],
+    imprint: Imprint,
+    number: Codes,
+) -> ClassTable:
+    """An earlier release on these trees; `marks` are those of trees whose labels are not at hand."""
     shown, cuts = np.empty_like(imprint.nodes), []
-    for j, (key, column) in enumerate(zip(imprint.keys, table.keys, strict=True)):
-        node_now = key.onto(column.taxonomy)
-        cuts.append(key.cut_on(column.taxonomy, node_now).node_of)
+    for j, (key, tree) in enumerate(zip(imprint.keys, trees, strict=True)):
+        node_now = key.onto(tree, marks[j])
+        cuts.append(key.cut_on(tree, node_now).node_of)
         shown[:, j] = node_now[imprint.nodes[:, j]]
     order = np.lexsort((number, imprint.owner))
     return ClassTable(tuple(cuts), shown, imprint.owner[order], number[order], imprint.counts[order])

@@ -131,7 +131,8 @@ def link_versions(
         if some := int(linked.table.counts[back].sum()):
             raise RefusedByHistory(
                 f"{some} people have left and come back",
-                remedy=f"Say `returns: true` with `leavers: unknown` from the first release on, {NEW_CHAIN}.",
+                remedy="If they were withheld as companions, keep `companions` in the policy: they stay out."
+                f" Else say `returns: true` with `leavers: unknown` from the first release on, {NEW_CHAIN}.",
             )
     return linked
 

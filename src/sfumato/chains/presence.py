@@ -9,7 +9,7 @@ releases are used after that, so nothing has to be known of somebody who is gone
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -20,17 +20,16 @@ from sfumato.chains.departures import Component, LivingChain, Pair, fixed_column
 from sfumato.chains.history import (
     NEW_CHAIN,
     refuse_gaps,
-    refuse_other_columns,
     refuse_several_rows,
     refuse_unnamed,
-    table_on_trees,
-    unchanged_columns,
+    release_on_trees,
 )
+from sfumato.chains.other_columns import on_table_columns
 from sfumato.chains.person_versions import RowPresence, link_versions
 from sfumato.chains.presence_cells import PlacedRows
 from sfumato.core.chain import ClassTable, positions
 from sfumato.core.errors import BadData, RefusedByHistory
-from sfumato.core.imprint import Imprint, KnownDepartures, grouped
+from sfumato.core.imprint import Imprint, KeyImprint, KnownDepartures, grouped
 from sfumato.core.leavers import Leavers
 from sfumato.core.marks import Marks, label_marks, matching, numbered_together
 from sfumato.core.microdata import Codes, Counts, Microdata
@@ -69,7 +68,8 @@ class LivingHistory:
     `releases` are these on the table's trees, oldest first; `value` numbers the matching value of every
     distinct row. `present[i]` says which rows are about people who were in release i; `class_in[i]` is their
     class there (-1 where they were not in it, or where that is not known any more), and `kept[i]` which of
-    them had the same matching value.
+    them had the same matching value. `others` are the key columns that only earlier releases show: they are
+    at their roots in this one.
     """
 
     table: Microdata
@@ -81,49 +81,73 @@ class LivingHistory:
     class_in: tuple[Codes, ...]
     kept: tuple[NDArray[np.bool_], ...]
     shared: dict[Pair, Counts]
+    others: tuple[KeyImprint, ...] = ()
 
     @classmethod
     def of(cls, table: Microdata, earlier: Sequence[Imprint], terms: LivingTerms) -> LivingHistory:
         """The history of a table; raises where a precondition fails."""
         _refuse_unnamed_rows(table, terms)
         refuse_gaps(earlier)
-        unchanged = unchanged_columns(table)
         for i, imprint in enumerate(earlier):
-            refuse_other_columns(table, unchanged, imprint, i)
             _refuse_other_terms(imprint, terms, i)
+        unchanged, others, alike = on_table_columns(table, earlier)
         value = matching(table, unchanged)
         gone = None if table.departed is None else matching(table.departed, unchanged)
         more = [] if gone is None else [gone.marks]
-        numbers, values = numbered_together([value.marks, *more, *(i.values for i in earlier)])
-        named = zip(earlier, numbers[1 + len(more) :], strict=True)
-        releases = tuple(table_on_trees(table, imprint, number) for imprint, number in named)
+        numbers, values = numbered_together([value.marks, *more, *(i.values for i in alike)])
+        named = zip(alike, numbers[1 + len(more) :], strict=True)
+        trees = [*(c.taxonomy for c in table.keys), *(key.tree for key in others)]
+        marks = [*(None for _ in table.keys), *(key.marks for key in others)]
+        releases = tuple(release_on_trees(trees, marks, imprint, number) for imprint, number in named)
         own = numbers[0][value.ids]
         all_values = (own, *(() if gone is None else (numbers[1][gone.ids],)))
         rows = RowPresence.of(table, earlier, terms.since, terms.until, terms.person)
         fixed = [j for j, c in enumerate(table.keys) if c.name not in terms.moves]
+        extra = list(range(len(table.keys), len(trees)))
         for i, release in enumerate(releases):
             _refuse_lost_rows(rows, i, all_values, release, fixed if terms.since is None else None)
         linked = link_versions(rows, all_values, terms.moves, terms.corrected, returns=terms.returns)
-        unknown_place = terms.since is None and bool(terms.moves)
+        unknown_place = bool(others) or (terms.since is None and bool(terms.moves))
         class_in = tuple(
             np.full(table.distinct, -1, np.int32) if unknown_place else _classes(linked, i, release)
             for i, release in enumerate(releases)
         )
-        shared = _shared_before(earlier, releases, [c.taxonomy for c in table.keys], terms, fixed)
-        return cls(table, terms, releases, own, values, linked.present, class_in, linked.kept, shared)
+        shared = _shared_before(earlier, releases, trees, terms, fixed + extra)
+        return cls(table, terms, releases, own, values, linked.present, class_in, linked.kept, shared, others)
 
     @cached_property
     def fixed(self) -> list[int]:
         """The key columns that cannot change, by their place."""
-        return [j for j, c in enumerate(self.table.keys) if c.name not in self.terms.moves]
+        names = [*(c.name for c in self.table.keys), *(key.name for key in self.others)]
+        return [j for j, name in enumerate(names) if name not in self.terms.moves]
 
     @cached_property
     def chain(self) -> LivingChain:
         """The earlier releases."""
-        keys = self.table.keys
-        trees = tuple(keys[j].taxonomy for j in self.fixed)
+        every = [*(c.taxonomy for c in self.table.keys), *(key.tree for key in self.others)]
+        trees = tuple(every[j] for j in self.fixed)
         releases = tuple(fixed_columns(release, self.fixed) for release in self.releases)
         return LivingChain(trees, releases, self.terms.leavers, self.shared, self.terms.returns)
+
+    def without(self, rows: NDArray[np.bool_]) -> LivingHistory:
+        """The same history, with these distinct rows withheld: their people count as gone."""
+        kept = ~rows
+        return replace(
+            self,
+            table=self.table.withholding(rows),
+            value=self.value[kept],
+            present=tuple(some[kept] for some in self.present),
+            class_in=tuple(some[kept] for some in self.class_in),
+            kept=tuple(some[kept] for some in self.kept),
+        )
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Which rows are about people who were in no release."""
+        found = np.ones(self.table.distinct, dtype=bool)
+        for there in self.present:
+            found &= ~there
+        return found
 
     def code_of_value(self, name: str) -> Codes:
         """The leaf rank in a column that is published unchanged, by the number of a matching value.
@@ -138,8 +162,11 @@ class LivingHistory:
         """The release that the table would be under these cuts, and the class of every distinct row."""
         class_of, nodes = classes_under(self.table, cuts)
         owner, values, counts = grouped(self.table, class_of, self.value, len(nodes), self.values)
-        node_of = tuple(cuts[c.name].node_of for c in self.table.keys)
-        return ClassTable(node_of, nodes, owner, values, counts), class_of
+        node_of = [cuts[c.name].node_of for c in self.table.keys]
+        for key in self.others:
+            node_of.append(np.zeros(len(key.tree.leaves), np.int32))
+            nodes = np.column_stack([nodes, np.zeros(len(nodes), np.int32)])
+        return ClassTable(tuple(node_of), nodes, owner, values, counts), class_of
 
     def shared_with(self, release: ClassTable, class_of: Codes) -> tuple[Counts, ...]:
         """How many people the release would share with each earlier one, as an imprint keeps it."""
@@ -160,7 +187,7 @@ class LivingHistory:
 
     def placed(self, class_of: Codes) -> PlacedRows | None:
         """Where everybody in the table is and was; `None` where that is not known of all releases."""
-        if self.terms.since is None and self.terms.moves:
+        if self.others or (self.terms.since is None and self.terms.moves):
             return None
         return PlacedRows((*self.class_in, class_of))
 
@@ -169,7 +196,7 @@ class LivingHistory:
         if self.terms.since is None:
             return None
         names = [self.terms.since, *([self.terms.until] if self.terms.until else [])]
-        whole = self.table.whole
+        whole = self.table.with_departed
         found = [i.batches for i in earlier[-1:]]
         for name in names:
             labels = whole.column(name).taxonomy.leaf_labels

@@ -10,7 +10,16 @@ import typer
 
 from sfumato.cli.completion import complete_attack
 from sfumato.cli.engine_option import Engine, table_read_by
-from sfumato.cli.options import Against, AsJson, Chain, PolicyFile, ReferenceFile, ShowValues, reads_data
+from sfumato.cli.options import (
+    Against,
+    AsJson,
+    Chain,
+    PolicyFile,
+    ReferenceFile,
+    ShowValues,
+    reads_data,
+    valued,
+)
 from sfumato.cli.terminal import FAILED, document, progress_bar, say, talk
 from sfumato.core.data_file import NO_FORM, SourceForm
 from sfumato.core.errors import WrongCall
@@ -23,17 +32,14 @@ MOST_PRINTED = 10
 
 Register = Annotated[
     Path | None,
-    typer.Option(
+    valued(
         "--register",
-        metavar="FILE",
-        help="The key columns of everybody in the table, as they were before; for minimality.",
+        "FILE",
+        "The key columns of everybody in the table, as they were before; for minimality.",
     ),
 ]
-Steps = Annotated[
-    int | None,
-    typer.Option("--steps", metavar="N", help="How often the search is run at most (20000)."),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Fixes what is drawn at random.")]
+Steps = Annotated[int | None, valued("--steps", "N", "How often the search is run at most (20000).")]
+Seed = Annotated[int, valued("--seed", "N", "Fixes what is drawn at random.")]
 
 
 AttackName = Annotated[

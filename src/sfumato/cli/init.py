@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,28 +22,18 @@ if TYPE_CHECKING:
     from sfumato.journey.init import FirstPolicy
     from sfumato.policy.intent import Intent
 
+
+def _column(flag: str, meaning: str) -> Any:  # as Typer declares its options
+    """Returns an option that names columns of the data."""
+    return typer.Option(flag, metavar="COLUMN", help=meaning, autocompletion=complete_column)
+
+
 Row = Annotated[
     Literal["person", "event"] | None,
     typer.Option("--row", help="What a row is: a person, or an event of which somebody may have several."),
 ]
-Person = Annotated[
-    str | None,
-    typer.Option(
-        "--person",
-        metavar="COLUMN",
-        help="The column that tells people apart.",
-        autocompletion=complete_column,
-    ),
-]
-Since = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="COLUMN",
-        help="The column that says with which delivery a row came.",
-        autocompletion=complete_column,
-    ),
-]
+Person = Annotated[str | None, _column("--person", "The column that tells people apart.")]
+Since = Annotated[str | None, _column("--since", "The column that says with which delivery a row came.")]
 For = Annotated[
     Literal["public", "partners", "inside"] | None,
     typer.Option("--audience", help="Who gets it: everybody, known partners, or colleagues."),
@@ -66,13 +56,7 @@ Rule = Annotated[
     ),
 ]
 Exact = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exact",
-        metavar="COLUMN",
-        help="A column whose values must stay as they are; may be repeated.",
-        autocompletion=complete_column,
-    ),
+    list[str] | None, _column("--exact", "A column whose values must stay as they are; may be repeated.")
 ]
 
 

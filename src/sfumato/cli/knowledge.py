@@ -9,46 +9,30 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.engine_option import table_read_by
-from sfumato.cli.options import AsJson, Data, Overwrite, reads_data
+from sfumato.cli.options import AsJson, Data, Overwrite, reads_data, valued
 from sfumato.cli.terminal import talk, tell
 from sfumato.core.data_file import NO_FORM, SourceForm
 
 OutFile = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="The knowledge file (CSV) to write.")
 ]
-LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+LabelColumn = Annotated[str, valued("--label", "COLUMN", "The column of labels.")]
 TermColumns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--terms", metavar="COLUMN", help="A column of terms, or several columns of 0 and 1; repeatable."
-    ),
+    valued("--terms", "COLUMN", "A column of terms, or several columns of 0 and 1; repeatable."),
 ]
-TextColumn = Annotated[
-    str | None, typer.Option("--text", metavar="COLUMN", help="A column of running text instead.")
-]
+TextColumn = Annotated[str | None, valued("--text", "COLUMN", "A column of running text instead.")]
 Vocabulary = Annotated[
-    Path | None,
-    typer.Option("--vocabulary", metavar="FILE", help="Terms to look for in text, one per line."),
+    Path | None, valued("--vocabulary", "FILE", "Terms to look for in text, one per line.")
 ]
-DocumentColumn = Annotated[
-    str | None,
-    typer.Option("--document", metavar="COLUMN", help="Rows of one document are one record."),
-]
-CountColumn = Annotated[
-    str | None,
-    typer.Option("--count", metavar="COLUMN", help="For how many records a row stands."),
-]
-Separator = Annotated[
-    str, typer.Option("--separator", metavar="MARK", help="What stands between terms in a cell.")
-]
+DocumentColumn = Annotated[str | None, valued("--document", "COLUMN", "Rows of one document are one record.")]
+CountColumn = Annotated[str | None, valued("--count", "COLUMN", "For how many records a row stands.")]
+Separator = Annotated[str, valued("--separator", "MARK", "What stands between terms in a cell.")]
 Support = Annotated[
     int, typer.Option("--support", min=1, help="In how many records of a label a term must occur.")
 ]
-Share = Annotated[str, typer.Option("--share", metavar="SHARE", help="In what share of them, such as 5%.")]
-PrevalenceOut = Annotated[
-    Path | None,
-    typer.Option("--prevalence", metavar="FILE", help="Also write how common labels are."),
-]
+Share = Annotated[str, valued("--share", "SHARE", "In what share of them, such as 5%.")]
+PrevalenceOut = Annotated[Path | None, valued("--prevalence", "FILE", "Also write how common labels are.")]
 
 
 @reads_data
@@ -77,7 +61,7 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
     Example:  sfumato knowledge visits.csv --label diagnosis --terms symptoms --support 5 -o knowledge.csv
     """
     from sfumato.core.exact_numbers import fraction
-    from sfumato.journey.knowledge import proposed_knowledge
+    from sfumato.journey.knowledge import TermPlace, proposed_knowledge
     from sfumato.promises.quasi_sensitive.knowledge_file import save, save_prevalence
     from sfumato.releases.output_file import check_target
     from sfumato.system.disk import LARGEST_LIST, read_document
@@ -86,18 +70,11 @@ def knowledge(  # noqa: PLR0917  # one parameter per option
         if path is not None:
             check_target(path, source=Path(data), overwrite=overwrite)
     lines = () if vocabulary is None else read_document(vocabulary, most=LARGEST_LIST).decode().splitlines()
-    found = proposed_knowledge(
-        table_read_by(None, data, form),
-        label=label,
-        terms=terms[0] if terms and len(terms) == 1 else terms,
-        text=text,
-        document=document_column,
-        count=count,
-        vocabulary=[line.strip() for line in lines if line.strip()],
-        separator=separator,
-        support=support,
-        share=fraction(share, key="--share"),
-    )
+    columns = terms[0] if terms and len(terms) == 1 else terms
+    words = tuple(line.strip() for line in lines if line.strip())
+    place = TermPlace(label, columns, text, document_column, count, words, separator)
+    table, least = table_read_by(None, data, form), fraction(share, key="--share")
+    found = proposed_knowledge(table, place, support=support, share=least)
     save(found.knowledge, out)
     if prevalence is not None:
         save_prevalence(found.prevalence, prevalence)

@@ -108,20 +108,27 @@ def import_(
     ],
     url: LedgerUrl = DEFAULT,
     chain: Chain = "main",
+    lacking: Annotated[
+        bool,
+        typer.Option("--lacking-rows", help="Rows of the original were left out when it was handed out."),
+    ] = False,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Enter a version that was handed out without the ledger, so that leaks can be traced to it.
 
     It is entered as imported, not judged: nothing is promised of it, and it is no floor for later releases.
-    It counts where recipients put versions together. Nothing is published. Exits 2 if the version is not the
-    original at one cut per column.
+    It counts where recipients put versions together. Nothing is published. Exits 3 if the version is not the
+    original at one cut per column, or lacks rows of it without --lacking-rows. One that lacks rows is traced,
+    and stands in the way of promises about versions that are put together.
 
     Example:  sfumato ledger import police.csv --original people.csv -p policy.yaml --to police
     """
     from sfumato.journey.import_version import import_version
 
-    receipt = import_version(version, policy, original=original, to=to, ledger=url, chain=chain, key=key)
+    receipt = import_version(
+        version, policy, original=original, to=to, ledger=url, chain=chain, lacking=lacking, key=key
+    )
     if as_json:
         document(receipt.as_dict())
     else:

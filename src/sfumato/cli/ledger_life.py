@@ -41,21 +41,22 @@ def withdraw(
     """Record that a release is called back, and tell what remains dangerous.
 
     Nothing is undone: whoever has the files keeps them, and later releases are held against this one as
-    before. The notice in --out is for its recipients (`sfumato certificate verify --withdrawal`).
+    before. The notice in --out is for its recipients (`sfumato certificate verify --withdrawal`). The same
+    call again enters nothing more, and writes the notice to a new --out.
 
     Example:  sfumato ledger withdraw 3 --reason "two people asked to be left out" -o withdrawn.json
     """
     from sfumato.releases import certificate
     from sfumato.releases.ledger.ledger import Ledger
     from sfumato.releases.ledger.withdrawal import withdraw as withdraw_
-    from sfumato.releases.output_file import check_target
+    from sfumato.releases.output_file import check_target, write_new
 
     if out is not None:
         check_target(out)
     withdrawal = withdraw_(Ledger(url, key=key), release, reason=reason, chain=chain)
     tell(withdrawal, as_json=as_json)
     if out is not None:
-        out.write_bytes(certificate.as_bytes(certificate.certificate(withdrawal.entry)))
+        write_new(out, certificate.as_bytes(certificate.certificate(withdrawal.entry)))
         talk(f"wrote {out}")
 
 
@@ -95,14 +96,13 @@ def anchor(url: LedgerUrl = DEFAULT, out: NewFile = None) -> None:
     from sfumato.releases import certificate
     from sfumato.releases.ledger.anchors import anchor as anchor_
     from sfumato.releases.ledger.ledger import Ledger
-    from sfumato.releases.output_file import check_target
+    from sfumato.releases.output_file import write_new
 
     made = anchor_(Ledger(url, readonly=True)).as_dict()
     if out is None:
         document(made)
         return
-    check_target(out)
-    out.write_bytes(certificate.as_bytes(made))
+    write_new(out, certificate.as_bytes(made))
     talk(f"wrote {out}; keep it away from the ledger")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -100,14 +101,21 @@ def sfumato_(
     check_address_space()
 
 
+OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""A thousand modules make so many objects that stay: looking through them for garbage finds none."""
+
+
 def main() -> NoReturn:
     """The entry point."""
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     if not needs_supervision():
         sys.exit(_run_watched())
     try:
-        sys.exit(supervised(_run_watched))
+        code = supervised(_run_watched)
+        stop_request.ignore()
     except NotEnoughMemory as error:
-        sys.exit(_report(error, sys.argv[1:]))
+        code = _report(error, sys.argv[1:])
+    sys.exit(code)
 
 
 def _run_watched() -> int:
@@ -125,10 +133,12 @@ def run(arguments: Sequence[str]) -> int:
         code: object = app(args=list(arguments), prog_name="sfumato", standalone_mode=False)
         if stop_request.asked:
             talk("asked to stop too late: this call was finished")
+        _ignore_signals()
         return code if isinstance(code, int) else 0
     except SystemExit:
         raise
     except BaseException as raised:  # a panic of a compiled library is no Exception; its text may hold cells
+        _ignore_signals()
         error = raised.__cause__ if isinstance(raised, CarriedError) and raised.__cause__ else raised
         if isinstance(error, BrokenPipeError):
             _forget_stdout()
@@ -136,6 +146,12 @@ def run(arguments: Sequence[str]) -> int:
         if stop_request.asked and not stop_request.published and not isinstance(error, Unfinished):
             error = KeyboardInterrupt()
         return _report(as_ours(error), arguments)
+
+
+def _ignore_signals() -> None:
+    """Nothing is left to be stopped; signals of a process that is not the program's are not ours."""
+    if stop_request.watching:
+        stop_request.ignore()
 
 
 def as_ours(error: BaseException) -> SfumatoError:

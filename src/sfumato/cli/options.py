@@ -6,31 +6,29 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sfumato.cli.completion import complete_chain, complete_policy
 from sfumato.core.data_file import SourceForm
 
+
+def valued(flag: str, mark: str, meaning: str) -> Any:  # as Typer declares its options
+    """Returns an option that takes a value, which help pages call `mark`."""
+    return typer.Option(flag, metavar=mark, help=meaning)
+
+
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file of rows (CSV, Parquet, XLSX, SPSS, …) or a database.")
 ]
-Encoding = Annotated[
-    str | None,
-    typer.Option("--encoding", metavar="NAME", help="Of a text file: utf-8, windows-1252, …"),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="MARK", help="What separates cells: , ; | or tab."),
-]
+Encoding = Annotated[str | None, valued("--encoding", "NAME", "Of a text file: utf-8, windows-1252, …")]
+Delimiter = Annotated[str | None, valued("--delimiter", "MARK", "What separates cells: , ; | or tab.")]
 Decimal = Annotated[
-    str | None,
-    typer.Option("--decimal", metavar="MARK", help="The decimal mark of numbers in texts: , or a point."),
+    str | None, valued("--decimal", "MARK", "The decimal mark of numbers in texts: , or a point.")
 ]
 DateFormat = Annotated[
-    str | None,
-    typer.Option("--date-format", metavar="FORM", help="How texts write dates, such as dd.mm.yyyy."),
+    str | None, valued("--date-format", "FORM", "How texts write dates, such as dd.mm.yyyy.")
 ]
 PolicyFile = Annotated[
     Path,
@@ -78,12 +76,7 @@ LedgerUrl = Annotated[
     ),
 ]
 Against = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="URL",
-        help="A ledger: also compare with every release of a chain in it.",
-    ),
+    str | None, valued("--against", "URL", "A ledger: also compare with every release of a chain in it.")
 ]
 Chain = Annotated[
     str,
@@ -105,10 +98,7 @@ Like = Annotated[
         help="Transform as an earlier plan did: its JSON (`protect --json`), or a release's certificate.",
     ),
 ]
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="How much memory may be used, such as 4GB."),
-]
+MemoryLimit = Annotated[str | None, valued("--memory", "SIZE", "How much memory may be used, such as 4GB.")]
 SpillFolder = Annotated[
     Path | None,
     typer.Option(
@@ -127,24 +117,22 @@ KeyFile = Annotated[
         help="The signing key; by default beside the SQLite file, and made when first needed.",
     ),
 ]
-PublicKey = Annotated[
-    Path | None,
-    typer.Option("--key", metavar="FILE", help="The public key that the publisher gave you."),
-]
+PublicKey = Annotated[Path | None, valued("--key", "FILE", "The public key that the publisher gave you.")]
 
 Compare = Annotated[bool, typer.Option("--compare", help="Say what each search gave (search: best).")]
 
 Sheet = Annotated[
-    str | None,
-    typer.Option("--sheet", metavar="NAME", help="The sheet of a spreadsheet; by default its only one."),
+    str | None, valued("--sheet", "NAME", "The sheet of a spreadsheet; by default its only one.")
 ]
 Query = Annotated[
-    str | None,
-    typer.Option("--query", metavar="SQL", help="What is asked of a database, whose address DATA then is."),
+    str | None, valued("--query", "SQL", "What is asked of a database, whose address DATA then is.")
 ]
 LongestCell = Annotated[
+    str | None, valued("--longest-cell", "BYTES", "Of a text file: how long a cell may be.")
+]
+Empty = Annotated[
     str | None,
-    typer.Option("--longest-cell", metavar="BYTES", help="Of a text file: how long a cell may be."),
+    valued("--empty", "TEXTS", "Of a text file: texts that stand for an empty cell, as in NA,NULL."),
 ]
 SOURCE_OPTIONS = {
     "encoding": Encoding,
@@ -154,6 +142,7 @@ SOURCE_OPTIONS = {
     "sheet": Sheet,
     "query": Query,
     "longest_cell": LongestCell,
+    "empty": Empty,
 }
 """How the data of a verb are read; what a policy says under `source` need not be said again."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -133,6 +134,29 @@ def ready(
         document({"ready": ready_list()})
     else:
         say(ready_card())
+
+
+@policy.command()
+@carry_interruptions
+def arx(
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="A project file of ARX (.deid).")],
+    into: Annotated[
+        Path, typer.Option("--into", metavar="FOLDER", help="Where the policy and its hierarchies go.")
+    ] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write a policy and hierarchy files from a project of ARX.
+
+    Takes over roles, hierarchies, levels, the suppression limit and k. Other privacy models are named, for
+    you to write. The data in the project are not read.
+
+    Example:  sfumato policy arx survey.deid --into survey
+    """
+    from sfumato.journey.arx_project import POLICY, take_over_arx_project
+
+    tell(take_over_arx_project(project, into), as_json=as_json)
+    if not as_json:
+        talk(f"next: sfumato policy check {into / POLICY}")
 
 
 @policy.command()

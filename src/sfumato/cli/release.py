@@ -132,6 +132,9 @@ def history(
 ) -> None:
     """List the releases: rows, k, the k that is left beside the other releases, loss.
 
+    Every entry is followed to the signed end of the ledger. What releases left for later checks is not read:
+    `sfumato ledger verify` tells whether that was changed, too.
+
     Example:  sfumato history --ledger sqlite:///ledger.db
     """
     from sfumato.releases.ledger.ledger import Ledger

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.core.aligned_imprints import aligned
 from sfumato.core.errors import WrongCall
 from sfumato.core.imprint import Imprint
 from sfumato.core.marks import numbered_together
@@ -56,16 +57,14 @@ class Chain:
 
     @classmethod
     def of(cls, imprints: Sequence[Imprint]) -> Chain:
-        """The chain of these releases, on the newest one's trees; raises where they do not fit together."""
+        """The chain of these releases, on the newest one's trees; raises where they do not fit together.
+
+        Columns that only some of them show are at their roots in the others, or left out (`aligned`).
+        """
         if not imprints:
             raise WrongCall("there is no release to look at", remedy="Give at least one.")
+        imprints = aligned(imprints)
         newest = imprints[-1]
-        for earlier in imprints[:-1]:
-            if earlier.names != newest.names or earlier.unchanged != newest.unchanged:
-                raise WrongCall(
-                    "the releases do not show the same columns",
-                    remedy="Compare releases with the same key columns and the same unchanged columns.",
-                )
         numbers, values = numbered_together([i.values for i in imprints])
         trees = tuple(k.tree for k in newest.keys)
         releases = []

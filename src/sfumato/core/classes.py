@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -137,8 +137,7 @@ class Classes:
         picked = {}
         for name, h in self.histograms.items():
             part = h.pick(chosen)
-            total = _weighted(part.values, part.counts, len(part.overall))
-            picked[name] = h.pick(chosen, overall=total)
+            picked[name] = replace(part, overall=_weighted(part.values, part.counts, len(part.overall)))
         return Classes(self.people[chosen], self.rows[chosen], picked)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
 
@@ -22,7 +22,8 @@ class SourceForm:
     `encoding` and `delimiter` are those of a text file. `decimal` and `date_format` say how its texts write
     numbers and dates (`,` and `dd.mm.yyyy`), where several readings are possible; cells stay as they are.
     `sheet` names a sheet of a spreadsheet, `query` what is asked of a database. `longest_cell` is how many
-    bytes a cell of a text file may have.
+    bytes a cell of a text file may have, and `empty` are texts, with commas between, that stand there for an
+    empty cell unless they are in quotes.
 
     >>> SourceForm(delimiter=";").over(SourceForm(delimiter=",", decimal=",")).words
     {'delimiter': ';', 'decimal': ','}
@@ -35,6 +36,7 @@ class SourceForm:
     sheet: str | None = None
     query: str | None = None
     longest_cell: str | None = None
+    empty: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -56,6 +58,15 @@ class SourceForm:
         """What is said, by the keys of a policy."""
         said = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name.replace("_", "-"): value for name, value in said if value is not None}
+
+    @property
+    def empty_texts(self) -> tuple[str, ...]:
+        """The texts that stand for an empty cell.
+
+        >>> SourceForm(empty="NA, NULL").empty_texts
+        ('NA', 'NULL')
+        """
+        return tuple(text.strip() for text in (self.empty or "").split(",") if text.strip())
 
     def over(self, other: SourceForm) -> SourceForm:
         """Returns this form; where it says nothing, the other one speaks."""
@@ -110,12 +121,23 @@ class DataFile(PathLike[str]):
         sheet: str | None = None,
         query: str | None = None,
         longest_cell: int | str | None = None,
+        empty: str | None = None,
         note: Note | None = None,
     ) -> None:
         self.path = fspath(path)
         longest = None if longest_cell is None else str(longest_cell)
-        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query, longest)
+        self.form = SourceForm(encoding, delimiter, decimal, date_format, sheet, query, longest, empty)
         self.note = note
+
+    @classmethod
+    def reading_as_empty(cls, data: str | PathLike[str], texts: Sequence[str]) -> DataFile:
+        """Returns the same file, in which these texts stand for an empty cell; its owner is told."""
+        said = data if isinstance(data, DataFile) else cls(data)
+        if said.note is not None:
+            said.note(f"read as empty cells: {', '.join(texts)} (--empty says otherwise)")
+        again = cls(said.path, note=said.note)
+        again.form = replace(said.form, empty=",".join(texts))
+        return again
 
     def __fspath__(self) -> str:
         return self.path

@@ -21,6 +21,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.packing import Packing, sort_and_count
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Nodes, Taxonomy
+from sfumato.core.value_parts import ValueParts
 
 VERSION = 1
 
@@ -146,8 +147,8 @@ class Imprint:
     rows have the same matching value, the tuple of every column in `unchanged`; of that tuple only a mark is
     kept. `batches` marks the batches of data, or the people, that were in it, where the column `since` tells
     them apart. `after` holds the digests of the releases that it was made beside, `departures` what is known
-    of people who left. A ledger can store it; a published table and its taxonomies are enough to compute it,
-    but for `batches` and `departures`.
+    of people who left, `parts` the matching values column by column. A ledger can store it; a published table
+    and its taxonomies are enough to compute it, but for `batches` and `departures`.
     """
 
     keys: tuple[KeyImprint, ...]
@@ -161,6 +162,7 @@ class Imprint:
     policy: str = ""
     after: tuple[str, ...] = ()
     departures: KnownDepartures | None = None
+    parts: ValueParts = field(default_factory=ValueParts)
 
     @classmethod
     def of(
@@ -199,8 +201,11 @@ class Imprint:
         if departures is not None and departures.batches is not None:
             batches = departures.batches
         names, values = tuple(sorted(unchanged)), value.marks[ids]
+        row = np.zeros(len(value.marks), np.int64)
+        row[value.ids] = np.arange(table.distinct)
+        parts = ValueParts.of(table, names, row[ids])
         return cls(
-            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures
+            keys, names, shown, owner, values, counts, batches, since, policy, tuple(after), departures, parts
         )
 
     @cached_property
@@ -223,6 +228,8 @@ class Imprint:
         if self.departures is not None:
             said = json.dumps(self.departures.as_dict(), sort_keys=True)
             digest.update(said.encode("utf-8", "surrogatepass"))
+        for marks, codes in zip(self.parts.marks, self.parts.codes, strict=True):
+            digest.update(marks.tobytes() + codes.tobytes())
         return digest.hexdigest()
 
     @property
@@ -266,6 +273,7 @@ class Imprint:
             "counts": packed(self.counts),
             "batches": packed(self.batches),
             **({} if self.departures is None else {"departures": self.departures.as_dict()}),
+            **({"parts": self.parts.as_list()} if self.parts.names else {}),
         }
 
     def to_json(self) -> str:
@@ -300,6 +308,7 @@ class Imprint:
                 str(words["policy"]),
                 tuple(map(str, words.get("after", ()))),
                 KnownDepartures.from_dict(words["departures"]) if "departures" in words else None,
+                ValueParts.from_list(words.get("parts", ())),
             )
             if not made._is_whole() or made.rows != words["rows"]:
                 raise ValueError
@@ -320,6 +329,8 @@ class Imprint:
         known = self.departures
         if known is not None and len(known.shared) not in (0, len(self.after)):
             return False
+        if self.parts.names and not self._parts_fit():
+            return False
         if not groups or np.any(self.counts <= 0) or not _within(self.owner, len(self.nodes)):
             return False
         return all(
@@ -328,6 +339,10 @@ class Imprint:
             and bool(np.isin(self.nodes[:, j], k.cut).all())
             for j, k in enumerate(self.keys)
         )
+
+    def _parts_fit(self) -> bool:
+        names = self.parts.names
+        return names == self.unchanged and np.array_equal(self.parts.joined(names), self.values)
 
     def __repr__(self) -> str:
         return f"Imprint({self.rows} rows, {len(self.nodes)} classes, {len(self.owner)} groups)"

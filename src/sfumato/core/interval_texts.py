@@ -13,7 +13,7 @@ PLAIN_NUMBER = re.compile(_NUMBER)
 _HALF_OPEN = re.compile(rf"\[({_NUMBER}), ?({_NUMBER})[)\[]")
 _CLOSED = re.compile(rf"({_NUMBER})(?:-|{RANGE}| to )({_NUMBER})")
 _BELOW = re.compile(rf"< ?({_NUMBER})")
-_FROM = re.compile(rf"(?:>= ?)?({_NUMBER})\+?")
+_FROM = re.compile(rf">= ?({_NUMBER})|({_NUMBER})\+")
 
 
 def numeric_ends(text: str) -> tuple[float, float, bool] | None:
@@ -36,4 +36,4 @@ def numeric_ends(text: str) -> tuple[float, float, bool] | None:
     if below := _BELOW.fullmatch(text):
         return -inf, float(below[1]), False
     above = _FROM.fullmatch(text)
-    return None if above is None else (float(above[1]), inf, True)
+    return None if above is None else (float(above[1] or above[2]), inf, True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sfumato.core.adversary import Adversary
 from sfumato.core.imprint import Imprint, KnownDepartures
+from sfumato.core.microdata import Microdata
 from sfumato.core.recoding import Recoding
+from sfumato.core.withholding import Withholding
 
 
 class LooksBack:
@@ -38,6 +40,20 @@ class LooksBack:
     def departures(self, recoding: Recoding) -> KnownDepartures | None:
         """Returns what later releases have to know of departures up to this one; `None`: nobody may leave."""
         del recoding
+        return None
+
+    @property
+    def companions(self) -> int:
+        """How many people may be withheld from a release so that others are safe beside earlier ones."""
+        return 0
+
+    def set_apart(self, table: Microdata) -> Microdata:
+        """Returns the table with everybody withheld who was withheld from an earlier release and stays so."""
+        return table
+
+    def withholding(self, table: Microdata) -> Withholding | None:
+        """Returns who says which people of a table to withhold; `None` where nobody can be."""
+        del table
         return None
 
     @property

@@ -61,9 +61,14 @@ def joined_marks(columns: Sequence[tuple[Sequence[Label], Codes]], rows: int) ->
 
     The columns are in the order of their names, as in `matching`.
     """
+    return mixed_marks([label_marks(labels)[codes] for labels, codes in columns], rows)
+
+
+def mixed_marks(columns: Sequence[Marks], rows: int) -> Marks:
+    """A mark per row for its marks in some columns together; their order counts."""
     marks = np.zeros((rows, 2), np.uint64)
-    for labels, codes in columns:
-        marks = _mixed(marks, label_marks(labels)[codes])
+    for column in columns:
+        marks = _mixed(marks, column)
     return marks
 
 

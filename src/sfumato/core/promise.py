@@ -254,6 +254,16 @@ class ClassPromise(Promise):
     def verdict(self, classes: Classes) -> Verdict:
         """Returns the worst class and its margin."""
 
+    def margins(self, classes: Classes) -> NDArray[np.float64] | None:
+        """Returns how far the whole table may move before the answer on a class may change, rounded down.
+
+        A number per class: as long as the distribution of every sensitive column has moved by less, in
+        total variation, `holds_on` says the same of it. `None`, the default: it cannot tell. Only asked of a
+        promise that is `relative`.
+        """
+        del classes
+        return None
+
     def keeps_weights(self, held: WeightedClass) -> bool | None:
         """Returns whether a class with rational counts keeps it.
 

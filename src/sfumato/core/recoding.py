@@ -73,12 +73,13 @@ class Recoding:
 
     @property
     def whole(self) -> Recoding:
-        """The same recoding of the table as the source holds it: rows of people who left are left out."""
-        gone = self.table.departed
-        if gone is None:
+        """The same recoding of the table as the source holds it: who left or is withheld is left out."""
+        apart = [part for part in (self.table.departed, self.table.withheld) if part is not None]
+        if not apart:
             return self
-        class_of = np.concatenate([self.class_of, np.full(gone.distinct, SUPPRESSED, np.int32)])
-        return replace(self, table=self.table.whole, class_of=class_of[self.table.place_of_departed])
+        left_out = np.full(sum(part.distinct for part in apart), SUPPRESSED, np.int32)
+        class_of = np.concatenate([self.class_of, left_out])[self.table.place_in_whole]
+        return replace(self, table=self.table.whole, class_of=class_of)
 
     @property
     def count(self) -> int:
@@ -100,8 +101,9 @@ class Recoding:
 
     @cached_property
     def suppressed(self) -> int:
-        """How many rows are not published."""
-        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + self.table.dropped
+        """How many rows are not published; those of people who left are no longer part of the table."""
+        apart = self.table.dropped + self.table.rows_withheld
+        return int(self.table.counts[self.class_of == SUPPRESSED].sum()) + apart
 
     @cached_property
     def rows(self) -> Counts:

@@ -17,7 +17,7 @@ from sfumato.engine.files.loaded_file import LoadedFileReader
 from sfumato.engine.files.parquet import ParquetReader
 from sfumato.engine.files.parts import PartsReader
 from sfumato.engine.files.writer import WRITTEN_ENDINGS, form_for
-from sfumato.engine.form_of_source import text_form
+from sfumato.engine.form_of_source import source_form, text_form
 from sfumato.engine.frames.arrow import batches_of, no_columns
 from sfumato.engine.reader import PassingReader, Reader
 from sfumato.engine.rows import RowSource
@@ -44,6 +44,11 @@ def form_of(source: Source, target: Path | None = None) -> dict[str, str]:
     """
     form = text_form(source.reader) if isinstance(source, RowSource) else PLAIN_FORM
     return (form if target is None else form_for(target, form)).words
+
+
+def words_of(source: Source) -> dict[str, str]:
+    """Returns all that has to be said of a source's file, so that it is read the same way again."""
+    return source_form(source.reader).words if isinstance(source, RowSource) else {}
 
 
 class HandingReader(PassingReader):

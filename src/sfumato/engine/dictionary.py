@@ -86,21 +86,27 @@ class Dictionary:
             values = values.cast(self.kind)
         index = pc.index_in(values, value_set=self._known, skip_nulls=True)
         fresh = pc.and_(index.is_null(), values.is_valid())
-        if pc.any(fresh).as_py():
-            unseen = values.filter(fresh).unique()
-            if len(self._known) < MOST_LOOKED_UP:
-                self._known = pa.concat_arrays([self._known, unseen])
-                index = pc.index_in(values, value_set=self._known, skip_nulls=True)
-            else:
-                place = pc.index_in(values, value_set=unseen, skip_nulls=True)
-                start = len(self._known) + self._more_count
-                self._more.append(unseen)
-                self._more_count += len(unseen)
-                self._more_bytes += unseen.nbytes
-                more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
-                known = to_numpy(index, missing=-1).astype(np.int64)
-                return np.asarray(np.maximum(known, more) + 1)
-        return to_numpy(index, missing=-1).astype(np.int64) + 1
+        known = to_numpy(index, missing=-1).astype(np.int64)
+        if not pc.any(fresh).as_py():
+            return known + 1
+        unseen = values.filter(fresh).unique()
+        start = len(self._known) + self._more_count
+        place = pc.index_in(values, value_set=unseen, skip_nulls=True)
+        if len(self._known) < MOST_LOOKED_UP:
+            self._known = pa.concat_arrays([self._known, unseen])
+        else:
+            self._more.append(unseen)
+            self._more_count += len(unseen)
+            self._more_bytes += unseen.nbytes
+        more = to_numpy(place, missing=-1 - start).astype(np.int64) + start
+        return np.asarray(np.maximum(known, more) + 1)
+
+    def missing_among(self, array: pa.Array) -> int:
+        """How many of these cells are missing; their values get no numbers."""
+        cells = comparable(array, self.name)
+        if pa.types.is_dictionary(cells.type) and cells.dictionary.null_count:
+            cells = cells.dictionary_decode()
+        return len(cells) if pa.types.is_null(cells.type) else int(cells.null_count)
 
     def distinct_values(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values, and for every number given the index of its value (missing: their count)."""

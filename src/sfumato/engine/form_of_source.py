@@ -31,4 +31,7 @@ def source_form(reader: Reader) -> SourceForm:
         return SourceForm(sheet=first.sheet)
     if isinstance(first, QueryReader):
         return SourceForm(query=first.query)
-    return SourceForm.of_words(first.form.words) if isinstance(first, CsvReader) else NO_FORM
+    if not isinstance(first, CsvReader):
+        return NO_FORM
+    empty = {"empty": ",".join(first.empty)} if first.empty else {}
+    return SourceForm.of_words({**first.form.words, **empty})

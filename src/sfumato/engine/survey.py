@@ -133,6 +133,9 @@ class _ColumnTally:
         if self.nested:
             self.missing += cells.null_count
             return
+        if not self.complete and self.guess.settled:
+            self.missing += self.seen.missing_among(cells)
+            return
         if not self.complete:
             fresh = Dictionary(self.name, cells.type)
             fresh.encode(cells)
@@ -212,6 +215,11 @@ class KindGuess:
         if self.fixed:
             return self.fixed
         return self.open[0] if self.open and self.any else "text"
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further value can change the kind."""
+        return bool(self.fixed) or not self.open
 
     def observe(self, texts: Sequence[str]) -> None:
         if self.fixed or not texts:

@@ -281,6 +281,7 @@ class Delivery:
             figures={
                 "rows": plan.rows - plan.suppressed,
                 "suppressed": plan.suppressed,
+                **({"withheld": plan.withheld} if plan.withheld else {}),
                 "classes": plan.classes,
                 "k": plan.smallest,
                 "loss": plan.loss,

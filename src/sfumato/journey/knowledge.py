@@ -82,46 +82,46 @@ def knowledge(
     A term belongs to a label if it occurs in `support` of its records and in that `share` of them; without
     either, and without text or documents, all rows of a label are kept as they are.
     """
-    return proposed_knowledge(
-        data,
-        label=label,
-        terms=terms,
-        text=text,
-        document=document,
-        count=count,
-        vocabulary=vocabulary,
-        separator=separator,
-        support=support,
-        share=share,
-    ).knowledge
+    place = TermPlace(label, terms, text, document, count, tuple(vocabulary), separator)
+    return proposed_knowledge(data, place, support=support, share=share).knowledge
+
+
+@dataclass(frozen=True)
+class TermPlace:
+    """Where a table has labels and their terms, as `knowledge` names it."""
+
+    label: str
+    terms: str | Sequence[str] | None = None
+    text: str | None = None
+    document: str | None = None
+    count: str | None = None
+    vocabulary: tuple[str, ...] = ()
+    separator: str = ";"
+
+    def __post_init__(self) -> None:
+        if (self.terms is None) == (self.text is None):
+            raise WrongCall(
+                "name either terms or text", remedy="terms: columns of terms; text: running text."
+            )
+
+    @property
+    def column(self) -> tuple[str, SetForm | None]:
+        """The column of terms, and how it writes a set; no form where it is running text."""
+        if self.text is not None:
+            return self.text, None
+        if isinstance(self.terms, str):
+            return self.terms, SetForm(self.separator)
+        return SET_OF_COLUMNS, SetForm(parts=tuple(self.terms or ()))
 
 
 def proposed_knowledge(
-    data: AnyTable,
-    *,
-    label: str,
-    terms: str | Sequence[str] | None = None,
-    text: str | None = None,
-    document: str | None = None,
-    count: str | None = None,
-    vocabulary: Sequence[str] = (),
-    separator: str = ";",
-    support: int = 1,
-    share: Fraction = Fraction(0),
+    data: AnyTable, place: TermPlace, *, support: int, share: Fraction
 ) -> ProposedKnowledge:
     """The same, with what it was made from."""
-    if (terms is None) == (text is None):
-        raise WrongCall("name either terms or text", remedy="terms: columns of terms; text: running text.")
     if support < 1 or not 0 <= share <= 1:
         raise WrongCall("support is at least 1, and share is from 0 to 1")
-    if text is not None:
-        column, form = text, None
-    elif isinstance(terms, str):
-        column, form = terms, SetForm(separator)
-    else:
-        column, form = SET_OF_COLUMNS, SetForm(parts=tuple(terms or ()))
-    records = _records(data, label, column, form, document, count, vocabulary)
-    plain = text is None and document is None and support == 1 and not share
+    records = _records(data, place)
+    plain = place.text is None and place.document is None and support == 1 and not share
     single = all(len(held) <= 1 for _, held, _ in records)
     if plain and not single:
         known = Knowledge.of((name, held) for name, held, _ in records)
@@ -134,31 +134,25 @@ def proposed_knowledge(
     return ProposedKnowledge(known, Prevalence.of(kept), common.total(), len(common) - len(kept))
 
 
-def _records(
-    data: AnyTable,
-    label: str,
-    column: str,
-    form: SetForm | None,
-    document: str | None,
-    count: str | None,
-    vocabulary: Sequence[str],
-) -> list[Record]:
+def _records(data: AnyTable, place: TermPlace) -> list[Record]:
     """Reads a label, its terms and how often they occur, row by row or document by document."""
+    column, form = place.column
+    document, count = place.document, place.count
     role = Role.SENSITIVE if form is None else Role.QUASI_SENSITIVE
     further = [name for name in (document, count) if name is not None]
     codings = [
-        Coding(label, Role.SENSITIVE, _flat),
+        Coding(place.label, Role.SENSITIVE, _flat),
         Coding(column, role, _flat, form),
         *(Coding(name, Role.SENSITIVE, _flat) for name in further),
     ]
     table = open_table(data).count(codings)
     texts = {c.name: table.column(c.name).taxonomy.leaf_labels for c in codings}
     cells = {name: [texts[name][code] for code in table.codes(name).tolist()] for name in texts}
-    finder = TermFinder.of(vocabulary)
+    finder = TermFinder.of(place.vocabulary)
     held = [finder.terms(cell or "") if form is None else terms_of(cell) for cell in cells[column]]
     times = _times(cells[count], count) if count else [1] * len(held)
     whose = cells[document] if document else [None] * len(held)
-    rows = zip(cells[label], held, times, table.counts.tolist(), whose, strict=True)
+    rows = zip(cells[place.label], held, times, table.counts.tolist(), whose, strict=True)
     kept = [(str(name), some, t * n, of) for name, some, t, n, of in rows if name is not None]
     if document is not None:
         return by_document(kept)

@@ -1,5 +1,5 @@
 """The verb `protect` with a file at its end: planned, written aside, judged from its bytes, then named."""
-# ruff: noqa: PLC0415  # what compares releases is loaded where there are earlier ones
+# ruff: noqa: PLC0415  # what compares releases, and what writes dictionaries, is loaded where it is needed
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.reference import reference_path
 from sfumato.protection.expected_time import Foretell
 from sfumato.protection.plan import Plan
-from sfumato.releases.dictionary.files import beside, dictionary_files
+from sfumato.releases.dictionary.places import beside
 from sfumato.releases.output_file import check_not_needed, check_target, publish
 from sfumato.releases.private_file import kept_on_success
 from sfumato.system.address import Address, is_address
@@ -120,6 +120,8 @@ def _describer(
         check_target(file, needed=needed, overwrite=overwrite)
 
     def describe(staged: Path, form: Mapping[str, str]) -> Mapping[Path, bytes]:
+        from sfumato.releases.dictionary.files import dictionary_files
+
         contents = dictionary_files(staged, rules, form)
         return {places[name]: content for name, content in contents.items()}
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from sfumato.attacks.chain.table_imprint import same_release
+from sfumato.attacks.chain.table_imprint import part_of_release, same_release
 from sfumato.chains.pooling import MOST_VERSIONS_COMBINED
 from sfumato.core.adversary import Adversary
 from sfumato.core.cut import Cut
@@ -19,6 +19,7 @@ from sfumato.core.imprint import Imprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress
 from sfumato.core.promise import Cuts, Promises
+from sfumato.journey.handed_out_version import imprint_without_promises
 from sfumato.journey.history import imprints_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.recipients import Coalition, RecipientRule
@@ -86,6 +87,7 @@ class RecipientVersions:
         self.policy = with_original(with_recipients(policy), table)
         self.history = tuple(history)
         self._records = _with_imprints(self.history)
+        self._refuse_lacking()
         if policy.promises.looks_back:
             self.held = self._held()
         else:
@@ -159,19 +161,36 @@ class RecipientVersions:
             smallest = max((promise.least_people for promise in policy.promises), default=0)
             if record.override is not None and smallest > int(record.override["k"]):
                 policy = with_smaller_k(policy, int(record.override["k"]))
-            every_row = Promises(()) if record.imported else None
-            now = self._imprint(policy, held.cuts, every_row)
-            if not same_release(now, imprint):
+            if not self._is_made_again(policy, record, imprint, held.cuts):
                 raise RefusedByHistory(
                     f"the table is not the one that release {record.sequence} of chain {record.chain} was"
                     " made from",
                     remedy=AS_NEW_RELEASE,
                 )
 
-    def _imprint(self, policy: Policy, cuts: Cuts, promises: Promises | None = None) -> Imprint:
-        """The imprint of a version without the rows that break promises: these, or else the policy's."""
-        kept = policy.promises if promises is None else promises
-        return Plan(policy, recoded(self.table, cuts, kept), (), 0.0).imprint
+    def _is_made_again(self, policy: Policy, record: Record, imprint: Imprint, cuts: Cuts) -> bool:
+        """Whether these cuts of this table give the release again; of an imported one, but for its lack."""
+        if not record.imported:
+            return same_release(self._imprint(policy, cuts), imprint)
+        whole = imprint_without_promises(policy, self.table, cuts)
+        there = part_of_release(whole, imprint) is not None
+        return there and whole.rows - imprint.rows == int(record.figures.get("suppressed") or 0)
+
+    def _refuse_lacking(self) -> None:
+        """Refuse to say what others learn beside a version that was imported without all rows."""
+        lacking = [r for r in self.history if r.imported and r.figures.get("suppressed")]
+        if lacking and self.rule.coalition is not Coalition.NONE:
+            raise RefusedByHistory(
+                f"release {lacking[0].sequence} of chain {lacking[0].chain} was imported and lacks"
+                f" {several(int(lacking[0].figures['suppressed']), 'row')} of its table: what it tells beside"
+                " another version is not judged",
+                where="recipients.coalition",
+                remedy="Promise coalition: none, which says nothing of versions put together.",
+            )
+
+    def _imprint(self, policy: Policy, cuts: Cuts) -> Imprint:
+        """The imprint of a version without the rows that break the policy's promises."""
+        return Plan(policy, recoded(self.table, cuts, policy.promises), (), 0.0).imprint
 
     def _first_versions(self, names: Sequence[str]) -> None:
         """Without a promise about earlier releases, everybody gets one version of a table."""

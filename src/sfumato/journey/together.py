@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import BadData, RefusedByHistory
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promise
-from sfumato.engine.arrow_rows import arrow_rows, file_of, form_of
+from sfumato.engine.arrow_rows import arrow_rows, file_of, words_of
 from sfumato.engine.source import Source
 from sfumato.policy.judge_data import judge_data
 from sfumato.policy.policy import Policy
@@ -57,7 +57,7 @@ def judge_together(
     if (path := file_of(source)) is not None:
         try:
             ruling = judge_source_file(
-                path, source.columns, request, asked, form=form_of(source), memory=source.memory
+                path, source.columns, request, asked, form=words_of(source), memory=source.memory
             )
         except BadData:  # the engine has read it, so its rows can be judged
             ruling = None

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import BadData
 from sfumato.core.progress import Progress, silent
 from sfumato.core.verdict import Verdict
-from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus
 from sfumato.judge.file_bytes.spreadsheet_formulas import check_formulas
 from sfumato.judge.policy_data import JudgedPolicy
 from sfumato.judge.registry import judge_of
 from sfumato.judge.rulings import covers_several, on_rows
-from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.database import Database, strictly
 from sfumato.judge.tables.file_form import RELEASED, FileForm
 from sfumato.judge.tables.parquet import is_parquet, parts_of
 from sfumato.judge.tables.relation import Relation, header, number
@@ -66,10 +65,11 @@ def recheck(
     progress(PHASE, 1, steps)
     asked = TallyRequest.of(meant, read)
     _check_bytes(place)
-    if meant.refuses_formulas:
-        check_formulas(place, names, told, allowed)
-    progress(PHASE, 2, steps)
-    tally = strictly(place.name, lambda db: _count(db, counted_from, read, asked, told), allowed)
+    with Database(place.name, allowed) as db:
+        if meant.refuses_formulas:
+            check_formulas(db, place, names, told)
+        progress(PHASE, 2, steps)
+        tally = db.ask(lambda connection: _count(connection, counted_from, read, asked, told))
     _check_values(tally, meant, where=place.name)
     found: list[Verdict] = []
     for judge, promise in zip(judges, meant.promises, strict=True):
@@ -140,6 +140,8 @@ def _check_bytes(path: Path) -> None:
     """Raises where the bytes of a Parquet file tell more than its rows."""
     if not is_parquet(path):
         return
+    from sfumato.judge.file_bytes.parquet_surplus import parquet_surplus  # noqa: PLC0415  # for Parquet alone
+
     told = [surplus for surplus in parquet_surplus(path) if surplus.certain]
     if told:
         named = f": {', '.join(told[0].columns)}" if told[0].columns else ""

@@ -176,6 +176,12 @@ class JudgedPolicy:
         """The columns that promises are about, each once."""
         return tuple(dict.fromkeys(name for promise in self.promises for name in promise.columns))
 
+    @property
+    def judged_jointly(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that some promise looks at together, each group once."""
+        groups = [tuple(column for column, _ in p.get("jointly") or ()) for p in self.promises]
+        return tuple(dict.fromkeys(group for group in groups if group))
+
     def spelling_of(self, column: str) -> str:
         """Returns how the values of a column are told apart when they are counted."""
         rule = self.columns.get(column)

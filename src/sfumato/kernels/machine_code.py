@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 from sfumato.system.compilation import compilation
 
@@ -58,8 +59,12 @@ class MachineCode:
         return self._opened
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Returns the compiled function for a signature; None if there is none."""
-        target_context.refresh()
+        """Returns the compiled function for a signature; None if there is none.
+
+        Numba prepares for compiling here, which loads half of its modules. Machine code needs only its
+        runtime; whatever else may follow prepares for itself.
+        """
+        rtsys.initialize(target_context)
         own, prebuilt = self._places
         keys = _keys(self._function, sig, target_context.codegen().magic_tuple())
         for key in () if os.environ.get(WITHOUT) else keys:
@@ -106,6 +111,11 @@ class _StampedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     def __init__(self, function: Callable[..., Any], stamp: bytes) -> None:
         super().__init__(function)
         self._cache_file._source_stamp = stamp
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the compiled function, as numba does, but prepares nothing for compiling."""
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 def _keys(function: Callable[..., Any], sig: Any, machine: Machine) -> Iterator[tuple[object, ...]]:

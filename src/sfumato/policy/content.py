@@ -277,7 +277,8 @@ def _unambiguous(tree: Taxonomy, values: Sequence[Label]) -> Taxonomy:
     if alike:
         raise BadTaxonomy(
             f"{len(alike)} of the values that occur look like a generalized one: they are, or end in, {ANY}",
-            remedy="Replace them beforehand, by an empty cell if they mean that nothing is known.",
+            remedy=f"If {ANY} means that nothing is known, read a CSV file with --empty '{ANY}'; else "
+            "replace it beforehand.",
             values=alike,
         )
     return tree

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 from sfumato.core.errors import BadPolicy
@@ -36,7 +36,12 @@ class NameEvidence:
     several_words: Fraction
     different: int
     most_differ: bool
-    called: bool
+    header: str
+
+    @cached_property
+    def called(self) -> bool:
+        """Whether the header says so, too; asked only where cells look like names."""
+        return called_names(self.header)
 
     @property
     def certain(self) -> bool:
@@ -79,7 +84,7 @@ def name_evidence(header: str, texts: Sequence[str], counts: Sequence[int]) -> N
         Fraction(sum(count for text, count in named if len(text.split()) > 1), present),
         len(named),
         2 * len(texts) > present,
-        called_names(header),
+        header,
     )
 
 

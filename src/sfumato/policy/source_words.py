@@ -25,6 +25,11 @@ def schema() -> JsonObject:
                 "minimum": 1,
                 "description": "How many bytes a cell of a text file may have; 1048576 unless it is said.",
             },
+            "empty": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Texts of a CSV file that stand for an empty cell, commas between: NA,NULL.",
+            },
         },
         "additionalProperties": False,
         "description": "How the data are read. It is no promise, and no part of the policy's digest.",

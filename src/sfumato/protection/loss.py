@@ -42,7 +42,8 @@ class MeasuredRecoding:
 
     @property
     def n(self) -> int:
-        return self.recoding.table.rows + self.recoding.table.dropped
+        table = self.recoding.table
+        return table.rows + table.dropped + table.rows_withheld
 
     @property
     def s(self) -> int:
@@ -216,10 +217,11 @@ def discernibility_star(case: MeasuredRecoding) -> float:
     """
     table, unknown = case.recoding.table, case.s
     total = _squares(case.recoding.rows)
-    if case.recoding.cuts is not None and unknown > table.dropped:
+    apart = table.dropped + table.rows_withheld
+    if case.recoding.cuts is not None and unknown > apart:
         class_of, nodes = classes_under(table, case.recoding.cuts)
         total = _squares(_tally(class_of, table.counts, len(nodes)))
-        unknown = table.dropped
+        unknown = apart
     return float(total + unknown**2)
 
 

@@ -106,6 +106,16 @@ def publish(
         return judgement
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a small file that is not there yet: whole, or not at all."""
+    check_target(path)
+    with private_folder(path.parent, hidden=True) as folder:
+        staged = folder / path.name
+        write_to_disk(staged, content)
+        _rename_unless_there(staged, path)
+        to_disk(path.parent)
+
+
 def _staged_beside(folder: Path, contents: Mapping[Path, bytes]) -> dict[Path, Path]:
     """Writes files that describe another into the staging folder; returns where each is to go."""
     staged = {}

@@ -87,7 +87,7 @@ class Receipt(Printable):
             notes.append(f"a leak of rows drawn at random: {self.identifying_rows['sentence']}")
         if self.folder is not None:
             notes.append(f"in {self.named or self.folder.name}, entry {record.number} of the ledger")
-        return Card(title, lines, [*remarks_on(record.weaker, record.despite, record.imported), *notes])
+        return Card(title, lines, [*_remarks(record), *notes])
 
 
 def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) -> Receipt:
@@ -96,10 +96,13 @@ def with_identifying_rows(receipt: Receipt, found: Mapping[str, JsonMapping]) ->
     return receipt if rows is None else replace(receipt, identifying_rows=rows)
 
 
-def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False) -> list[str]:
+def remarks_on(
+    weaker: JsonMapping | None, despite: Sequence[str], imported: bool = False, lacks: int = 0
+) -> list[str]:
     """Returns what has to be said of a release that promises less, was not held against another chain, or
-    was imported."""
-    remarks = ["imported, NOT judged: nothing is promised of it"] if imported else []
+    was imported, perhaps without all rows."""
+    lack = f", and it lacks {lacks:,} {'row' if lacks == 1 else 'rows'} of its table" if lacks else ""
+    remarks = [f"imported, NOT judged: nothing is promised of it{lack}"] if imported else []
     if weaker:
         parts = "; ".join(str(part) for part in weaker.get("parts", ()))
         remarks.append(f"promises LESS than the first of its chain, by override of {weaker['by']}: {parts}")
@@ -107,6 +110,11 @@ def remarks_on(weaker: JsonMapping | None, despite: Sequence[str], imported: boo
         chains = ", ".join(despite)
         remarks.append(f"NOT held against chain {chains}, which may tell of the same people")
     return remarks
+
+
+def _remarks(record: Record) -> list[str]:
+    lacks = int(record.figures.get("suppressed") or 0) if record.imported else 0
+    return remarks_on(record.weaker, record.despite, record.imported, lacks)
 
 
 def figures_line(figures: JsonMapping) -> str:
@@ -171,7 +179,7 @@ def history_card(
     notes = [
         f"release {record.sequence} of chain {record.chain} {remark}"
         for record in records
-        for remark in remarks_on(record.weaker, record.despite, record.imported)
+        for remark in _remarks(record)
     ]
     notes += [
         f"release {record.sequence} of chain {record.chain} was WITHDRAWN on {said['at'][:10]}, and still "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import WrongCall
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 PACKAGE = "sfumato"
 
@@ -61,10 +61,16 @@ class Offer:
 @cache
 def offers(group: str) -> tuple[Offer, ...]:
     """What other packages offer under this entry-point group, by name."""
+    offered = [Offer(point) for point in all_entry_points().select(group=group)]
+    return tuple(sorted(offered, key=lambda offer: (offer.name, offer.distribution)))
+
+
+@cache
+def all_entry_points() -> EntryPoints:
+    """Returns what every installed distribution offers to anybody: the system is searched once."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import, seldom needed
 
-    offered = [Offer(point) for point in entry_points(group=group)]
-    return tuple(sorted(offered, key=lambda offer: (offer.name, offer.distribution)))
+    return entry_points()
 
 
 def names(group: str, *, taken: Collection[str]) -> tuple[str, ...]:

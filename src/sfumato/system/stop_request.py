@@ -41,6 +41,14 @@ class StopRequest:
             signal.signal(signal.SIGINT, self._note)
         sys.unraisablehook = _without_interrupts
 
+    def ignore(self) -> None:
+        """Ignores signals from now on: what was asked for is done, and the exit code is to say so.
+
+        While an interpreter ends, a signal that is not ignored ends it by that signal.
+        """
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
     def heed(self) -> None:
         """Raises `StopAsked` if the program was asked to stop and nothing is published yet."""
         if self.asked and not self.published:

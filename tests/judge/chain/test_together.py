@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oracles.several_tables import random_case
+from oracles.labels_behind_terms import COMMON, LINKS, OTHER_LINKS
+from oracles.several_tables import even_case, random_case
 from sfumato.chains.pooling import Pool
 from sfumato.core.cut import Cut
 from sfumato.core.errors import RefusedByHistory
@@ -78,6 +79,36 @@ def test_both_judges_say_the_same_of_versions(tables, coalition):
         assert said_by_the_judge(frame, rules, documents) is mine
         accepted += mine
     assert accepted
+
+
+def words_of(known):
+    table = {}
+    for label, terms in known:
+        table.setdefault(label, []).append(list(terms))
+    return table
+
+
+@pytest.mark.parametrize("tables", [2, 3])
+def test_both_judges_say_the_same_of_two_columns_of_terms(tables):
+    """Each alone and both together, with and without prevalence: the keys that no promise writes, too."""
+    rng, accepted, limits = np.random.default_rng(30 + tables), 0, [{"c": 1}, {"c": 4}]
+    for number in range(CASES // 2):
+        make = even_case if number % 2 else random_case
+        case = make(rng, chain=False, tables=tables)
+        limit = {"l": 2, **limits[number // 2 % 2], **({"prevalence": COMMON} if number % 3 else {})}
+        pairs = (("s", LINKS), ("r", OTHER_LINKS))
+        asked = [{"quasi-sensitive": {"of": of, "knowledge": words_of(k), **limit}} for of, k in pairs]
+        plain = policy_of(case, PROMISES[:1], coalition="any").to_dict()
+        terms = {name: {"role": "quasi-sensitive"} for name in ("s", "r")}
+        rules = Policy.from_dict({**plain, "columns": plain["columns"] | terms, "promises": asked})
+        frame = frame_of(case).with_columns(r=pl.Series([f"r{p[-2] % 2}" for p in case.people]))
+        table = count_table(open_source(frame), rules)
+        versions = [cuts_on(table, case, t) for t in range(tables)]
+        mine = Pool(table, rules.promises).keeps_all(versions)
+        documents = [Imprint.of(Recoding.of_cuts(table, v), ["s", "r"]).as_dict() for v in versions]
+        assert said_by_the_judge(frame, rules, documents) is mine
+        accepted += mine
+    assert 0 < accepted < CASES // 2
 
 
 @pytest.mark.parametrize("tables", [2, 3])

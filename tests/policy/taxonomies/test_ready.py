@@ -88,6 +88,51 @@ def test_what_a_value_becomes(name, value, path):
     assert [tree.labels[node] for node in tree.levels[:, tree.rank(value)]] == path
 
 
+STATES = {
+    "New England": "CT MA ME NH RI VT",
+    "Middle Atlantic": "NJ NY PA",
+    "East North Central": "IL IN MI OH WI",
+    "West North Central": "IA KS MN MO ND NE SD",
+    "South Atlantic": "DC DE FL GA MD NC SC VA WV",
+    "East South Central": "AL KY MS TN",
+    "West South Central": "AR LA OK TX",
+    "Mountain": "AZ CO ID MT NM NV UT WY",
+    "Pacific": "AK CA HI OR WA",
+}
+SUBSECTORS = {
+    "11": 5, "21": 3, "22": 1, "23": 3, "31-33": 21, "42": 3, "44-45": 9, "48-49": 11, "51": 6, "52": 5,
+    "53": 3, "54": 1, "55": 1, "56": 2, "61": 1, "62": 4, "71": 3, "72": 2, "81": 4, "92": 8,
+}  # fmt: skip
+COUNTRIES = {
+    "Eastern Africa": 22, "Middle Africa": 9, "Northern Africa": 7, "Southern Africa": 5,
+    "Western Africa": 17,
+    "Caribbean": 28, "Central America": 8, "Northern America": 5, "South America": 16,
+    "Central Asia": 5, "Eastern Asia": 8, "South-eastern Asia": 11, "Southern Asia": 9, "Western Asia": 18,
+    "Eastern Europe": 10, "Northern Europe": 16, "Southern Europe": 16, "Western Europe": 9,
+    "Australia and New Zealand": 6, "Melanesia": 5, "Micronesia": 8, "Polynesia": 10,
+}  # fmt: skip
+
+
+def lines_of(name):
+    return [line.split(";") for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+def test_lists_hold_what_their_sources_count():
+    """Counted by hand, group by group; Taiwan is one of eight in Eastern Asia, Antarctica is in no group."""
+    held = {}
+    for value, division, _ in lines_of("us_states.csv"):
+        held.setdefault(division, []).append(value.split("|")[1])
+    assert {division: " ".join(sorted(codes)) for division, codes in held.items()} == STATES
+    sectors = {sector.split()[0]: codes.split() for codes, sector in lines_of("naics_sectors.csv")}
+    assert {sector: len(codes) for sector, codes in sectors.items()} == SUBSECTORS
+    assert all(code[0] == sector[0] for sector, some in sectors.items() for code in some)
+    regions = [line[1] for line in lines_of("countries.csv") if len(line) == 3]
+    assert {region: regions.count(region) for region in regions} == COUNTRIES
+    codes = [line[0].split("|")[1:3] for line in lines_of("countries.csv")]
+    assert all(len(two) == 2 and len(three) == 3 and (two + three).isupper() for two, three in codes)
+    assert len({x for pair in codes for x in pair}) == 2 * 249
+
+
 def test_a_taxonomy_that_stands_for_another_is_that_one():
     assert isinstance(rule_from({"ready": "ages"}), Intervals)
     assert isinstance(rule_from({"ready": "dates"}), Dates)

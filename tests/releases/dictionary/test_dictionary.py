@@ -20,8 +20,9 @@ from sfumato.policy.published_forms import READINGS, PublishedForms, ValueForm, 
 from sfumato.releases.certificate import examine
 from sfumato.releases.dictionary import files as dictionary_module
 from sfumato.releases.dictionary.document import dictionary
-from sfumato.releases.dictionary.files import DOCUMENT, PAGE, beside, dictionary_files
+from sfumato.releases.dictionary.files import dictionary_files
 from sfumato.releases.dictionary.page import allow_list, dictionary_page
+from sfumato.releases.dictionary.places import DOCUMENT, PAGE, beside
 
 CANARY = "Zebra-4711"
 

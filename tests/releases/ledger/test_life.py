@@ -13,8 +13,9 @@ import pytest
 from faults.made_up import release, release_to_three
 from releases.ledger.tampering import change
 from sfumato.cli.main import run
-from sfumato.core.errors import BadData, BadLedger, RefusedByHistory, WrongCall
+from sfumato.core.errors import BadData, BadLedger, LedgerConflict, RefusedByHistory, WrongCall
 from sfumato.releases.certificate import as_bytes, certificate, examine, read, read_notice
+from sfumato.releases.ledger import withdrawal
 from sfumato.releases.ledger.backup import backup, restore
 from sfumato.releases.ledger.elsewhere import mark_bytes
 from sfumato.releases.ledger.keys import DatedKey, Key, as_text, public_key, public_keys
@@ -107,7 +108,9 @@ def test_a_withdrawal_is_recorded_and_undoes_nothing(filled, tmp_path, url, caps
     assert filled.verify().remarks == ("1 release withdrawn, and still counted",)
     assert withdrawals(filled)[before[0].release]["entry"] == made.entry.number
     assert "1 later release beside it" in str(made)
-    with pytest.raises(WrongCall, match="withdrawn before"):
+    assert withdraw(filled, before[0].release, reason="two people were left in") == made
+    assert filled.head.number == made.entry.number
+    with pytest.raises(WrongCall, match="withdrawn before, for another reason"):
         withdraw(filled, before[0].release, reason="again")
 
     def counted(history, _):
@@ -118,6 +121,15 @@ def test_a_withdrawal_is_recorded_and_undoes_nothing(filled, tmp_path, url, caps
         release(filled, tmp_path / "next", checks=[counted])
     assert run(["history", "--ledger", url]) == 0
     assert "WITHDRAWN" in capsys.readouterr().out
+
+
+def test_a_release_is_withdrawn_once_by_two_at_once(filled, monkeypatch):
+    withdraw(filled, "1", reason="wrong")
+    head = filled.head
+    monkeypatch.setattr(withdrawal, "_notice", lambda *_: None)  # it was not there yet when we looked
+    with pytest.raises(LedgerConflict, match="withdrew this release first"):
+        withdraw(filled, "1", reason="wrong")
+    assert filled.head == head
 
 
 def test_versions_of_a_withdrawn_one_are_named(url, tmp_path):

@@ -18,6 +18,7 @@ from sfumato.attacks.chain.minimality import Minimality
 from sfumato.attacks.chain.posterior_belief import PosteriorBelief, sought_columns
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
+from sfumato.core.aligned_imprints import aligned
 from sfumato.core.imprint import Imprint
 from sfumato.core.limits import UNASKED, AttackLimits
 from sfumato.core.microdata import Microdata
@@ -93,7 +94,7 @@ def adversaries(
 
     `table` is the audited table as it was counted: it tells which values the releases hold.
     """
-    given, k = tuple(releases), policy.promises.limits.asked_k
+    given, k = tuple(aligned(releases)), policy.promises.limits.asked_k
     stopped = all(p.by_size for p in policy.promises)
     leaving = any(promise.lets_people_leave for promise in policy.promises)
     if leaving or any(release.departures is not None for release in given):

@@ -58,11 +58,12 @@ def audit_beside(
     """
     beside = Beside(chain, len(releases))
     try:
-        with compared_when_read(source, releases[-1], progress=progress) as (readable, shows):
-            table = count_published(readable, releases[-1], progress=progress)
+        like = _with_most_columns(releases, source.columns)
+        with compared_when_read(source, like, progress=progress) as (readable, shows):
+            table = count_published(readable, like, progress=progress)
             place = next((i for i, release in enumerate(releases) if is_release(table, release)), None)
             if place is None:
-                releases = (*releases, imprint_of(table, releases[-1], policy=policy))
+                releases = (*releases, imprint_of(table, like, policy=policy))
             else:
                 beside = replace(beside, place=place + 1)
             if policy.promises.looks_back and not shows(releases[-1 if place is None else place]):
@@ -74,6 +75,15 @@ def audit_beside(
         return without_comparison(replace(audit, beside=beside), refused)
     beside = replace(beside, cracked=joint.cracked)
     return _struck(replace(audit, verdicts=verdicts, beside=beside), joint, releases, policy, only, table)
+
+
+def _with_most_columns(releases: Sequence[Imprint], columns: Sequence[str]) -> Imprint:
+    """Returns the newest release whose columns a table has, of those with most of them; else the newest.
+
+    Releases of a chain may show other columns of the same people.
+    """
+    fitting = [r for r in releases if {*r.names, *r.unchanged} <= set(columns)]
+    return max(reversed(fitting), key=lambda r: len(r.names) + len(r.unchanged), default=releases[-1])
 
 
 def audit_together(audit: Audit, tables: Sequence[GivenRelease], policy: Policy, *, only: str) -> Audit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.attacks.objections import written_down
 from sfumato.attacks.published_table import flat
@@ -16,6 +17,7 @@ from sfumato.core.microdata import Codes, Coding, Microdata, Missing, Role
 from sfumato.core.progress import Progress, silent
 from sfumato.core.recoding import classes_under
 from sfumato.core.taxonomy import Label, Nodes
+from sfumato.core.value_parts import ValueParts
 from sfumato.engine.source import Source
 from sfumato.policy.policy import Policy
 
@@ -45,11 +47,15 @@ def imprint_of(table: Microdata, like: Imprint, *, policy: Policy | None = None)
         nodes[:, j] = node[shown[:, j] - 1]
     values = matching(table, like.unchanged)
     owner, ids, counts = grouped(table, class_of, values.ids, len(nodes), len(values.marks))
-    return replace(like, keys=tuple(keys), nodes=nodes, owner=owner, values=values.marks[ids], counts=counts)
+    counted = replace(like, keys=tuple(keys), nodes=nodes, owner=owner, counts=counts)
+    return replace(counted, values=values.marks[ids], parts=ValueParts())
 
 
 def is_release(table: Microdata, release: Imprint) -> bool:
     """Whether a published table is this release."""
+    shown = {c.name for c in table.columns if not c.role.is_key}
+    if tuple(c.name for c in table.keys) != release.names or shown != set(release.unchanged):
+        return False
     try:
         return same_release(imprint_of(table, release), release)
     except BadData:
@@ -61,11 +67,52 @@ def same_release(one: Imprint, other: Imprint) -> bool:
 
     Nodes with the same leaves below them publish the same, whichever of them is named.
     """
-    if one.names != other.names or one.unchanged != other.unchanged or len(one.owner) != len(other.owner):
-        return False
-    if any(a.digest != b.digest for a, b in zip(one.keys, other.keys, strict=True)):
+    if not _same_columns(one, other) or len(one.owner) != len(other.owner):
         return False
     return all(np.array_equal(a, b) for a, b in zip(_listed(one), _listed(other), strict=True))
+
+
+def part_of_release(whole: Imprint, shown: Imprint) -> Imprint | None:
+    """Returns the imprint of a release that lacks rows of a whole one: with the counts that it shows.
+
+    `None` where it shows a class or a value that the whole release does not have, or more rows of one.
+    """
+    if not _same_columns(whole, shown):
+        return None
+    groups = np.concatenate([_groups(whole), _groups(shown)])
+    distinct, which = np.unique(groups, axis=0, return_inverse=True)
+    own, other = which.ravel()[: len(whole.owner)], which.ravel()[len(whole.owner) :]
+    there, here = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
+    there[own], here[other] = whole.counts, shown.counts
+    if np.any(here > there):
+        return None
+    counts = here[own]
+    kept = counts > 0
+    classes, owner = np.unique(whole.owner[kept], return_inverse=True)
+    return replace(
+        whole,
+        nodes=whole.nodes[classes],
+        owner=owner.ravel().astype(np.int32),
+        values=whole.values[kept],
+        counts=counts[kept],
+    )
+
+
+def _same_columns(one: Imprint, other: Imprint) -> bool:
+    """Whether two imprints are about the same columns, by the same trees."""
+    if one.names != other.names or one.unchanged != other.unchanged:
+        return False
+    return all(a.digest == b.digest for a, b in zip(one.keys, other.keys, strict=True))
+
+
+def _groups(imprint: Imprint) -> NDArray[np.uint64]:
+    """Returns a row per group: the leaves of its class in every key column, and the mark of its value."""
+    ends = [
+        side[column][imprint.owner].astype(np.uint64)
+        for key, column in zip(imprint.keys, imprint.nodes.T, strict=True)
+        for side in (key.tree.low, key.tree.high)
+    ]
+    return np.column_stack([*ends, imprint.values])
 
 
 def _listed(imprint: Imprint) -> tuple[Codes, ...]:

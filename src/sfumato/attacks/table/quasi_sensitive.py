@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.audit import audit
+from sfumato.attacks.label_seeker import SeeksLabels
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.core.beliefs import BeliefLimit, LabelCloseness, posterior
@@ -31,15 +32,16 @@ MOST = 10
 
 @register("quasi-sensitive")
 @dataclass(frozen=True)
-class IndirectLabel:
+class IndirectLabel(SeeksLabels):
     """Whoever finds the class of a person believes in a label as its rows link to it.
 
     A row's terms link to every label that has all of them; the belief is the mean, over the rows of a class,
-    of one over the number of labels that a row links to. Before, the belief was that of the prior: the one
-    that the promise holds, else the mean over the table at hand. A class that breaks the promise is a breach.
+    of one over the number of labels that a row links to; with a prevalence, of a label's part in theirs.
+    Before, the belief was that of the prior: the one that the promise holds, else the mean over the table at
+    hand. A class that breaks the promise is a breach.
 
     Source: Shi, Xiong, Fung, Anonymizing data with quasi-sensitive attribute values, 2010.
-    Silent on: better knowledge than the policy's, and labels that are likelier than others to begin with.
+    Silent on: better knowledge of terms and of labels than the policy's.
     """
 
     most: int | None = MOST
@@ -49,9 +51,7 @@ class IndirectLabel:
         "that a person is in the table, their key columns, and which terms go with which label"
     )
     seeks: ClassVar[str] = "a label that the person's terms give away together"
-    succeeds: ClassVar[str] = "the belief in a label is more than the promise allows"
     needs: ClassVar[str] = "the promise quasi-sensitive, and its column in the table"
-    threatens: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         """What is found under every knowledge that a promise names."""

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.attacks.label_seeker import SeeksLabels
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.core.beliefs import BeliefLimit, LabelCloseness
 from sfumato.core.classes import Histogram
@@ -111,7 +112,7 @@ def possible_sets(
 
 
 @dataclass(frozen=True)
-class TermMinimality:
+class TermMinimality(SeeksLabels):
     """Terms were removed because the class would have told too much, and which are gone may tell what.
 
     The adversary lists the worlds of a class: the term sets that its rows may have had, all equally likely.
@@ -133,9 +134,7 @@ class TermMinimality:
         "the table, which terms go with which label, the promises, and how terms are removed"
     )
     seeks: ClassVar[str] = "a label that terms which are gone would have given away"
-    succeeds: ClassVar[str] = "the belief in a label is more than the promise allows"
     needs: ClassVar[str] = "the method of removal: strike by `sf.attack.term_removal`"
-    threatens: ClassVar[tuple[str, ...]] = ("quasi-sensitive",)
 
     def strike(self, published: PublishedTable, limits: AttackLimits) -> list[Finding]:
         found = []

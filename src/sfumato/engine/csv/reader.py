@@ -1,9 +1,10 @@
 """CSV files as sources: every cell is text, and nothing is guessed about it.
 
-An empty cell is missing; a quoted empty cell is empty text. A row with another number of cells than the
-header, a quote that is never closed, text after a closing quote, a NUL byte, or bytes that are not in the
-file's encoding are refused with the line (or byte) where they are. Empty lines hold no row, unless the table
-has a single column. What is published from such a file is written as it is: same encoding, same delimiter.
+An empty cell is missing, and so is one with a text that is said to mean that (`NA`); a quoted one is text. A
+row with another number of cells than the header, a quote that is never closed, text after a closing quote, a
+NUL byte, or bytes that are not in the file's encoding are refused with the line (or byte) where they are.
+Empty lines hold no row, unless the table has a single column. What is published from such a file is written
+as it is: same encoding, same delimiter.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ class CsvOptions:
 
     By default the delimiter is the one of `, ; tab |` that occurs most often in the header (the earlier one
     in a tie). The encoding is what a byte-order mark says, UTF-8, or Windows-1252 where the bytes are that
-    and no UTF-8. A cell of more than `longest_cell`
-    bytes is refused.
+    and no UTF-8. A cell of more than `longest_cell` bytes is refused. A cell that holds one of the texts
+    `empty`, without quotes, is missing.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     longest_cell: int = LONGEST_CELL
+    empty: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         SourceForm(encoding=self.encoding, delimiter=self.delimiter)
@@ -70,6 +72,11 @@ class CsvReader:
         """
         latin = codecs.lookup(self._encoding).name == LATIN_1
         return TextForm(WINDOWS_1252 if latin else self._encoding, self._header[0])
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """The texts that stand for an empty cell."""
+        return self.options.empty or self.expected.empty_texts
 
     @cached_property
     def _encoding(self) -> str:
@@ -141,7 +148,7 @@ class CsvReader:
             check_utf8=False,
             column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
             include_columns=wanted,
-            null_values=[""],
+            null_values=["", *self.empty],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )

@@ -159,7 +159,8 @@ class Utf8:
         """Checks quotes and the length of cells, and notes where the last whole record ends."""
         if self._state is None and b'"' not in text and not self._may_be_too_long(text):
             split = self._last == b"\r" and text[:1] == b"\n"
-            self._lines += text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n") - split
+            returns = text.count(b"\r")
+            self._lines += text.count(b"\n") + returns - (text.count(b"\r\n") if returns else 0) - split
             self._note_ends(text)
             return
         from sfumato.kernels.rows import quotes  # noqa: PLC0415  # compiled: not every file has quotes

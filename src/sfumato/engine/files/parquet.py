@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
 from sfumato.engine.column_names import check_names, safe_name
 from sfumato.engine.frames.arrow import ROWS_AT_A_TIME, batches_of, no_columns
 from sfumato.system.memory import Memory
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 VALUES_PER_PAGE = 4096
 """Writers look after so many values at the latest whether a page is full: long values make long pages."""
@@ -39,6 +42,8 @@ class ParquetReader:
 
     @cached_property
     def schema(self) -> pa.Schema:
+        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
         try:
             schema = pq.read_schema(self.path).remove_metadata()
         except (pa.ArrowException, OSError):
@@ -48,9 +53,13 @@ class ParquetReader:
 
     @cached_property
     def total(self) -> int | None:
+        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
         return int(pq.read_metadata(self.path).num_rows)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
         if not names:
             yield from batches_of(no_columns(self.total or 0))
             return

@@ -18,7 +18,6 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.core.errors import BadData
 from sfumato.core.json_object import JsonObject, read_json
@@ -86,7 +85,7 @@ def _named_in_order(folder: Path, *, private: bool) -> list[Path]:
 
 
 def _described(part: Path) -> JsonObject:
-    rows = int(pq.read_metadata(part).num_rows)
+    rows = ParquetReader(part).total
     return {"name": part.name, "bytes": part.stat().st_size, "sha256": digest_of(part), "rows": rows}
 
 

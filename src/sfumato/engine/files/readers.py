@@ -47,9 +47,9 @@ def open_file(
     if not path.is_file():
         raise BadData("there is no such file", where=str(path), remedy="Check the path.")
     if name.endswith(CSV_ENDINGS):
-        _check_form(form, "a CSV file", "encoding", "delimiter", "longest-cell")
+        _check_form(form, "a CSV file", "encoding", "delimiter", "longest-cell", "empty")
         longest = int(form.longest_cell or expected.longest_cell or LONGEST_CELL)
-        options = csv or CsvOptions(form.delimiter, form.encoding, longest)
+        options = csv or CsvOptions(form.delimiter, form.encoding, longest, form.empty_texts)
         return RowSource(CsvReader(path, options, expected=expected, note=note))
     if csv is not None:
         raise WrongCall("csv options are for CSV files", where=str(path))

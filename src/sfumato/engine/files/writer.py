@@ -15,7 +15,6 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, WrongCall
@@ -144,6 +143,8 @@ def _name_draft(draft: Path, path: Path) -> None:
 
 def _write_parquet(published: PublishedRows, file: BinaryIO, progress: Progress) -> None:
     """Dictionary pages come straight from the published values; the only metadata is the schema."""
+    import pyarrow.parquet as pq  # noqa: PLC0415  # heavy
+
     published = replace(published, values=tuple(map(as_written, published.values)))
     schema = published.schema
     text = {j for j, values in enumerate(published.values) if pa.types.is_string(values.type)}

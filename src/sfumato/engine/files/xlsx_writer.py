@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from html import escape
 from typing import BinaryIO
-from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
@@ -155,7 +155,7 @@ def _are_exact(values: pa.Array) -> bool:
 def _text_cell(text: str) -> str:
     if not text or len(text) > LONGEST_TEXT or REFUSED.search(text):
         raise BadData("a text is empty, too long, or has a character that XLSX cannot carry", remedy=REMEDY)
-    told = escape(text, {"\r": "&#13;"})
+    told = escape(text, quote=False).replace("\r", "&#13;")
     return f' t="inlineStr"><is><t xml:space="preserve">{told}</t></is></c>'
 
 

@@ -25,6 +25,7 @@ from sfumato.judge.chain.remembered_release import (
     on_newest_trees,
     unpacked,
 )
+from sfumato.judge.chain.same_columns import in_same_columns
 from sfumato.judge.chain.world_equations import (
     LARGEST,
     CellTable,
@@ -57,7 +58,7 @@ class LeftChain:
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any]], known: str) -> LeftChain:
         """Returns the chain of some documents; raises `BadData` where they were made for other knowledge."""
-        releases = [RememberedRelease.of(document) for document in documents]
+        releases = in_same_columns([RememberedRelease.of(document) for document in documents])
         said = [document.get("departures") for document in documents]
         newest = said[-1] if isinstance(said[-1], Mapping) else {}
         terms = _terms(newest)
@@ -87,6 +88,15 @@ class LeftChain:
         if len(numbers) != (1 if self.known == "total" else len(second)) or np.any(numbers < 0):
             raise _damaged()
         return np.repeat(numbers, len(second)) if self.known == "total" else numbers
+
+    def people_shared(self) -> dict[tuple[int, int], int]:
+        """Returns how many people any two releases share in all, where that is known."""
+        found = {}
+        for (i, j), numbers in self.shared.items():
+            _, other = joins(self.tables[i], self.tables[j])
+            _, first = np.unique(other, return_index=True)
+            found[i, j] = int(numbers[:1].sum() if self.known == "total" else numbers[first].sum())
+        return found
 
     @property
     def presences(self) -> list[tuple[int, ...]]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sfumato.judge.chain.remembered_release import Numbers
 from sfumato.judge.policy_data import JudgedPolicy, PromiseData
 from sfumato.judge.registry import judge_of
-from sfumato.judge.tables.tally import Tally, ValueCounts
-from sfumato.judge.taxonomies.value_tree import ValueTree
+from sfumato.judge.tables.tally import JointCounts, Tally, ValueCounts
+from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
 ABOUT = 1 << 28
 """Cells are looked at in whole numbers that add up to about this many."""
@@ -120,20 +120,44 @@ class JudgedValues:
 
     def tally(self, histograms: Sequence[Mapping[int, int]]) -> Tally:
         """Returns histograms in whole numbers as classes of the whole table."""
-        owner = np.repeat(np.arange(len(histograms)), [len(h) for h in histograms])
-        pairs = [pair for h in histograms for pair in sorted(h.items())]
-        value = np.array([leaf for leaf, _ in pairs], dtype=np.int64)
-        count = np.array([n for _, n in pairs], dtype=np.int64)
-        people = np.zeros(len(histograms), np.int64)
-        np.add.at(people, owner, count)
+        owner, value, count, people = _as_arrays(histograms)
         spelling = self.policy.spelling_of(self.column)
-        spread = ValueCounts(owner.astype(np.int64), value, count, self.tree, spelling=spelling)
+        spread = ValueCounts(owner, value, count, self.tree, spelling=spelling)
         return Tally(
             people, people, {self.column: spread}, policy=self.policy, overall={self.column: self.overall}
         )
 
 
-def pair_kept(entries: PairEntries, values: JudgedValues, promise: PromiseData) -> bool | None:
+@dataclass(frozen=True, eq=False)
+class JointlyJudgedValues:
+    """Columns that a promise looks at together: their tuples of cells, and that of every matching value."""
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Text, ...], ...]
+    leaf_of_value: Numbers
+    policy: JudgedPolicy
+
+    def tally(self, histograms: Sequence[Mapping[int, int]]) -> Tally:
+        """Returns histograms in whole numbers as classes."""
+        owner, value, count, people = _as_arrays(histograms)
+        held = JointCounts(owner, value, count, self.cells)
+        return Tally(people, people, {}, policy=self.policy, together={self.columns: held})
+
+
+def _as_arrays(histograms: Sequence[Mapping[int, int]]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Returns classes, values and counts, entry by entry, and the people of every class."""
+    owner = np.repeat(np.arange(len(histograms)), [len(h) for h in histograms]).astype(np.int64)
+    pairs = [pair for h in histograms for pair in sorted(h.items())]
+    value = np.array([leaf for leaf, _ in pairs], dtype=np.int64)
+    count = np.array([n for _, n in pairs], dtype=np.int64)
+    people = np.zeros(len(histograms), np.int64)
+    np.add.at(people, owner, count)
+    return owner, value, count, people
+
+
+def pair_kept(
+    entries: PairEntries, values: JudgedValues | JointlyJudgedValues, promise: PromiseData
+) -> bool | None:
     """Returns whether what two tables make likely keeps a promise; `None` where that stays open.
 
     Sizes are not asked: counts are multiplied until there are enough people.

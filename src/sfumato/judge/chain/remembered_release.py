@@ -6,14 +6,14 @@ import base64
 import binascii
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.errors import BadData, RefusedByHistory, WrongCall
-from sfumato.judge.chain.marks import Marks
+from sfumato.judge.chain.marks import Marks, tuple_marks
 
 Numbers = NDArray[np.int64]
 
@@ -77,7 +77,8 @@ class MarkedTree:
 @dataclass(frozen=True, eq=False)
 class RememberedRelease:
     """Class c shows the node `nodes[c, j]` of key column j; entry e says that it is class `owner[e]` of which
-    `counts[e]` rows have the matching value with the mark `values[e]`."""
+    `counts[e]` rows have the matching value with the mark `values[e]`. `parts` are the marks of that value in
+    each unchanged column, where they are remembered."""
 
     trees: tuple[MarkedTree, ...]
     unchanged: tuple[str, ...]
@@ -85,6 +86,7 @@ class RememberedRelease:
     owner: Numbers
     values: Marks
     counts: Numbers
+    parts: Mapping[str, Marks] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> RememberedRelease:
@@ -102,10 +104,11 @@ class RememberedRelease:
                 unpacked(document["owner"], "<i4").astype(np.int64),
                 unpacked(document["values"], "<u8").astype(np.uint64).reshape(-1, 2),
                 unpacked(document["counts"], "<i8").astype(np.int64),
+                {str(words["name"]): _part(words) for words in document.get("parts", ())},
             )
             if not found._is_whole() or int(found.counts.sum()) != document["rows"]:
                 raise ValueError
-        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):
+        except (KeyError, TypeError, ValueError, IndexError, zlib.error, binascii.Error):
             found = None
         if found is None:
             raise BadData("the imprint of a release is damaged", remedy="Restore it from a backup.")
@@ -120,7 +123,26 @@ class RememberedRelease:
         entries = len(self.owner) == len(self.values) == len(self.counts)
         within = entries and bool(np.all((self.owner >= 0) & (self.owner < len(self.nodes))))
         shown = all(np.isin(self.nodes[:, j], tree.cut).all() for j, tree in enumerate(self.trees))
-        return within and shown and bool(np.all(self.counts > 0))
+        return within and shown and bool(np.all(self.counts > 0)) and self._parts_agree()
+
+    def _parts_agree(self) -> bool:
+        """Tells whether the marks of single columns make those of the values."""
+        if not self.parts:
+            return True
+        lengths = {len(part) for part in self.parts.values()}
+        if sorted(self.parts) != sorted(self.unchanged) or lengths != {len(self.owner)}:
+            return False
+        together = tuple_marks([self.parts[name] for name in sorted(self.parts)], len(self.owner))
+        return bool(np.array_equal(together, self.values))
+
+
+def _part(words: Mapping[str, Any]) -> Marks:
+    marks = unpacked(words["marks"], "<u8").astype(np.uint64).reshape(-1, 2)
+    code = unpacked(words["codes"], "<i4")
+    if np.any(code < 0):
+        raise ValueError
+    chosen: Marks = marks[code]
+    return chosen
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,11 +23,13 @@ from sfumato.judge.chain.departures import (
     target_bounds,
 )
 from sfumato.judge.chain.files_alone import NOT_FROM_FILES
+from sfumato.judge.chain.people_marks import check_people
 from sfumato.judge.chain.remembered_release import (
     Numbers,
     RememberedRelease,
     on_newest_trees,
 )
+from sfumato.judge.chain.same_columns import in_same_columns
 from sfumato.judge.chain.two_releases import candidates_of_two
 from sfumato.judge.chain.world_bounds import Chosen, WorldBounds
 from sfumato.judge.chain.world_equations import TooLarge, WorldEquations
@@ -55,7 +57,8 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
 
     Raises `BadData` where a document is damaged, or no table of people gives the counts of all releases.
     """
-    tables = on_newest_trees([RememberedRelease.of(document) for document in documents])
+    releases = in_same_columns([RememberedRelease.of(document) for document in documents])
+    tables = on_newest_trees(releases)
     if len(tables) <= 2:
         exact = candidates_of_two(tables)
         return _ruled(exact, exact, k)
@@ -68,12 +71,17 @@ def judge_chain(documents: Sequence[Mapping[str, Any]], k: int) -> ChainRuling:
     return _ruled(*bounds.between(), k)
 
 
-def judge_departures(documents: Sequence[Mapping[str, Any]], k: int, known: str) -> ChainRuling:
+def judge_departures(
+    documents: Sequence[Mapping[str, Any]], k: int, known: str, *, by_key: bool = False
+) -> ChainRuling:
     """Returns what releases that people leave, oldest first, leave to everybody who is or was in one.
 
-    `known` says what is known of departures. Raises as `judge_chain` does.
+    `known` says what is known of departures; `by_key` that a key tells people, of which imprints hold marks.
+    Raises as `judge_chain` does, and where somebody is back who had left or was withheld.
     """
     chain = LeftChain.of(documents, known)
+    if by_key:
+        check_people(documents, chain.people_shared(), returns=chain.returns)
     try:
         most, cells = target_bounds(chain)
         corrected = corrected_bound(chain)
@@ -104,7 +112,11 @@ def chain_verdict(
     if not isinstance(k, int):
         return undecided(told, f"no second judge for {told.name} beside earlier releases"), 1
     known = told.get("departures")
-    ruling = judge_chain(documents, k) if known is None else judge_departures(documents, k, str(known))
+    by_key = told.get("person") is not None and told.get("since") is None
+    if known is None:
+        ruling = judge_chain(documents, k)
+    else:
+        ruling = judge_departures(documents, k, str(known), by_key=by_key)
     bound = "" if ruling.certain else "; a bound, not the exact number"
     reason = f"beside {len(documents) - 1} other releases{bound}"
     found = Verdict(str(told), ruling.holds, ruling.least, k, evidence=told.evidence, reason=reason)

@@ -21,7 +21,7 @@ from sfumato.judge.chain.expected_cells import SideCounts, numbered
 from sfumato.judge.chain.marks import Marks, child_marks, text_marks, tuple_marks
 from sfumato.judge.chain.remembered_release import MarkedTree, Numbers, RememberedRelease, unpacked
 from sfumato.judge.policy_data import JudgedPolicy
-from sfumato.judge.tables.tally import Tally, ValueCounts, grown
+from sfumato.judge.tables.tally import JointCounts, Tally, ValueCounts, grown
 from sfumato.judge.tables.text_table import TextTable
 from sfumato.judge.taxonomies.value_tree import Text, ValueTree
 
@@ -129,7 +129,11 @@ class SourcePositions:
             tree, leaf = self.leaves[name]
             spread = _spread(position, leaf[here], self.rows.counts[here], tree)
             spreads[name] = replace(spread, spelling=self.request.policy.spelling_of(name))
-        return Tally(people, people, spreads, policy=self.request.policy)
+        together = {
+            columns: JointCounts(*_summed(position, value[here], self.rows.counts[here]), texts)
+            for columns, (texts, value) in self.joint_cells.items()
+        }
+        return Tally(people, people, spreads, policy=self.request.policy, together=together)
 
     @cached_property
     def leaves(self) -> dict[str, tuple[ValueTree, Numbers]]:
@@ -144,6 +148,18 @@ class SourcePositions:
                 raise BadData(f"{lacking} values of {name} are not in its taxonomy")
             place = np.array([tree.place(text) for text in texts], dtype=np.int64)
             found[name] = (tree, place[_codes(self.rows, name)])
+        return found
+
+    @cached_property
+    def joint_cells(self) -> dict[tuple[str, ...], tuple[tuple[tuple[Text, ...], ...], Numbers]]:
+        """Of columns judged together: the different tuples of cells, and the number of every row's."""
+        found = {}
+        for columns in self.request.policy.judged_jointly:
+            codes = np.stack([_codes(self.rows, name) for name in columns], axis=1)
+            distinct, value = np.unique(codes, axis=0, return_inverse=True)
+            texts = [_texts(self.rows, name) for name in columns]
+            cells = tuple(tuple(texts[d][v] for d, v in enumerate(row)) for row in distinct.tolist())
+            found[columns] = cells, value.ravel().astype(np.int64)
         return found
 
     @cached_property
@@ -273,11 +289,16 @@ def _codes(rows: TextTable, name: str) -> Numbers:
 
 
 def _spread(owner: Numbers, leaf: Numbers, counts: Numbers, tree: ValueTree) -> ValueCounts:
-    width = max(1, len(tree.values))
-    distinct, which = np.unique(owner * width + leaf, return_inverse=True)
+    return ValueCounts(*_summed(owner, leaf, counts), tree)
+
+
+def _summed(owner: Numbers, value: Numbers, counts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Returns owners, values and the sums of equal entries, sorted by both."""
+    width = int(value.max(initial=0)) + 1
+    distinct, which = np.unique(owner * width + value, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)
     np.add.at(sums, which.ravel(), counts)
-    return ValueCounts(distinct // width, distinct % width, sums, tree)
+    return distinct // width, distinct % width, sums
 
 
 def _listed(

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from sfumato.core.verdict import Verdict
-from sfumato.judge.chain.expected_cells import JudgedValues, pair_entries, pair_kept
+from sfumato.judge.chain.expected_cells import (
+    JointlyJudgedValues,
+    JudgedValues,
+    pair_entries,
+    pair_kept,
+)
 from sfumato.judge.chain.source_positions import PositionRequest, SourcePositions
 from sfumato.judge.policy_data import PromiseData
 from sfumato.judge.registry import judge_of
@@ -133,10 +138,14 @@ def _rule(source: SourcePositions, asked: TablesTogether) -> TogetherRuling:
     return TogetherRuling(tuple(found.values()), min(sizes, default=None))
 
 
-def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues:
+def _values(source: SourcePositions, promise: PromiseData) -> JudgedValues | JointlyJudgedValues:
+    of_value = np.zeros(int(source.matching.max(initial=0)) + 1, np.int64)
+    if promise.get("jointly"):
+        columns = tuple(column for column, _ in promise.jointly)
+        cells, of_value[source.matching] = source.joint_cells[columns]
+        return JointlyJudgedValues(columns, cells, of_value, source.request.policy)
     (column,) = promise.columns
     tree, leaf = source.leaves[column]
-    of_value = np.zeros(int(source.matching.max(initial=0)) + 1, np.int64)
     of_value[source.matching] = leaf
     overall = np.zeros(len(tree.values), np.int64)
     np.add.at(overall, leaf, source.rows.counts)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import BadData
-from sfumato.judge.tables.database import strictly
+from sfumato.judge.tables.database import Database
 from sfumato.judge.tables.file_form import FileForm
 from sfumato.judge.tables.parquet import is_parquet
 from sfumato.judge.tables.relation import Relation
-from sfumato.system.memory import Memory
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +33,7 @@ def is_formula(text: str) -> bool:
     return re.match(BEGINS, text) is not None and re.fullmatch(NUMBER, text) is None
 
 
-def check_formulas(path: Path, names: Sequence[str], form: FileForm, memory: Memory) -> None:
+def check_formulas(db: Database, path: Path, names: Sequence[str], form: FileForm) -> None:
     """Raises `BadData` where a name or a cell of a CSV file would be run; the message names columns alone."""
     if is_parquet(path):
         return
@@ -44,15 +43,15 @@ def check_formulas(path: Path, names: Sequence[str], form: FileForm, memory: Mem
             f"{begun} names of columns would be run by a spreadsheet", where=path.name, remedy=REMEDY
         )
 
-    def ask(db: duckdb.DuckDBPyConnection) -> list[int]:
-        table = Relation.of_file(db, path, names, form)
+    def ask(connection: duckdb.DuckDBPyConnection) -> list[int]:
+        table = Relation.of_file(connection, path, names, form)
         found: list[int] = []
         for start in range(0, len(names), AT_A_TIME):
             asked = ", ".join(_count(table.place(name)) for name in names[start : start + AT_A_TIME])
-            found += db.execute(f"SELECT {asked} FROM {table.query}").fetchone() or ()  # noqa: S608  # our names
+            found += connection.execute(f"SELECT {asked} FROM {table.query}").fetchone() or ()  # noqa: S608  # our names
         return found
 
-    counts = strictly(path.name, ask, memory)
+    counts = db.ask(ask)
     run = [(name, count) for name, count in zip(names, counts, strict=True) if count]
     if run:
         name, count = run[0]

@@ -1,4 +1,4 @@
-"""How a CSV file is written, as the judge is told: its encoding and what separates its cells."""
+"""How a CSV file is written, as the judge is told: its encoding, its separator, texts of empty cells."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ LETTERS_AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True)
 class FileForm:
-    """UTF-8 with commas, unless something else is said.
+    """UTF-8 with commas, unless something else is said; `empty` are texts that stand for an empty cell.
 
-    >>> FileForm.of({"delimiter": ";"})
-    FileForm(encoding='utf-8', separator=';')
+    >>> FileForm.of({"delimiter": ";", "empty": "NA, NULL"})
+    FileForm(encoding='utf-8', separator=';', empty=('NA', 'NULL'))
     """
 
     encoding: str = "utf-8"
     separator: str = ","
+    empty: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, words: Mapping[str, str] | None) -> FileForm:
-        """Returns the form that plain data tell: `encoding`, `delimiter`, both, or none."""
+        """Returns the form that plain data tell by `encoding`, `delimiter` and `empty`, or some of them."""
         said = words or {}
-        return cls(said.get("encoding", cls.encoding), said.get("delimiter", cls.separator))
+        empty = tuple(text for part in said.get("empty", "").split(",") if (text := part.strip()))
+        return cls(said.get("encoding", cls.encoding), said.get("delimiter", cls.separator), empty)
 
     @property
     def is_utf8(self) -> bool:

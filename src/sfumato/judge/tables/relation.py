@@ -134,17 +134,19 @@ def _csv_in_sql(db: duckdb.DuckDBPyConnection, path: Path, names: Sequence[str],
     """Returns a CSV file as a relation.
 
     It must have the encoding and the separator that it is said to have, double quotes and a header; an
-    unquoted empty cell is missing, a quoted one is empty text; nothing is repaired or skipped. A file in
-    another encoding is first copied to UTF-8, where the database keeps what has no room in memory.
+    unquoted empty cell, or one with a text that stands for that, is missing, a quoted one is text; nothing is
+    repaired or skipped. A file in another encoding is first copied to UTF-8, where the database keeps what
+    has no room in memory.
     """
     if not form.is_utf8:
         folder = db.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
         path = form.utf8_copy(path, Path(folder))
     place, mark = _quoted(literal(path)), _quoted(form.separator)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    missing = ", ".join(_quoted(text) for text in ("", *form.empty))
     return (
         f"read_csv({place}, auto_detect=false, header=true, columns={{{types}}}, delim={mark}, quote='\"', "
-        "escape='\"', nullstr='', allow_quoted_nulls=false, strict_mode=true, null_padding=false, "
+        f"escape='\"', nullstr=[{missing}], allow_quoted_nulls=false, strict_mode=true, null_padding=false, "
         "ignore_errors=false, encoding='utf-8')"
     )
 

@@ -144,8 +144,7 @@ class TallyRequest:
     @property
     def together(self) -> tuple[tuple[str, ...], ...]:
         """The columns that a promise looks at together, where the table has all of them."""
-        asked = [tuple(c for c, _ in p.get("jointly") or ()) for p in self.policy.promises]
-        return tuple(dict.fromkeys(some for some in asked if some and set(some) <= set(self.judged)))
+        return tuple(some for some in self.policy.judged_jointly if set(some) <= set(self.judged))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import re
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
-from xml.sax.saxutils import unescape
 from zipfile import BadZipFile, ZipFile
 
 from sfumato.core.errors import BadData
@@ -113,6 +112,8 @@ def _cells(text: str, row: int, path: Path) -> dict[int, Text]:
 def _text(written: str, path: Path) -> str:
     if OTHER_ESCAPE.search(written):
         raise _more(path)
+    from xml.sax.saxutils import unescape  # noqa: PLC0415  # slow to load, and only workbooks need it
+
     return unescape(written, {"&#13;": "\r"})
 
 

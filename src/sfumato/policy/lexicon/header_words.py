@@ -29,6 +29,8 @@ def header_pieces(header: str) -> list[str]:
     >>> header_pieces("dateOfBirth"), header_pieces("ICD10-Code"), header_pieces("PLZ_Wohnort")
     (['date', 'Of', 'Birth'], ['ICD', '10', 'Code'], ['PLZ', 'Wohnort'])
     """
+    if header.isascii() and header.islower() and header.isalpha():
+        return [header]
     pieces: list[str] = []
     for piece in _PIECE.findall(unicodedata.normalize("NFC", header)):
         start = 0
@@ -54,6 +56,8 @@ def spellings(word: str) -> tuple[str, ...]:
 
 def foldings(word: str) -> tuple[str, ...]:
     """Returns the same without taking abbreviations for the word itself."""
+    if word.isascii():
+        return (word.lower(),)
     small = unicodedata.normalize("NFC", word).lower()
     return tuple(dict.fromkeys((_plain(small.replace("ß", "ss")), _plain(small.translate(_UMLAUTS)))))
 

@@ -68,7 +68,9 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     candidates, also those who left. `leavers` says what is known of departures: how many people any two
     releases share in every part (`counted`, unless said otherwise) or in all (`total`), or nothing
     (`unknown`). `returns`, `moves` and `corrected` allow people to come back, key columns to change, and
-    other values to be corrected. Two releases, and any number where departures are `unknown`, are judged
+    other values to be corrected. Up to `companions` people are withheld from a release where that lets others
+    keep more detail: newcomers wait for a later release, and published people, told by `person`, count as
+    having left for good. Two releases, and any number where departures are `unknown`, are judged
     exactly by formulas; otherwise an exact program has to prove it from counts alone.
 
     Source: Fung, Wang, Fu and Pei, *Anonymity for continuous data publishing*, 2008, corrected.
@@ -91,6 +93,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
     returns: bool = False
     moves: tuple[str, ...] = ()
     corrected: bool = False
+    companions: int = 0
     matched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     earlier: tuple[Imprint, ...] = field(default=(), compare=False, repr=False)
     beside: tuple[ClassPromise, ...] = field(default=(), compare=False, repr=False)
@@ -142,12 +145,21 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         Flag("returns", meaning="People who left may come back; needs leavers: unknown."),
         ColumnNames("moves", meaning="Key columns that may change from release to release; needs person."),
         Flag("corrected", meaning="Values may be corrected; needs person, since and until."),
+        Optional(
+            Whole(
+                "companions",
+                low=0,
+                meaning="At most so many people may be withheld from a release so that others are safe beside"
+                " earlier ones: newcomers, and with person and leavers also people who were published.",
+            )
+        ),
     )
     orders: ClassVar[Mapping[str, Order]] = {
         "k": Order.LARGER,
         "hold": Order.FREE,
         "survivors": Order.LARGER,
         "until": Order.FREE,
+        "companions": Order.FREE,
     }
     lasting: ClassVar[tuple[str, ...]] = ("leavers",)
     sentence: ClassVar[str] = "continuous, k = {k}"
@@ -199,14 +211,14 @@ class Continuous(LeavingPeople, Declared, TablePromise):
                 said.append(f"the column of {key} must not be published: make it identifier, not {rule.role}")
         if any(rule.role is Role.QUASI_SENSITIVE for rule in policy.columns.values()):
             said.append("terms of a set-valued column are suppressed row by row: a chain cannot follow that")
-        return [*said, *self.objections_to_leaving(policy)]
+        return [*said, *self.objections_to_leaving(policy), *self.objections_to_companions()]
 
     def watch(self, table: Microdata) -> Watch:
         from sfumato.promises.continuous.register_watch import RegisterWatch  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import SurelySurviving  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.watch import Continuity  # noqa: PLC0415  # compiled kernels load when needed
 
-        if self.terms is not None:
+        if self._is_judged_by_presence(table):
             return self._leavers_watch(table)
         history = self._history(table)
         self._exists(history)
@@ -235,7 +247,7 @@ class Continuous(LeavingPeople, Declared, TablePromise):
         from sfumato.chains.overlap import Overlap  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.sure_survivors import all_survive  # noqa: PLC0415  # compiled kernels
 
-        if self.terms is not None:
+        if self._is_judged_by_presence(table):
             return self._leavers_rule(table).verdict(cuts, str(self))
         history = self._history(table)
         if self.adversary is Adversary.REGISTER:

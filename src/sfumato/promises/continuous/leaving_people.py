@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from sfumato.core.adversary import Adversary
+from sfumato.core.aligned_imprints import SAME_COLUMNS
 from sfumato.core.classes import Classes
 from sfumato.core.demand import Demand
-from sfumato.core.errors import BadPolicy
+from sfumato.core.errors import BadPolicy, RefusedByHistory
 from sfumato.core.imprint import KnownDepartures
 from sfumato.core.leavers import Leavers
+from sfumato.core.marks import are_known, label_marks
 from sfumato.core.microdata import Microdata
 from sfumato.core.policy_view import PolicyView
 from sfumato.core.recoding import Recoding
 from sfumato.core.watch import Watch
+from sfumato.core.withholding import Withholding
 from sfumato.promises.parameters import Choice, Declared, Parameter, Schema
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ class ColumnNames(Parameter):
         return {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True}
 
 
-class LeavingPeople(Declared):
+class LeavingPeople(Declared, ABC):
     """The part of the promise `continuous` that is about people who leave."""
 
     k: int
@@ -73,6 +79,7 @@ class LeavingPeople(Declared):
     returns: bool
     moves: tuple[str, ...]
     corrected: bool
+    companions: int
     hold: bool
     survivors: bool
 
@@ -92,6 +99,28 @@ class LeavingPeople(Declared):
             self.moves,
             self.corrected,
         )
+
+    @property
+    def _living_terms(self) -> LivingTerms:
+        """The same; where nobody may leave, departures are counted, and are none."""
+        from sfumato.chains.presence import LivingTerms  # noqa: PLC0415  # compiled kernels
+
+        return self.terms or LivingTerms(Leavers.COUNTED, self.since, None, self.person)
+
+    def _is_judged_by_presence(self, table: Microdata) -> bool:
+        """Whether it is judged by who is in which release: people leave, or releases show other columns.
+
+        Raises where others are asked of those who remain and releases show other columns.
+        """
+        from sfumato.chains.other_columns import has_other_columns  # noqa: PLC0415  # compiled kernels
+
+        other = has_other_columns(table, self.earlier)
+        if other and self.survivors:
+            raise RefusedByHistory(
+                "what survives is not judged beside releases that show other columns",
+                remedy=f"Leave survivors out. {SAME_COLUMNS}",
+            )
+        return self.terms is not None or (other and self.adversary is Adversary.TARGET)
 
     @property
     def departure_column(self) -> str | None:
@@ -174,13 +203,53 @@ class LeavingPeople(Declared):
             said.append("against a register nobody may leave: say adversary: target, or leave until out")
         return said
 
+    def objections_to_companions(self) -> list[str]:
+        """Returns why nobody can be withheld; nothing where nobody is to be."""
+        if not self.companions:
+            return []
+        said = []
+        if self.since is None and self.person is None:
+            said.append("companions needs since or person: without either everybody was published")
+        if self.moves or self.corrected:
+            said.append("companions are not chosen where people move or values are corrected")
+        if self.adversary is Adversary.REGISTER:
+            said.append("companions hide nobody from a register: it knows who was published and is withheld")
+        return said
+
+    @property
+    def _withholds_published(self) -> bool:
+        """Whether people of earlier releases may be withheld: a key has to tell them later."""
+        return self.terms is not None and self.since is None and self.person is not None
+
+    def set_apart(self, table: Microdata) -> Microdata:
+        """The table without people who were published once and not with the last release: they stay out."""
+        if not (self.companions and self._withholds_published and self.earlier) or self.returns:
+            return table
+        labels = table.column(self.person).taxonomy.leaf_labels
+        marks = label_marks(labels)
+        once = np.any([are_known(marks, imprint.batches) for imprint in self.earlier], axis=0)
+        out = once & ~are_known(marks, self.earlier[-1].batches)
+        return table.withholding(out[table.codes(self.person)])
+
+    def withholding(self, table: Microdata) -> Withholding | None:
+        from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
+        from sfumato.promises.continuous.companions import Companions  # noqa: PLC0415  # compiled kernels
+
+        unfit = self.moves or self.corrected or self.adversary is Adversary.REGISTER
+        if unfit or (self.since is None and self.person is None):
+            return None
+        history = LivingHistory.of(table, self.earlier, self._living_terms)
+        return Companions(history, self.k, published=self._withholds_published)
+
     def _leavers_rule(self, table: Microdata) -> LeaversRule:
+        from sfumato.chains.history import came_with  # noqa: PLC0415  # compiled kernels
         from sfumato.chains.presence import LivingHistory  # noqa: PLC0415  # compiled kernels
         from sfumato.promises.continuous.leavers_watch import LeaversRule  # noqa: PLC0415  # compiled kernels
 
-        assert self.terms is not None  # noqa: S101  # asked by the callers
         self._refuse_beliefs()
-        history = LivingHistory.of(table, self.earlier, self.terms)
+        history = LivingHistory.of(table, self.earlier, self._living_terms)
+        if history.terms is not self.terms and self.person is not None:
+            came_with(table, self.earlier, self.person, person=True)
         return LeaversRule(history, self.k, self._survive if self.survivors else None, hold=self.hold)
 
     def _leavers_watch(self, table: Microdata) -> Watch:
@@ -188,8 +257,10 @@ class LeavingPeople(Declared):
 
         return leavers_watch(self._leavers_rule(table))
 
+    @abstractmethod
     def _refuse_beliefs(self) -> None:
-        raise NotImplementedError
+        """Raises where promises about beliefs are asked of those who remain."""
 
+    @abstractmethod
     def _survive(self, classes: Classes) -> bool:
-        raise NotImplementedError
+        """Whether what survives of every class keeps the other promises."""

@@ -151,6 +151,21 @@ class TCloseness(Declared, ClassPromise):
             truth[full[near]] = self._within(some, self._cost(some, object))
         return truth
 
+    def margins(self, classes: Classes) -> NDArray[np.float64] | None:
+        """Returns the distance of every class from t, `None` for the ordered distance.
+
+        No ground distance exceeds 1, so a class comes no nearer to t than the table moves. The ordered one
+        changes with the values that occur.
+        """
+        if self.distance == "ordered":
+            return None
+        full, earth = self._earth(classes)
+        margins = np.full(len(classes), np.inf)  # a class without a value never holds
+        if len(full):
+            rough, error = self._rough(earth)
+            margins[full] = np.abs(rough - float(self.t)) - error - 2.0**-50
+        return margins
+
     def verdict(self, classes: Classes) -> Verdict:
         truth = self.holds_on(classes)
         full, earth = self._earth(classes)

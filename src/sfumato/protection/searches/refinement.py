@@ -60,8 +60,11 @@ class GroupSplit:
 
     @cached_property
     def _firsts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        groups, first = np.unique(self.parent, return_index=True)
-        return groups.astype(np.intp), first
+        """The groups that are replaced, ascending, and the first part of each."""
+        first = np.full(self.count, -1, np.intp)
+        first[self.parent[::-1]] = np.arange(len(self.parent))[::-1]  # the last one written stays
+        groups = np.flatnonzero(first >= 0)
+        return groups, first[groups]
 
 
 @dataclass(frozen=True, eq=False)

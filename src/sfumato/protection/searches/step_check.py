@@ -16,6 +16,7 @@ from sfumato.core.watch import Answer, Deliberate, Watch
 from sfumato.protection.controls import spared_rows
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.judged_groups import groups_of
+from sfumato.protection.searches.published_groups import PublishedGroups, tells_margins
 from sfumato.protection.searches.refinement import GroupSplit, Refinement, Split
 from sfumato.protection.searches.search import Aim
 from sfumato.protection.searches.step_price import StepPrices
@@ -70,6 +71,7 @@ class StepJudge:
         self._cuts = classes.cuts if self.watches else {}
         for watch in self.watches:
             watch.accept(self._cuts)
+        self._published = self._published_groups(everything) if self._whole else None
         self.waiting: tuple[TablePromise, str] | None = None
         self.broken_root: Infeasible | None = None
         weighed = aim.price is not None and self.budget > 0 and not table.profiles
@@ -83,9 +85,8 @@ class StepJudge:
                 return Answer.NEVER
             suppressed = self._breaking
             if self._whole:
-                self._proposed = replaced(self._all, change, parts)
-                kept = keep(self._proposed, self.promises)
-                if int(self._proposed.rows[~kept].sum()) > self.budget or self._drops_spared(~kept):
+                kept = self._kept_after(change, parts)
+                if kept is None or self._drops_spared(~kept):
                     return Answer.LATER
                 suppressed = ~kept[change.ids]
             if self._prices is not None and self._prices.worsen(split, ~self.kept[change.parent], suppressed):
@@ -96,7 +97,7 @@ class StepJudge:
         """Notes that the search makes this step, whatever it breaks: it leads to where the search starts."""
         change, parts = self._split_groups(split)
         if parts is not None:
-            self._proposed = replaced(self._all, change, parts) if self._whole else self._all
+            self._kept_after(change, parts)
         self.accept(split)
 
     def accept(self, split: Split) -> None:
@@ -109,6 +110,8 @@ class StepJudge:
         self._lost = self._rows_broken(change)
         self._broken, self._all, self._stays = broken, self._proposed, self._staying
         self._kept = None
+        if self._published is not None:
+            self._published.accept()
         if self._prices is not None:
             self._prices.accept(split)
         self.groups.accept()
@@ -130,6 +133,8 @@ class StepJudge:
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Which groups are published."""
+        if self._published is not None:
+            return self._published.kept
         if self._kept is None:
             self._kept = keep(self._all, self.promises) if self._whole else ~self._broken
         return self._kept
@@ -137,6 +142,17 @@ class StepJudge:
     def recoding(self) -> Recoding:
         """Returns the classes as they are, as a recoding, without the rows that are suppressed."""
         return self.groups.recoding(self.kept)
+
+    def _published_groups(self, everything: Classes) -> PublishedGroups | None:
+        """Returns what follows the groups step by step; `None` where all have to be judged at every step.
+
+        Where a person counts in several groups, what all of them hold is not what the table holds.
+        """
+        table = self.classes.table
+        rest = Promises(tuple(p for p in self.promises.of_class if p not in self.lasting.members))
+        if (table.has_person and not table.profiles) or not tells_margins(rest, everything):
+            return None
+        return PublishedGroups(everything, ~self._broken, rest)
 
     @property
     def _needed(self) -> tuple[str, ...]:
@@ -151,11 +167,23 @@ class StepJudge:
         if change.whole:
             self._breaking, self._proposed = self._broken[change.parent], self._all
             self._staying = self._stays
+            if self._published is not None:
+                self._published.forget()
             return change, None
         parts = self.groups.parts(self._needed, self._overall)
         self._breaking = ~self.lasting.holds_on(parts)
         self._staying = self._stays_after(change)
         return change, parts
+
+    def _kept_after(self, change: GroupSplit, parts: Classes) -> NDArray[np.bool_] | None:
+        """Returns which groups are published after a split; `None` where that leaves out too many rows."""
+        if self._published is not None:
+            return self._published.propose(change, parts, ~self._breaking, most=self.budget)
+        if not self._whole:
+            return None
+        self._proposed = replaced(self._all, change, parts)
+        kept = keep(self._proposed, self.promises, most=self.budget)
+        return kept if int(self._proposed.rows[~kept].sum()) <= self.budget else None
 
     def _stays_after(self, change: GroupSplit) -> NDArray[np.bool_] | None:
         """Returns which groups hold a row that may not be suppressed, after a split; `None`: all may."""
@@ -196,7 +224,8 @@ class StepJudge:
         What may hold further down is kept, with the reason: in `broken_root` where suppressing classes can
         mend it, in `waiting` where a table promise breaks.
         """
-        lost = int(self._all.rows[~self.kept].sum()) if self._whole else self._lost
+        rows = self._all.rows if self._published is None else self._published.rows
+        lost = int(rows[~self.kept].sum()) if self._whole else self._lost
         if lost > self.budget or self._drops_spared(~self.kept):
             final, roots = not self._whole, self._at_roots
             refused = refusal.at_the_root(self.classes.table, roots, self.promises, final=final)
@@ -222,7 +251,7 @@ def budget_of(table: Microdata, promises: Promises, aim: Aim) -> int:
             f"{name} is about the table as a whole and is not judged with rows suppressed",
             remedy="Set suppress to 0.",
         )
-    allowed = aim.allowed(table)
+    allowed = aim.allowed(table) - table.rows_withheld
     if table.dropped > allowed:
         raise refusal.too_many_missing(table, allowed)
     return min(allowed - table.dropped, max(0, table.rows - 1))

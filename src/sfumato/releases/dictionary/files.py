@@ -12,9 +12,7 @@ from sfumato.policy.published_forms import READINGS
 from sfumato.releases.dictionary import words
 from sfumato.releases.dictionary.document import as_bytes, dictionary
 from sfumato.releases.dictionary.page import allow_list, dictionary_page
-
-DOCUMENT, PAGE = "dictionary.json", "dictionary.html"
-"""The names of both files in the folder of a release."""
+from sfumato.releases.dictionary.places import DOCUMENT, PAGE
 
 
 def dictionary_files(
@@ -36,11 +34,6 @@ def dictionary_files(
             remedy="Please report this; nothing was published.",
         )
     return {DOCUMENT: as_bytes(document), PAGE: page.encode()}
-
-
-def beside(file: Path) -> dict[str, Path]:
-    """Returns where the dictionary of a single file is: `safe.csv` has `safe.dictionary.json` and `.html`."""
-    return {name: file.with_name(f"{file.stem}.{name}") for name in (DOCUMENT, PAGE)}
 
 
 def _known(policy: Policy) -> frozenset[str]:

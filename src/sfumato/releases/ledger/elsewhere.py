@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import Marks, are_known
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.closed_chains import check_beside, retired_entries
-from sfumato.releases.ledger.entry import Entry
+from sfumato.releases.ledger.entry import RELEASE
 from sfumato.releases.ledger.links import damaged
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.seals import digest
-from sfumato.releases.ledger.tables import PEOPLE
+from sfumato.releases.ledger.tables import ENTRIES, PEOPLE
 from sfumato.releases.names import same_name
 from sfumato.show.card import several
 
@@ -26,6 +26,16 @@ Item = TypeVar("Item")
 
 ENTRIES_AT_ONCE = 200
 """Of so many entries marks of people are read at a time."""
+
+
+class ReleaseElsewhere(NamedTuple):
+    """A release of another chain: the digests of its table, and of the marks of its people, if it has any."""
+
+    number: int
+    chain: str
+    sequence: int
+    table: str
+    people: str
 
 
 def mark_bytes(marks: Marks) -> bytes:
@@ -53,18 +63,18 @@ def check_elsewhere(connection: Connection, records: Sequence[Record]) -> None:
     for record in records:
         if not record.table and not record.people:
             continue
-        there = _same_recipient(connection, record)
-        others = [entry for entry in there if same_name(entry.chain) not in record.despite]
+        others = list(_same_recipient(connection, record))
         for page in _pages(others):
-            marked = [entry.number for entry in page if entry.number not in retired] if record.people else []
-            stored = _stored(connection, marked)
-            for entry in page:
-                kept = json.loads(entry.kept)
-                if record.table and kept.get("table") == record.table:
-                    raise _refusal(record, entry, "the same table")
-                sealed = kept.get("people") if entry.number in marked else ""
-                if sealed and (shared := _shared_people(record, entry, sealed, stored)):
-                    raise _refusal(record, entry, f"{several(shared, 'person', 'people')} of this table")
+            marked = {one.number for one in page if one.people and one.number not in retired}
+            stored = _stored(connection, sorted(marked)) if record.people else {}
+            if record.people:
+                _check_marks(page, marked, stored)
+            shares = bool(stored) and _shared_people(record, b"".join(stored.values())) > 0
+            for one in page:
+                if record.table and one.table == record.table:
+                    raise _refusal(record, one, "the same table")
+                if shares and (shared := _shared_people(record, stored.get(one.number, b""))):
+                    raise _refusal(record, one, f"{several(shared, 'person', 'people')} of this table")
 
 
 def people_faults(
@@ -86,21 +96,33 @@ def people_faults(
                 yield number
 
 
-def _same_recipient(connection: Connection, record: Record) -> Iterator[Entry]:
-    """Yields the releases of other chains that whoever receives this one may hold."""
-    for entry in entries.releases(connection, None, memory=False):
-        if same_name(entry.chain) == same_name(record.chain):
+def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseElsewhere]:
+    """Yields the releases of other chains that whoever receives this one may hold, in order of entry."""
+    own = entries.spellings(connection, record.chain)
+    columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
+    wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain.not_in(own))
+    for row in connection.execute(wanted.order_by(ENTRIES.c.number)):
+        if (chain := same_name(row.chain)) in record.despite:
             continue
-        other = json.loads(entry.body)["recipient"]
+        other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
-            yield entry
+            kept = json.loads(row.kept)
+            yield ReleaseElsewhere(
+                row.number, chain, row.sequence, kept.get("table") or "", kept.get("people") or ""
+            )
 
 
-def _shared_people(record: Record, entry: Entry, sealed: str, stored: Mapping[int, bytes]) -> int:
-    """Returns how many people a record and an entry have in common; raises where marks were changed."""
-    marks = stored.get(entry.number, b"")
-    if digest(marks) != sealed:
-        raise damaged(entry.number)
+def _check_marks(
+    page: Sequence[ReleaseElsewhere], marked: Collection[int], stored: Mapping[int, bytes]
+) -> None:
+    """Raises where the marks of people of an entry are not what was sealed."""
+    for one in page:
+        if one.number in marked and digest(stored.get(one.number, b"")) != one.people:
+            raise damaged(one.number)
+
+
+def _shared_people(record: Record, marks: bytes) -> int:
+    """Returns how many people of a record are among the marks."""
     return int(are_known(marks_of(record.people), marks_of(marks)).sum())
 
 
@@ -120,11 +142,11 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
     }
 
 
-def _refusal(record: Record, entry: Entry, what: str) -> RefusedByHistory:
+def _refusal(record: Record, other: ReleaseElsewhere, what: str) -> RefusedByHistory:
     whom = "a recipient who has" if record.recipient is None else f"{record.recipient}, who may have"
-    chain = same_name(entry.chain)
+    chain = other.chain
     return RefusedByHistory(
-        f"chain {chain} of this ledger has {what} for {whom} its release {entry.sequence}: nothing was held"
+        f"chain {chain} of this ledger has {what} for {whom} its release {other.sequence}: nothing was held"
         " against it",
         remedy=f"Continue chain {chain}. With --despite {chain} this is released all the same, and neither"
         " promises anything of what both tell together; ledger and certificate will say so.",

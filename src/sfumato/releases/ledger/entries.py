@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
 from sfumato.core.errors import BadLedger
 from sfumato.core.json_object import JsonObject, read_json
@@ -14,6 +14,9 @@ from sfumato.releases.ledger.keys import DatedKey
 from sfumato.releases.ledger.seen_head import Head
 from sfumato.releases.ledger.tables import ENTRIES, HEAD
 from sfumato.releases.names import same_name
+
+NO_CHAIN = ""
+"""Stands for the chain of entries that are no release; the index of chains finds them."""
 
 
 class SignedHead(NamedTuple):
@@ -41,7 +44,7 @@ def last(connection: Connection, chain: str | None = None) -> Entry | None:
 
 def spellings(connection: Connection, chain: str) -> list[str]:
     """Returns the names of a chain as its entries have them, its one spelling first, if it is there."""
-    wanted, written = same_name(chain), select(ENTRIES.c.chain).where(ENTRIES.c.kind == RELEASE).distinct()
+    wanted, written = same_name(chain), select(ENTRIES.c.chain).where(ENTRIES.c.chain != NO_CHAIN).distinct()
     names = [str(name) for name in connection.execute(written).scalars() if same_name(str(name)) == wanted]
     return sorted(names, key=lambda name: (name != wanted, name))
 
@@ -86,13 +89,13 @@ def releases(connection: Connection, chain: str | None, *, memory: bool = True) 
 
 def key_in_force(connection: Connection) -> str:
     """Returns the public key whose signature counts now."""
-    wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc()).limit(1)
+    wanted = select(ENTRIES.c.body).where(_of_kind(KEY)).order_by(ENTRIES.c.number.desc()).limit(1)
     return public_key(connection.execute(wanted).scalar())
 
 
 def keys(connection: Connection) -> tuple[str, ...]:
     """Returns every public key that was ever in force, newest first."""
-    wanted = select(ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number.desc())
+    wanted = select(ENTRIES.c.body).where(_of_kind(KEY)).order_by(ENTRIES.c.number.desc())
     return tuple(public_key(body) for body in connection.execute(wanted).scalars())
 
 
@@ -101,7 +104,7 @@ def dated_keys(connection: Connection) -> tuple[DatedKey, ...]:
 
     The key of the first entry signed that one, too.
     """
-    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(ENTRIES.c.kind == KEY).order_by(ENTRIES.c.number)
+    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(_of_kind(KEY)).order_by(ENTRIES.c.number)
     named = [(row.number, public_key(row.body)) for row in connection.execute(wanted)]
     ends = [number for number, _ in named[1:]] + [None]
     begins = [number + (i > 0) for i, (number, _) in enumerate(named)]
@@ -111,8 +114,13 @@ def dated_keys(connection: Connection) -> tuple[DatedKey, ...]:
 
 def notices(connection: Connection, kind: str) -> list[tuple[int, JsonObject]]:
     """Returns the notices of a kind, in order: the number of each and what it says."""
-    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(ENTRIES.c.kind == kind).order_by(ENTRIES.c.number)
+    wanted = select(ENTRIES.c.number, ENTRIES.c.body).where(_of_kind(kind)).order_by(ENTRIES.c.number)
     return [(row.number, _body(row.body)) for row in connection.execute(wanted)]
+
+
+def _of_kind(kind: str) -> ColumnElement[bool]:
+    """The condition for entries of a kind that is no release."""
+    return and_(ENTRIES.c.chain == NO_CHAIN, ENTRIES.c.kind == kind)
 
 
 def public_key(body: object) -> str:

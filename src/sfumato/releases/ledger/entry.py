@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger.keys import Key
@@ -19,6 +19,9 @@ WITHDRAWAL = "withdrawal"
 LOSS = "loss"
 RETIREMENT = "retirement"
 """Kinds of entries: a release, a change of key, and notices about releases that are there, were, or end."""
+
+NOT_HASHED = frozenset({"memory", "hash", "signature"})
+"""The fields of an entry that its hash is not made of; the digest of the memory is in `kept`."""
 
 UNREADABLE_MEMORY = b"not what was sealed"
 """Stands for the memory of an entry that is no bytes any more; nothing that is sealed looks so."""
@@ -66,9 +69,7 @@ class Entry:
     @property
     def public(self) -> JsonObject:
         """The fields that are hashed: everything but the secrets, which are there as a digest."""
-        shown = asdict(self)
-        for name in ("memory", "hash", "signature"):
-            del shown[name]
+        shown = {name: value for name, value in self.row.items() if name not in NOT_HASHED}
         return {**shown, "kept": digest(self.kept)}
 
     @property
@@ -83,7 +84,7 @@ class Entry:
     @property
     def row(self) -> JsonObject:
         """The entry as the table holds it."""
-        return asdict(self)
+        return dict(vars(self))
 
     def fault(self, signer: str, *, forgotten: bool = False) -> str:
         """Returns what is wrong with the entry on its own; nothing if it is as `signer` sealed it.

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, insert, select, update
 from sfumato.core.errors import BadLedger, LedgerConflict, Unfinished, WrongCall
 from sfumato.core.json_object import JsonMapping
 from sfumato.releases.ledger import (
+    checkpoint,
     closed_chains,
     elsewhere,
     entries,
@@ -33,7 +34,7 @@ from sfumato.releases.ledger.database import LedgerDatabase
 from sfumato.releases.ledger.entry import KEY, Entry
 from sfumato.releases.ledger.failures import LostDatabase, SerializationConflict
 from sfumato.releases.ledger.keys import DatedKey, Key
-from sfumato.releases.ledger.links import check_links, damaged
+from sfumato.releases.ledger.links import check_links, check_releases
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.ledger.seals import NOTHING, canonical, head_message
 from sfumato.releases.ledger.seen_head import Head
@@ -182,14 +183,14 @@ class Ledger:
 
         Without `memory`, what they left for later checks is not read: it may be long.
         """
+        before = checkpoint.last_checkpoint(self.key_path)
         with self.database.reading() as connection:
-            check_links(connection)
+            followed = check_links(connection, before)
             releases = entries.releases(connection, chain, memory=memory)
             keys, retired = entries.keys(connection), retired_entries(connection)
-        for entry in releases:
-            forgotten = not memory or (entry.number in retired and not entry.memory)
-            if not entry.is_signed(keys) or not (forgotten or entry.memory_is_whole):
-                raise damaged(entry.number)
+        check_releases(releases, followed, keys, retired if memory else None)
+        if not self.readonly:
+            checkpoint.note(self.key_path, followed, self._key, keys)
         return tuple(Record.of(entry) for entry in releases)
 
     def moment(self) -> datetime:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.core.errors import BadInput
-from sfumato.core.json_object import read_json
+from sfumato.core.json_object import JsonMapping, read_json
 from sfumato.system.disk import LARGEST_NOTE, read_document
 
 
@@ -46,12 +46,17 @@ def note(key: Path | None, head: Head, *, instead: bool = False) -> None:
     known = last_seen(key)
     if key is None or (known is not None and known.number >= head.number and not instead):
         return
-    part = key.with_name(f".{key.name}.seen.{secrets.token_hex(4)}")
     with contextlib.suppress(OSError):
-        try:
-            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"number": head.number, "hash": head.hash}, file)
-            part.replace(path_beside(key))
-        finally:
-            part.unlink(missing_ok=True)
+        replace_note(path_beside(key), {"number": head.number, "hash": head.hash})
+
+
+def replace_note(path: Path, content: JsonMapping) -> None:
+    """Writes a note for the owner of a key, in place of the one before: whole, or not at all."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(dict(content), file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

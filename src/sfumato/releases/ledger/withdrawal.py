@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from sfumato.core.errors import WrongCall
+from sfumato.core.errors import LedgerConflict, WrongCall
 from sfumato.core.json_object import JsonMapping, JsonObject
 from sfumato.releases.ledger import entries
 from sfumato.releases.ledger.entry import WITHDRAWAL, Entry
 from sfumato.releases.ledger.ledger import Ledger
-from sfumato.releases.ledger.links import check_links
 from sfumato.releases.ledger.record import Record
 from sfumato.releases.names import checked_name, same_name
 from sfumato.show.card import Card, Printable, several
@@ -53,18 +52,20 @@ class Withdrawal(Printable):
 def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") -> Withdrawal:
     """Records that a release, named by its id or its number in the chain, is called back, and why.
 
-    Later releases are held against it as before, since whoever has it keeps it. The reason is public.
+    Later releases are held against it as before, since whoever has it keeps it. The reason is public. Of a
+    release that was withdrawn before for the same reason, the notice that is there is returned.
     """
-    why, found = checked_name(reason, "reason"), list[Record]()
+    why = checked_name(reason, "reason")
     if len(why) > LONGEST_REASON:
         raise WrongCall(f"a reason has at most {LONGEST_REASON} characters", remedy="Say it in fewer words.")
+    records = ledger.history(memory=False)
+    record = _record(records, release, same_name(chain))
 
     def compose(connection: Connection) -> JsonMapping:
-        check_links(connection)
-        found[:] = map(Record.of, entries.releases(connection, None, memory=False))
-        record = _record(found, release, same_name(chain))
         if record.release in withdrawn_releases(connection):
-            raise WrongCall("this release was withdrawn before", where=release)
+            raise LedgerConflict(
+                "somebody else withdrew this release first", where=release, remedy="Withdraw it again."
+            )
         return {
             "ledger": entries.identity(connection),
             "release": record.release,
@@ -72,9 +73,23 @@ def withdraw(ledger: Ledger, release: str, *, reason: str, chain: str = "main") 
             "reason": why,
         }
 
-    entry = ledger.enter_notice(WITHDRAWAL, compose)
-    record = _record(found, release, same_name(chain))
-    return Withdrawal(record, why, entry, tuple(remaining_dangers(record, found)))
+    entry = _notice(ledger, record, why) or ledger.enter_notice(WITHDRAWAL, compose)
+    return Withdrawal(record, why, entry, tuple(remaining_dangers(record, records)))
+
+
+def _notice(ledger: Ledger, record: Record, reason: str) -> Entry | None:
+    """Returns the notice of a release that was withdrawn before; raises where that had another reason."""
+    with ledger.database.reading() as connection:
+        before = withdrawn_releases(connection).get(record.release)
+        if before is None:
+            return None
+        if before["reason"] != reason:
+            raise WrongCall(
+                "this release was withdrawn before, for another reason",
+                where=f"entry {before['entry']}",
+                remedy="With the reason of then (`sfumato history --json`) its notice is written again.",
+            )
+        return entries.at(connection, before["entry"])
 
 
 def withdrawals(ledger: Ledger) -> dict[str, JsonObject]:

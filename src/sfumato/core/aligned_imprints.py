@@ -1,0 +1,118 @@
+"""Releases with other columns of the same people, side by side: what all show, and roots for the rest.
+
+A key column that a release does not show is at its root there: it rules nobody out. What is published
+unchanged matches records only where both show it. A column that one release alone shows unchanged can be left
+out: within a class, its values go with any of the records that match otherwise. One that several show but not
+all says something about pairs that no single matching value holds: that is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.core.errors import RefusedByHistory
+from sfumato.core.imprint import Imprint, KeyImprint
+from sfumato.core.marks import Marks, numbered_together
+from sfumato.core.value_parts import ValueParts
+
+SAME_COLUMNS = "Publish the same columns in the same roles, or start a new chain with people never published."
+
+
+def common_columns(shown: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Returns the columns that all releases publish unchanged; raises where several, but not all, share one.
+
+    >>> common_columns([["disease", "wage"], ["disease"], ["disease", "job"]])
+    ('disease',)
+    """
+    times = Counter(name for names in shown for name in set(names))
+    if some := [name for name, n in times.items() if 1 < n < len(shown)]:
+        raise RefusedByHistory(
+            f"{len(some)} columns are published unchanged by several releases of the chain and not by all:"
+            " what they say together is not judged",
+            where=", ".join(sorted(some)),
+            remedy=SAME_COLUMNS,
+        )
+    return tuple(sorted(name for name, n in times.items() if n == len(shown)))
+
+
+def show_other_columns(names: Sequence[str], unchanged: Sequence[str], imprint: Imprint) -> bool:
+    """Whether a release shows other columns than these."""
+    return imprint.names != tuple(names) or imprint.unchanged != tuple(sorted(unchanged))
+
+
+def aligned(imprints: Sequence[Imprint]) -> list[Imprint]:
+    """Returns the releases with the same columns each: those of the newest first, then those of others."""
+    newest = imprints[-1] if imprints else None
+    if newest is None or not any(show_other_columns(newest.names, newest.unchanged, i) for i in imprints):
+        return list(imprints)
+    known: dict[str, KeyImprint] = {}
+    for imprint in reversed(imprints):
+        for key in imprint.keys:
+            known.setdefault(key.name, key)
+    unchanged = common_columns([i.unchanged for i in imprints])
+    return [with_columns(imprint, known, unchanged) for imprint in imprints]
+
+
+def with_columns(imprint: Imprint, keys: Mapping[str, KeyImprint], unchanged: Sequence[str]) -> Imprint:
+    """Returns a release with these key columns, in this order, and these unchanged columns.
+
+    Keys that it does not show are at their roots. Raises where a column was a key and is published unchanged
+    now, or the other way round, and where the release is not remembered column by column.
+    """
+    own = {key.name: (j, key) for j, key in enumerate(imprint.keys)}
+    refuse_two_roles(imprint.unchanged, keys)
+    nodes = np.zeros((len(imprint.nodes), len(keys)), np.int32)
+    shown = []
+    for place, (name, key) in enumerate(keys.items()):
+        if name in own:
+            nodes[:, place] = imprint.nodes[:, own[name][0]]
+            shown.append(own[name][1])
+        else:
+            shown.append(replace(key, cut=np.zeros(1, np.int32)))
+    values = _values(imprint, unchanged)
+    (number,), count = numbered_together([values])
+    pair = imprint.owner.astype(np.int64) * max(1, count) + number
+    groups, first, group = np.unique(pair, return_index=True, return_inverse=True)
+    counts = np.zeros(len(groups), np.int64)
+    np.add.at(counts, group.ravel(), imprint.counts)
+    return replace(
+        imprint,
+        keys=tuple(shown),
+        unchanged=tuple(sorted(unchanged)),
+        nodes=nodes,
+        owner=imprint.owner[first],
+        values=values[first],
+        counts=counts,
+        parts=ValueParts(),
+    )
+
+
+def refuse_two_roles(unchanged: Iterable[str], keys: Iterable[str]) -> None:
+    """Raises where a column is a key of one release and published unchanged by another."""
+    if confused := set(unchanged) & set(keys):
+        raise RefusedByHistory(
+            f"{len(confused)} columns are keys of one release and published unchanged by another",
+            where=", ".join(sorted(confused)),
+            remedy=SAME_COLUMNS,
+        )
+
+
+def _values(imprint: Imprint, unchanged: Sequence[str]) -> Marks:
+    """The mark of every group's value in some of the unchanged columns."""
+    if set(unchanged) == set(imprint.unchanged):
+        return imprint.values
+    if not unchanged:
+        return np.zeros_like(imprint.values)
+    try:
+        return imprint.parts.joined(unchanged)
+    except KeyError:
+        raise RefusedByHistory(
+            "an earlier release is remembered by all of its unchanged columns together, and this one shows"
+            " some of them",
+            where=", ".join(sorted(unchanged)),
+            remedy=SAME_COLUMNS,
+        ) from None

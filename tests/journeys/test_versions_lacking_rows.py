@@ -1,0 +1,177 @@
+"""Versions that were handed out earlier without all rows: entered and traced, against enumeration."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import sfumato as sf
+from journeys.test_random_versions import KEYS, LEVELS, ROWS, at, frame, fresh, policy
+from oracles import leak_explanations
+from sfumato.cli.main import app
+from sfumato.core.cut import Cut
+from sfumato.core.errors import BadData, RefusedByHistory
+from sfumato.core.imprint import KeyImprint
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.engine import open_source
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.handed_out_version import HandedOutVersion, completed_cut
+from sfumato.journey.recipient_versions import with_recipients
+from sfumato.policy.policy import Policy
+from strategies import all_cuts, cases, taxonomies
+
+OWN = {
+    "q0": Taxonomy.grow(["R", "A", "a1", "a2", "B", "b1", "b2"], [-1, 0, 1, 1, 0, 4, 4]),
+    "q1": Taxonomy.grow(["S", "C", "c1", "c2", "D", "d1", "d2"], [-1, 0, 1, 1, 0, 4, 4]),
+}
+SOME_ROWS = st.sets(st.integers(0, len(ROWS) - 1), min_size=1)
+
+
+def plainly(name, levels, rows):
+    """A version as the oracle of explanations is told it: cuts and rows as nodes."""
+    cuts = {key: Cut.level(OWN[key], level).nodes.tolist() for key, level in zip(KEYS, levels, strict=True)}
+    shown = [
+        {key: OWN[key].node(text) for key, text in zip(KEYS, row, strict=True)} for row in at(rows, levels)
+    ]
+    return name, cuts, shown
+
+
+@given(st.lists(st.tuples(LEVELS, SOME_ROWS), min_size=1, max_size=3), st.data())
+@cases(6)
+def test_who_can_have_made_a_leak_where_versions_lack_rows(tmp_path_factory, held, data):
+    ledger, versions = fresh(tmp_path_factory.mktemp("lacking")), []
+    for i, (levels, places) in enumerate(held):
+        rows = [ROWS[place] for place in sorted(places)]
+        version, original = frame(at(rows, levels)), frame(ROWS)
+        receipt = sf.import_version(
+            version, policy(), original=original, to=f"u{i}", ledger=ledger, lacking=True
+        )
+        assert receipt.record.figures.get("suppressed", 0) == len(ROWS) - len(rows)
+        versions.append(plainly(f"u{i}", levels, rows))
+    leaked = data.draw(LEVELS)
+    assume(leaked != (2, 2))
+    row = dict(zip(KEYS, at([data.draw(st.sampled_from(ROWS))], leaked)[0], strict=True))
+    told = sf.trace(row, ledger=ledger)
+    expected = leak_explanations.explanations(OWN, versions, [row], 2)
+    assert {frozenset(c) for c in told.explanations} == expected
+
+
+@given(st.sampled_from(all_cuts(OWN["q0"])), st.sampled_from(all_cuts(OWN["q1"])), st.data())
+@cases(25)
+def test_a_version_is_taken_if_and_only_if_some_cuts_give_its_rows(first, second, data):
+    """Rows of the original under any cuts, some of them left out, and at times one that was never there."""
+    trees, made = tuple(OWN.values()), (first, second)
+
+    def under(cuts, rows):
+        parts = list(zip(trees, cuts, strict=True))
+        pairs = [list(zip(parts, row, strict=True)) for row in rows]
+        return [tuple(str(t.labels[c.node_of[t.rank(x)]]) for (t, c), x in row) for row in pairs]
+
+    table = data.draw(st.lists(st.sampled_from(ROWS), min_size=1, max_size=6))
+    rows = under(made, data.draw(st.lists(st.sampled_from(table), min_size=1, max_size=4)))
+    if data.draw(st.booleans()):
+        rows.append(tuple(str(data.draw(st.sampled_from(t.labels))) for t in trees))
+    possible = any(
+        not Counter(rows) - Counter(under(cuts, table)) for cuts in product(*(all_cuts(t) for t in trees))
+    )
+    rules = with_recipients(Policy.from_dict(policy()))
+    counted = count_table(open_source(frame(table)), rules)
+    try:
+        found = HandedOutVersion.of(open_source(frame(rows)), counted, rules)
+    except BadData:
+        assert not possible
+    else:
+        assert possible
+        assert found.lacks == len(table) - len(rows)
+        assert found.figures["k"] == min(Counter(rows).values())
+
+
+@given(taxonomies(leaves=6), st.data())
+@cases(40)
+def test_what_is_not_shown_is_at_the_level_of_the_rest_or_as_coarse_as_can_be(tree, data):
+    made = data.draw(st.sampled_from(all_cuts(tree)))
+    shown = data.draw(st.sets(st.sampled_from(made.nodes.tolist()), min_size=1))
+    key = KeyImprint.of("q", made)
+    cut = completed_cut(replace(key, cut=np.array(sorted(shown), np.int32)), tree)
+    assert shown <= set(cut.nodes.tolist())
+    told = {rank for v in shown for rank in range(tree.low[v], tree.high[v])}
+    spans = [(tree.low[v], tree.high[v]) for v in cut.node_of]
+    levels = [[(tree.low[v], tree.high[v]) for v in level] for level in tree.levels]
+    fitting = [level for level in levels if all(level[rank] == spans[rank] for rank in told)]
+    if fitting:
+        assert spans in fitting
+        return
+    for rank in set(range(len(tree.leaves))) - told:
+        above = int(tree.parent[cut.node_of[rank]])
+        assert told & set(range(tree.low[above], tree.high[above])), "no higher node is free"
+
+
+def imported(folder, version, original, *, to="police", **more):
+    url = f"sqlite:///{folder}/ledger.db"
+    sf.import_version(version, policy(**more), original=original, to=to, ledger=url, lacking=True)
+    return url
+
+
+def test_rows_that_other_tools_hide_behind_stars_are_left_out(tmp_path):
+    shown = [*at(ROWS[:12], (1, 0)), *[("*", "*")] * 4]
+    url = imported(tmp_path, frame(shown), frame(ROWS))
+    (record,) = sf.Ledger(url, readonly=True).history()
+    assert record.figures == {"rows": 12, "classes": 8, "k": 1, "suppressed": 4}
+    assert sf.trace(dict(zip(KEYS, shown[0], strict=True)), ledger=url).certain == ("police",)
+
+
+def test_what_it_tells_beside_others_is_not_promised(tmp_path):
+    table = frame(ROWS)
+    url = imported(tmp_path, frame(at(ROWS[:12], (1, 0))), table)
+    together = policy(recipients={"tolerance": "1000%", "coalition": "pairs"})
+    with pytest.raises(RefusedByHistory, match="lacks 4 rows") as refused:
+        sf.release(table, together, ledger=url, to="archive", dry_run=True)
+    assert "coalition: none" in str(refused.value)
+    event = sf.release(table, policy(), ledger=url, to="archive", dry_run=True)
+    assert event.record.cuts != sf.Ledger(url, readonly=True).history()[0].cuts
+    with pytest.raises(RefusedByHistory, match="not the one that release 1"):
+        sf.release(frame(ROWS * 2), policy(), ledger=url, to="archive", dry_run=True)
+
+
+def test_a_promise_about_earlier_releases_takes_no_version_that_lacks_rows(tmp_path):
+    rules = policy(protect={"search": "top-down"})
+    rules["columns"]["since"] = {"role": "identifier"}
+    rules["promises"].append({"continuous": {"k": 2, "since": "since"}})
+    table = frame(ROWS).with_columns(since=pl.lit("Q1"))
+    with pytest.raises(RefusedByHistory, match="who was in earlier releases"):
+        sf.import_version(
+            frame(at(ROWS[1:], (1, 1))),
+            rules,
+            original=table,
+            to="police",
+            ledger=f"sqlite:///{tmp_path}/l.db",
+            lacking=True,
+        )
+
+
+def test_on_the_command_line_somebody_vouches_for_the_rows_that_are_not_there(tmp_path):
+    frame(ROWS).write_csv(tmp_path / "people.csv")
+    frame(at(ROWS[3:], (1, 0))).write_csv(tmp_path / "police.csv")
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy()))
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    words = ["ledger", "import", str(tmp_path / "police.csv"), "--original", str(tmp_path / "people.csv")]
+    words += ["-p", str(tmp_path / "policy.yaml"), "--to", "police", "--ledger", url]
+    refused = CliRunner().invoke(app, words)
+    assert isinstance(refused.exception, BadData) and refused.exception.exit_code == 3
+    assert "--lacking-rows" in str(refused.exception)
+    done = CliRunner().invoke(app, [*words, "--lacking-rows"])
+    assert done.exit_code == 0, done.output
+    assert "imported, NOT judged" in done.output and "3" in done.output
+    listed = CliRunner().invoke(app, ["history", "--ledger", url])
+    assert "lacks 3 rows of its table" in listed.output
+    for check in (["ledger", "verify"], ["ledger", "floor"]):
+        assert CliRunner().invoke(app, [*check, "--ledger", url]).exit_code == 0
