@@ -162,7 +162,13 @@ def conflicting(request: Request, form: SentForm, conflict: PolicyConflict) -> R
 
 def refused(request: Request, error: SfumatoError) -> Response:
     """Returns the page that says no: what is wrong, where, and what to do next."""
-    status = 413 if isinstance(error, RequestTooLarge) else 409 if isinstance(error, LedgerConflict) else 422
+    status = (
+        413
+        if isinstance(error, RequestTooLarge)
+        else 409
+        if error.exit_code == LedgerConflict.exit_code
+        else 422
+    )
     problems = error.problems if isinstance(error, BadPolicy) else ()
     return render(request, "refused.html", step="", status=status, error=error, problems=problems)
 

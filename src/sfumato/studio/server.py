@@ -6,7 +6,7 @@ import contextlib
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvicorn
@@ -59,11 +59,12 @@ def run(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[st
 
 
 @contextlib.contextmanager
-def _listening(port: int) -> object:
+def _listening(port: int) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
+            listener.listen()  # a browser that is faster than the server waits
         except OSError as error:
             raise WrongCall(
                 f"port {port} cannot be used: {(error.strerror or 'unknown reason').lower()}",
