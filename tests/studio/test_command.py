@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 
+from sfumato.studio.server import MOST_CONNECTIONS
 from studio.served import served
 from studio.stage import table
 
@@ -40,6 +41,31 @@ def test_the_address_opens_once_and_nothing_stays(tmp_path):
         assert not left[0].exists()
     assert list(temporary.glob("sfumato-private-*")) == []
     assert sorted(path.name for path in home.iterdir()) == ["people.csv"]
+
+
+def test_ctrl_c_is_how_it_ends(tmp_path):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with served(tmp_path) as studio:
+            studio.process.send_signal(number)
+            assert studio.process.wait(30) == 0
+            said = studio.process.stderr.read()
+        assert "is wiped" in said and "interrupted" not in said and "Traceback" not in said
+
+
+def test_so_many_connections_and_no_more(tmp_path):
+    with served(tmp_path) as studio:
+        held = [socket.create_connection(("127.0.0.1", studio.port)) for _ in range(MOST_CONNECTIONS + 6)]
+        refused = 0
+        try:
+            for one in held:
+                one.sendall(f"GET /open HTTP/1.1\r\nHost: 127.0.0.1:{studio.port}\r\n\r\n".encode())
+            refused = sum(b" 503 " in one.recv(200) for one in held)
+        finally:
+            for one in held:
+                one.close()
+        assert refused > 0
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{studio.base}/declare")
 
 
 def run(*words):

@@ -44,3 +44,4 @@ def studio(
         say(address)
 
     run(folder, port=port, browser=browser, tell=tell)
+    talk("the studio is closed, and what was dropped into it is wiped")

@@ -126,9 +126,10 @@ def _checkup(column: ColumnSurvey, policy: Policy, rows: int) -> ColumnCheckup:
         return ColumnCheckup()
     profile = ColumnProfile.of(column.name, column, rows, NO_FINDING)
     drafted, why = taxonomy_of(profile)
-    few = column.distinct <= MOST_VALUES
-    values = tuple(sorted(v for v in column.values if v is not None)) if few else ()
     rule = policy.columns.get(column.name)
+    names_people = rule is None or rule.role is Role.IDENTIFIER
+    few = column.distinct <= MOST_VALUES and not names_people
+    values = tuple(sorted(v for v in column.values if v is not None)) if few else ()
     levels: tuple[LevelLook, ...] = ()
     if rule is not None and rule.taxonomy is not None:
         try:

@@ -144,9 +144,10 @@ class PolicyFile:
         text = self.text
         return None if text is None else self._known(text)
 
-    def history(self) -> tuple[PolicyState, ...]:
-        """Returns all states, the newest first."""
-        return tuple(filter(None, (self._state(number) for number in reversed(self._numbers()))))
+    def history(self, *, most: int | None = None) -> tuple[PolicyState, ...]:
+        """Returns all states, or so many of them, the newest first."""
+        newest = self._numbers()[::-1][:most]
+        return tuple(filter(None, (self._state(number) for number in newest)))
 
     @contextmanager
     def _writing(self, version: str) -> Iterator[PolicyState | None]:

@@ -19,6 +19,7 @@ from sfumato.studio.policy_file import NAME, PolicyFile
 from sfumato.studio.security import Gate
 from sfumato.studio.studio import Studio
 from sfumato.system.private_folder import private_folder
+from sfumato.system.stop_request import stop_request
 
 LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 64
@@ -53,8 +54,10 @@ def run(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[st
             tell(studio.gate.address)
             if browser:
                 threading.Thread(target=webbrowser.open, args=(studio.gate.address,), daemon=True).start()
-            server.run(sockets=[listener])
+            with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends
+                server.run(sockets=[listener])
         finally:
+            stop_request.asked = False  # it was heeded
             studio.jobs.close()
 
 
