@@ -45,11 +45,24 @@ def test_from_a_table_to_a_policy(tmp_path):
     assert pictures and client.get("/discover/charts/none.svg").status_code == 404
     for picture in map(client.get, pictures):
         assert picture.headers["content-type"] == "image/svg+xml" and picture.text.startswith("<svg")
-    assert post(client, "/discover/propose", studio.policy.version, preset="uk-tre-10").status_code == 303
+    assert (
+        post(client, "/discover/propose", studio.policy.version, preset="uk-tre-10", tried="yes").status_code
+        == 303
+    )
     policy = sf.Policy.load(studio.policy.path)
     assert next(iter(policy.promises)).parameters() == {"k": 10}
     page = client.get("/discover").text
     assert "The policy is written" in page and "policy proposed from the data, uk-tre-10" in page
+
+
+def test_a_proposal_need_not_be_tried(tmp_path):
+    studio = open_studio(tmp_path, policy=None)
+    client = StudioClient(studio)
+    post(client, "/discover/propose", studio.policy.version, preset="ema")
+    text = studio.policy.text
+    assert "Planned on" not in text and next(
+        iter(sf.Policy.load(studio.policy.path).promises)
+    ).parameters() == {"k": 12}
 
 
 def test_a_proposal_that_meets_another_change_replaces_nothing(studio, client):

@@ -72,7 +72,6 @@ class PromiseLook:
     fields: tuple[ParameterField, ...]
     name: str = ""
     kind: str = ""
-    editable: bool = True
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,6 @@ class SentForm:
 
 
 Action = Callable[[Request, SentForm], Response]
-View = Callable[[Request], Response]
 
 
 def studio_of(request: Request) -> Studio:
