@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,10 +82,6 @@ class OpenedFolder:
         """Removes a dropped file; one of the folder stays."""
         if choice.dropped:
             choice.path.unlink(missing_ok=True)
-
-    def free_bytes(self) -> int:
-        """Returns how much room there is for dropped files."""
-        return shutil.disk_usage(self._private).free
 
     def _in(self, folder: Path, word: str) -> Iterator[DataChoice]:
         for path in sorted(folder.iterdir()):

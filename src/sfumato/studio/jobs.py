@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -75,7 +75,10 @@ class Workshop(Protocol):
 
 
 class Jobs:
-    """The jobs of a studio, of which one is done at a time, in the order in which they were started."""
+    """The jobs of a studio, of which one is done at a time, in the order in which they were started.
+
+    What is handed out is how a job stands at that moment: a page that is being made sees one state of it.
+    """
 
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
@@ -98,7 +101,7 @@ class Jobs:
             for job in self._jobs.values():
                 if job.kind == kind and job.open:
                     if job.key == key:
-                        return job
+                        return replace(job)
                     self.stop(job.number)
             self._last += 1
             job = self._jobs[self._last] = BackgroundJob(self._last, kind, key, path)
@@ -107,16 +110,19 @@ class Jobs:
                 self._then[job.number] = then
             self._forget()
             self._next()
-            return job
+            return replace(job)
 
     def find(self, kind: str, key: str) -> BackgroundJob | None:
         """Returns the newest job of a kind about this key."""
         with self._lock:
             found = [job for job in self._jobs.values() if job.kind == kind and job.key == key]
-            return found[-1] if found else None
+            return replace(found[-1]) if found else None
 
     def job(self, number: int) -> BackgroundJob | None:
-        return self._jobs.get(number)
+        """Returns the job of this number."""
+        with self._lock:
+            job = self._jobs.get(number)
+            return None if job is None else replace(job)
 
     def stop(self, number: int) -> None:
         """Stops a job: one that waits does not begin, one that runs ends at once."""

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from sfumato.core.errors import WrongCall
 from sfumato.core.progress import Progress
 from sfumato.journey.declare import declare
+from sfumato.journey.draft_evidence import DraftEvidence
 from sfumato.policy.doctor.diagnosis import Diagnosis
 from sfumato.policy.policy_card import ROLES
 from sfumato.policy.presets import PRESETS, preset
@@ -74,7 +75,7 @@ def look(request: Request, form: SentForm) -> Response:
 
 
 def propose(request: Request, form: SentForm) -> Response:
-    """Begins to write a policy from the data, tried before anybody sees it."""
+    """Begins to write a policy from the data; if so asked, tried before anybody sees it."""
     studio = studio_of(request)
     data = studio.data
     if data is None:
@@ -87,8 +88,8 @@ def propose(request: Request, form: SentForm) -> Response:
             studio.policy.write(value.text, version=version, did=f"policy proposed from the data, {name}")
         return value
 
-    header = studio.look.header
-    studio.jobs.start(PROPOSED, data.stamp, "/discover", proposed, data.path, name, header, then=write)
+    header, tried = studio.look.header, form.text("tried", "") == "yes"
+    studio.jobs.start(PROPOSED, data.stamp, "/discover", proposed, data.path, name, header, tried, then=write)
     return to("/discover")
 
 
@@ -100,8 +101,11 @@ class ProposedPolicy:
     warnings: tuple[str, ...]
 
 
-def proposed(path: Path, rule: str, header: bool, *, progress: Progress) -> ProposedPolicy:
-    """Returns a policy made from the data and tried on them."""
+def proposed(path: Path, rule: str, header: bool, tried: bool, *, progress: Progress) -> ProposedPolicy:
+    """Returns a policy made from the data and, if so asked, tried on them."""
+    if not tried:
+        draft = DraftEvidence.of(path, header=header, progress=progress).draft(rule)
+        return ProposedPolicy(draft.to_yaml(), ())
     said: list[Diagnosis] = []
     policy = declare(path, preset=rule, header=header, warn=said.append, progress=progress)
     return ProposedPolicy(policy.to_yaml(), tuple(str(one) for one in said))
