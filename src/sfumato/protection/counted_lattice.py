@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -33,7 +34,7 @@ from sfumato.protection.controls import permitted_levels
 from sfumato.protection.loss import Reals
 from sfumato.protection.people_check import check_people
 from sfumato.protection.plan import aim_of
-from sfumato.protection.searches.frontier import TIE_TOLERANCE, Levels, levels_at, ties_up_to
+from sfumato.protection.searches.frontier import TIE_TOLERANCE, Levels, ties_up_to
 from sfumato.protection.searches.node_cost import JudgedNode, NodeCost, node_cost
 from sfumato.protection.searches.rollup import NodeClasses, RollUp
 from sfumato.protection.suppression import keep
@@ -228,23 +229,25 @@ def _judged_nodes(counter: _NodeCounter, permitted: Truth, progress: Progress) -
 def _grouped_nodes(
     counter: _NodeCounter, permitted: Truth, progress: Progress
 ) -> Iterator[tuple[Levels, Counts]]:
-    """Yields the combinations that do not suppress too much, and the fewest rows they suppress at each k."""
-    shape, open_nodes = permitted.shape, np.array(permitted)
-    heights = sum(np.indices(shape, sparse=True, dtype=np.int64), start=np.zeros(shape, np.int64))
-    order = np.argsort(-heights, axis=None, kind="stable")
-    progress("counting combinations", 0, len(order))
-    for number, index in enumerate(order.tolist()):
-        levels = levels_at(index, shape)
+    """Yields the combinations that do not suppress too much, and the fewest rows they suppress at each k.
+
+    Each comes after all that are more general, and beside those that its table is rolled up with.
+    """
+    shape, open_nodes, columns = permitted.shape, np.array(permitted), counter.sizes.order
+    total = int(np.prod(shape))
+    progress("counting combinations", 0, total)
+    for number, chosen in enumerate(product(*(range(shape[j] - 1, -1, -1) for j in columns))):
+        levels = tuple(level for _, level in sorted(zip(columns, chosen, strict=True)))
         if open_nodes[levels]:
             fewest = counter.fewest(levels)
             if fewest[0] > counter.budget:
                 open_nodes[tuple(slice(0, level + 1) for level in levels)] = False
             else:
                 yield levels, fewest
-            counter.check_work(len(order))
+            counter.check_work(total)
         if number % 16 == 0:
-            progress("counting combinations", number, len(order))
-    progress("counting combinations", len(order), len(order))
+            progress("counting combinations", number, total)
+    progress("counting combinations", total, total)
 
 
 class _Front:
@@ -311,7 +314,8 @@ class _NodeCounter:
     """Counts one combination of levels for every k."""
 
     def __init__(self, table: Microdata, by_k: Sequence[Promises], budget: int, cost: NodeCost) -> None:
-        self.rollup = RollUp(table, by_k[0].sensitive)
+        self.sizes = RollUp(table, ())
+        self.rollup = RollUp(table, by_k[0].sensitive) if by_k[0].sensitive else self.sizes
         self.by_k, self.budget, self.cost = by_k, budget, cost
         self._least_people = [max((p.least_people for p in promises), default=0) for promises in by_k]
         self._relative = any(p.relative for p in by_k[0])
@@ -323,7 +327,7 @@ class _NodeCounter:
 
     def fewest(self, levels: Levels) -> Counts:
         """Returns how many rows are in classes with too few people, for every k."""
-        classes = self.rollup.classes(self.rollup.at(levels), sensitive=False)
+        classes = self.sizes.classes(self.sizes.at(levels), sensitive=False)
         rows = np.zeros(self._least_people[-1] + 1, np.int64)
         np.add.at(rows, np.minimum(classes.people, len(rows) - 1), classes.rows)
         below: Counts = np.concatenate(([0], np.cumsum(rows)))[self._least_people]
@@ -348,7 +352,7 @@ class _NodeCounter:
 
     def check_work(self, nodes: int) -> None:
         """Raises where so many classes were grouped that somebody would wait too long."""
-        if self.rollup.work > MOST_GROUPED:
+        if self.sizes.work + self.rollup.work > MOST_GROUPED:
             raise WrongCall(
                 f"the lattice is not counted: {nodes:,} combinations of {self.rollup.table.distinct:,}"
                 " different rows take too long",

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from sfumato.core.errors import Infeasible, WrongCall
 from sfumato.core.exact_numbers import written
-from sfumato.journey.choices import CountedLattice, least_people
+from sfumato.journey.choices import CountedLattice, LatticeAnswer, least_people
 from sfumato.policy.policy import Policy
 from sfumato.studio.jobs import BackgroundJob
 from sfumato.studio.page import SentForm, action, fragment, render, studio_of, to
@@ -36,8 +36,8 @@ def show(request: Request) -> Response:
     question = question_of(studio)
     policy = None if question is None else question.policy()
     counted, found = _jobs(studio, question)
-    lattice = None if counted is None else counted.value
-    view = None if found is None else found.value
+    lattice = counted.value if counted is not None and isinstance(counted.value, CountedLattice) else None
+    view = found.value if found is not None and isinstance(found.value, SolutionsView) else None
     asked = None if policy is None else _asked(policy, lattice)
     return render(
         request,
@@ -168,7 +168,7 @@ def _sent(form: SentForm, lattice: CountedLattice) -> tuple[int, int]:
     return k, form.whole("share", least=0, most=int(lattice.most * PER_MILLE))
 
 
-def _answer(lattice: CountedLattice, k: int, share: int) -> object:
+def _answer(lattice: CountedLattice, k: int, share: int) -> LatticeAnswer | Infeasible:
     """Returns the answer of the lattice, or the error that says why there is none."""
     try:
         return lattice.answer(k, Fraction(share, PER_MILLE))
