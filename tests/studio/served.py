@@ -33,10 +33,12 @@ class Served:
 
 
 @contextmanager
-def served(folder, *more):
+def served(folder, *more, environment=None):
     """Starts the studio on a folder, and ends it as Ctrl-C does."""
     words = [sys.executable, "-m", "sfumato", "studio", str(folder), "--no-browser", *more]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
     try:
         address = process.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/open\?token=[\w-]{43}", address), process.stderr.read()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import sfumato as sf
@@ -140,7 +142,10 @@ promises: [{k-anonymity: {k: 3}}]
     client = StudioClient(studio)
     page = client.get("/declare").text
     assert "the data does not have it" in page and "the policy does not declare it" in page
-    assert "1 value that the taxonomy lacks" in page
+    assert "1 value that the taxonomy lacks" in page and "asthma" not in page
+    number = re.search(r"/declare/values/(\d+)", page)[1]
+    assert "asthma" in client.get(f"/declare/values/{number}").text
+    assert client.get("/declare/values/99").status_code == 303
     post(client, "/declare/repair", studio.policy.version, finding="absent", column="gone")
     post(client, "/declare/repair", studio.policy.version, finding="undeclared", column="sex")
     client.get("/declare")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.errors import LedgerConflict, WrongCall
+from sfumato.core.errors import WrongCall
 from sfumato.studio import policy_file as module
 from sfumato.studio.policy_file import NOTHING, PolicyConflict, PolicyFile
 from studio.stage import POLICY, StudioClient, post
@@ -114,7 +114,7 @@ def test_two_studios_on_one_folder_wait_for_each_other(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     one, other = (PolicyFile(tmp_path / "policy.yaml") for _ in range(2))
     one.write("one", version=NOTHING, did="one")
-    with one._writing(one.version), pytest.raises(LedgerConflict, match="another program"):
+    with one._writing(one.version), pytest.raises(PolicyConflict, match="another program"):
         other.write("two", version=other.version, did="two")
     other.write("two", version=other.version, did="two")
     assert one.text == "two"

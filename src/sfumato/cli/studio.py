@@ -14,7 +14,7 @@ from sfumato.core.errors import WrongCall
 
 def studio(
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="The folder with the tables and the policy.")
+        Path, typer.Argument(metavar="FOLDER", help="The folder with the tables and the policy.")
     ] = Path(),
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="The port to listen on; by default a free one.")
@@ -44,3 +44,4 @@ def studio(
         say(address)
 
     run(folder, port=port, browser=browser, tell=tell)
+    talk("the studio is closed, and what was dropped into it is wiped")

@@ -32,6 +32,7 @@ EXTRAS = {
     "psycopg": "postgres",
     "obstore": "stores",
     "altair": "charts",
+    "starlette": "studio",
 }
 OLDEST_JAVA = 17
 DISK = 10**9

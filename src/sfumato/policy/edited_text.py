@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.core.errors import BadInput
 from sfumato.core.json_object import JsonObject
 from sfumato.core.problem import Origin
 from sfumato.policy import writer, yaml
 from sfumato.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 
 def policy_of_text(text: str, *, name: str, folder: Path | None = None) -> Policy:
@@ -53,7 +50,7 @@ def _merged_text(text: str, before: JsonObject, after: JsonObject) -> str:
     return out.getvalue()
 
 
-def _merge(document: CommentedMap, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _merge(document: dict[Any, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Puts what differs into the document; what is equal in both may be written there in any way."""
     for key in before:
         if key not in after and key in document:
@@ -70,7 +67,7 @@ def _merge(document: CommentedMap, before: Mapping[str, Any], after: Mapping[str
             document[key] = writer.flowing(value)
 
 
-def _merge_list(document: CommentedSeq, before: list[Any], after: list[Any]) -> None:
+def _merge_list(document: list[Any], before: list[Any], after: list[Any]) -> None:
     """Puts what differs into a list: entries are changed in their places, removed, or added at the end."""
     kept = [position for position, value in enumerate(before) if value in after]
     if [before[position] for position in kept] == after[: len(kept)] and len(before) != len(after):
@@ -99,7 +96,7 @@ def column_comments(text: str) -> dict[str, str]:
         return {}
     lines = text.splitlines()
     pairs = [] if root is None else root.value
-    columns = next((value.value for key, value in pairs if key.value == "columns"), [])
+    columns: object = next((value.value for key, value in pairs if key.value == "columns"), [])
     if not isinstance(columns, list):
         return {}
     ends = {key.value: value.end_mark for key, value in columns if value.flow_style}

@@ -21,6 +21,8 @@ from sfumato.studio.studio import Studio
 
 PAGES: tuple[ModuleType, ...] = (discover, declare, protect, attack, release, trace)
 """The pages, in the order of the verbs; each has `STEP` and `routes`."""
+MOST_STATES = 100
+"""So many states of the policy are listed; older ones stay in their files."""
 PARTS = frozenset({"findings", "beside"})
 """Parts of pages that are loaded again when a job has ended."""
 
@@ -89,8 +91,9 @@ def redo(request: Request, form: SentForm) -> Response:
 
 
 def history(request: Request) -> Response:
-    """Lists every state of the policy."""
-    return render(request, "history.html", step="declare", states=studio_of(request).policy.history())
+    """Lists the states of the policy, the newest first."""
+    states = studio_of(request).policy.history(most=MOST_STATES)
+    return render(request, "history.html", step="declare", states=states)
 
 
 def restore(request: Request, form: SentForm) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -126,9 +126,10 @@ def _checkup(column: ColumnSurvey, policy: Policy, rows: int) -> ColumnCheckup:
         return ColumnCheckup()
     profile = ColumnProfile.of(column.name, column, rows, NO_FINDING)
     drafted, why = taxonomy_of(profile)
-    few = column.distinct <= MOST_VALUES
-    values = tuple(sorted(v for v in column.values if v is not None)) if few else ()
     rule = policy.columns.get(column.name)
+    names_people = rule is None or rule.role is Role.IDENTIFIER
+    few = column.distinct <= MOST_VALUES and not names_people
+    values = tuple(sorted(v for v in column.values if v is not None)) if few else ()
     levels: tuple[LevelLook, ...] = ()
     if rule is not None and rule.taxonomy is not None:
         try:
@@ -215,18 +216,18 @@ def offered_promises(policy: Policy) -> tuple[PromiseLook, ...]:
 def _field(key: Parameter, policy: Policy, value: object) -> ParameterField | None:
     """Returns the field of a form for a parameter; none for files and other long words."""
     asked = key.asked if isinstance(key, Optional) else key
-    shape = {"meaning": key.meaning, "value": value, "required": key.required}
+    plain = ParameterField(key.name, key.meaning, "exact", value, required=key.required)
     match asked:
         case Whole():
-            return ParameterField(key.name, kind="whole", low=asked.low, **shape)
+            return replace(plain, kind="whole", low=asked.low)
         case Exact():
-            return ParameterField(key.name, kind="exact", **shape)
+            return plain
         case Name():
-            return ParameterField(key.name, kind="choice", words=tuple(policy.columns), **shape)
+            return replace(plain, kind="choice", words=tuple(policy.columns))
         case Choice():
-            return ParameterField(key.name, kind="choice", words=asked.words, **shape)
+            return replace(plain, kind="choice", words=asked.words)
         case Flag():
-            return ParameterField(key.name, kind="flag", **shape)
+            return replace(plain, kind="flag")
     return None
 
 

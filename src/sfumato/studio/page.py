@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -151,18 +151,22 @@ def action(function: Action) -> Callable[[Request], object]:
 def conflicting(request: Request, form: SentForm, conflict: PolicyConflict) -> Response:
     """Returns the page that shows the policy as it is now, with the change that was meant for another."""
     fields = [(name, value) for name, value in form.fields if name != "version"]
-    context: Mapping[str, object] = {
-        "error": conflict,
-        "fields": fields,
-        "path": request.url.path,
-        "text": studio_of(request).policy.text or "",
-    }
-    return render(request, "conflict.html", step="", status=409, **context)
+    text = studio_of(request).policy.text or ""
+    path = request.url.path
+    return render(
+        request, "conflict.html", step="", status=409, error=conflict, fields=fields, path=path, text=text
+    )
 
 
 def refused(request: Request, error: SfumatoError) -> Response:
     """Returns the page that says no: what is wrong, where, and what to do next."""
-    status = 413 if isinstance(error, RequestTooLarge) else 409 if isinstance(error, LedgerConflict) else 422
+    status = (
+        413
+        if isinstance(error, RequestTooLarge)
+        else 409
+        if error.exit_code == LedgerConflict.exit_code
+        else 422
+    )
     problems = error.problems if isinstance(error, BadPolicy) else ()
     return render(request, "refused.html", step="", status=status, error=error, problems=problems)
 

@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
-from sfumato.core.errors import BadPolicy, LedgerConflict, WrongCall
+from sfumato.core.errors import BadPolicy, LedgerConflict, SfumatoError, WrongCall
 from sfumato.policy.policy import Policy
 from sfumato.policy.yaml import MOST_FILE_BYTES
 from sfumato.system.disk import FolderLock, read_document, to_disk
@@ -28,8 +29,10 @@ PATIENCE = 5.0
 """Seconds to wait for another studio that is writing."""
 
 
-class PolicyConflict(LedgerConflict):
+class PolicyConflict(SfumatoError):
     """The policy is no longer the one that a page was showing when something was changed on it."""
+
+    exit_code: ClassVar[int] = LedgerConflict.exit_code
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,10 @@ class PolicyFile:
         text = self.text
         return None if text is None else self._known(text)
 
-    def history(self) -> tuple[PolicyState, ...]:
-        """Returns all states, the newest first."""
-        return tuple(filter(None, (self._state(number) for number in reversed(self._numbers()))))
+    def history(self, *, most: int | None = None) -> tuple[PolicyState, ...]:
+        """Returns all states, or so many of them, the newest first."""
+        newest = self._numbers()[::-1][:most]
+        return tuple(filter(None, (self._state(number) for number in newest)))
 
     @contextmanager
     def _writing(self, version: str) -> Iterator[PolicyState | None]:
@@ -223,5 +227,5 @@ def _lock_on(folder: Path) -> FolderLock | None:
         return None
     lock = FolderLock.wait(folder, PATIENCE)
     if lock is None:
-        raise LedgerConflict("another program is changing this policy", remedy="Try again in a moment.")
+        raise PolicyConflict("another program is changing this policy", remedy="Try again in a moment.")
     return lock

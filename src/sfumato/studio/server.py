@@ -6,7 +6,7 @@ import contextlib
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvicorn
@@ -19,6 +19,7 @@ from sfumato.studio.policy_file import NAME, PolicyFile
 from sfumato.studio.security import Gate
 from sfumato.studio.studio import Studio
 from sfumato.system.private_folder import private_folder
+from sfumato.system.stop_request import stop_request
 
 LOOPBACK = "127.0.0.1"
 MOST_CONNECTIONS = 64
@@ -53,17 +54,20 @@ def run(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[st
             tell(studio.gate.address)
             if browser:
                 threading.Thread(target=webbrowser.open, args=(studio.gate.address,), daemon=True).start()
-            server.run(sockets=[listener])
+            with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio ends
+                server.run(sockets=[listener])
         finally:
+            stop_request.asked = False  # it was heeded
             studio.jobs.close()
 
 
 @contextlib.contextmanager
-def _listening(port: int) -> object:
+def _listening(port: int) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
+            listener.listen()  # a browser that is faster than the server waits
         except OSError as error:
             raise WrongCall(
                 f"port {port} cannot be used: {(error.strerror or 'unknown reason').lower()}",

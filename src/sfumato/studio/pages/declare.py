@@ -188,6 +188,14 @@ def repair(request: Request, form: SentForm) -> Response:
     return _edit(request, form, edits[name])
 
 
+def values_of_finding(request: Request) -> Response:
+    """Shows the values that a finding of the doctor is about, to whoever asks for them."""
+    checkup, number = checkup_of(studio_of(request)), request.path_params["number"]
+    if checkup is None or number >= len(checkup.findings):
+        return to(HOME)
+    return render(request, "values.html", step=STEP, found=checkup.findings[number].diagnosis)
+
+
 def text_page(request: Request) -> Response:
     """Shows the policy as a text that can be changed."""
     text = studio_of(request).policy.text
@@ -239,6 +247,7 @@ routes = [
     Route("/declare/promise/add", action(add_promise), methods=["POST"]),
     Route("/declare/rest", action(set_rest), methods=["POST"]),
     Route("/declare/repair", action(repair), methods=["POST"]),
+    Route("/declare/values/{number:int}", values_of_finding),
     Route("/declare/text", text_page),
     Route("/declare/text/write", action(write_text), methods=["POST"]),
 ]

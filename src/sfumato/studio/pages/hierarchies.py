@@ -16,8 +16,9 @@ from sfumato.core.taxonomy import ANY
 from sfumato.policy.edited_text import policy_of_text
 from sfumato.policy.policy import Policy
 from sfumato.policy.policy_card import ROLES
-from sfumato.policy.taxonomies import CATALOGUE, Flat, HierarchyFile, NestedTree, WrittenRows
+from sfumato.policy.taxonomies import Flat, HierarchyFile, NestedTree, WrittenRows
 from sfumato.policy.taxonomies.date import UNITS
+from sfumato.policy.taxonomies.ready import CATALOGUE
 from sfumato.policy.taxonomies.tree_changes import ROOT, NodePath, TreeChange, with_values, written_tree
 from sfumato.studio.declared_view import MOST_NODES, ColumnCheckup, taxonomy_kind, tree_rows
 from sfumato.studio.page import SentForm, action, render, studio_of, to

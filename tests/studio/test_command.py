@@ -1,0 +1,96 @@
+"""`sfumato studio`: what it prints, what it refuses, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from sfumato.studio.server import MOST_CONNECTIONS
+from studio.served import served
+from studio.stage import table
+
+
+def test_the_address_opens_once_and_nothing_stays(tmp_path):
+    """Killed, it leaves a private folder, which the next start removes."""
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    (home / "people.csv").write_text(table(), encoding="utf-8")
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with served(home, environment=environment) as studio:
+        with urllib.request.urlopen(studio.address) as answer:
+            cookie = answer.headers["set-cookie"].partition(";")[0]
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(studio.address)
+        asked = urllib.request.Request(f"{studio.base}/discover", headers={"cookie": cookie})
+        with urllib.request.urlopen(asked) as answer:
+            assert b"people.csv" in answer.read()
+        left = list(temporary.glob("sfumato-private-*"))
+        assert len(left) == 1 and left[0].stat().st_mode & 0o777 == 0o700
+        studio.process.send_signal(signal.SIGKILL)
+        studio.process.wait(30)
+    assert left[0].exists()
+    with served(home, environment=environment):
+        assert not left[0].exists()
+    assert list(temporary.glob("sfumato-private-*")) == []
+    assert sorted(path.name for path in home.iterdir()) == ["people.csv"]
+
+
+def test_ctrl_c_is_how_it_ends(tmp_path):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with served(tmp_path) as studio:
+            studio.process.send_signal(number)
+            assert studio.process.wait(30) == 0
+            said = studio.process.stderr.read()
+        assert "is wiped" in said and "interrupted" not in said and "Traceback" not in said
+
+
+def test_so_many_connections_and_no_more(tmp_path):
+    with served(tmp_path) as studio:
+        held = [socket.create_connection(("127.0.0.1", studio.port)) for _ in range(MOST_CONNECTIONS + 6)]
+        refused = 0
+        try:
+            for one in held:
+                one.sendall(f"GET /open HTTP/1.1\r\nHost: 127.0.0.1:{studio.port}\r\n\r\n".encode())
+            refused = sum(b" 503 " in one.recv(200) for one in held)
+        finally:
+            for one in held:
+                one.close()
+        assert refused > 0
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{studio.base}/declare")
+
+
+def run(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "sfumato", "studio", *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(tmp_path):
+    missing = run(str(tmp_path / "nowhere"), "--no-browser")
+    assert missing.returncode == 2 and "no such folder" in missing.stderr
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = run(str(tmp_path), "--no-browser", "--port", str(port))
+    assert refused.returncode == 2 and f"port {port} cannot be used" in refused.stderr
+
+
+def test_without_its_libraries_the_extra_is_named(tmp_path):
+    code = (
+        "import sys; sys.modules['starlette'] = None; sys.argv = ['sfumato', 'studio', '.'];"
+        "from sfumato.cli.main import main; main()"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert asked.returncode == 2 and "pip install 'sfumato[studio]'" in asked.stderr
