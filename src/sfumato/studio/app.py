@@ -15,11 +15,11 @@ from starlette.staticfiles import StaticFiles
 
 from sfumato.core.errors import SfumatoError
 from sfumato.studio.page import SentForm, action, fragment, on_error, render, studio_of, templates, to
-from sfumato.studio.pages import data, declare, discover, hierarchies
+from sfumato.studio.pages import attack, data, declare, discover, hierarchies, protect, release, trace
 from sfumato.studio.security import GateMiddleware
 from sfumato.studio.studio import Studio
 
-PAGES: tuple[ModuleType, ...] = (discover, declare)
+PAGES: tuple[ModuleType, ...] = (discover, declare, protect, attack, release, trace)
 """The pages, in the order of the verbs; each has `STEP` and `routes`."""
 MOST_STATES = 100
 """So many states of the policy are listed; older ones stay in their files."""

@@ -16,7 +16,7 @@ from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promise, Promises, TablePromise
 from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
-from sfumato.protection.column_shape import lost_columns
+from sfumato.protection.column_shape import lost_columns, shape_of
 from sfumato.protection.searches import registry
 from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome, Steps
 
@@ -215,8 +215,14 @@ def _nearest(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _compared(name: str, outcome: Outcome, seconds: float) -> ComparedSearch:
-    recoding = outcome.recoding
-    lost = len(lost_columns(recoding))
+    recoding, levels = outcome.recoding, outcome.levels or {}
     return ComparedSearch(
-        name, outcome.loss, recoding.suppressed, len(boxes_of(recoding)[0]), lost, outcome.optimal, seconds
+        name,
+        outcome.loss,
+        recoding.suppressed,
+        len(boxes_of(recoding)[0]),
+        len(lost_columns(recoding)),
+        outcome.optimal,
+        seconds,
+        tuple(shape_of(recoding, j, levels.get(c.name)) for j, c in enumerate(recoding.table.keys)),
     )

@@ -191,6 +191,9 @@ class RollUp:
         return rows
 
     def _rolled(self, levels: Levels) -> tuple[Ints, Counts]:
+        if (ready := self._held.pop(levels, None)) is not None:
+            self._held[levels] = ready  # used last, dropped last
+            return ready
         place = [0] * len(levels)
         table = self._held[tuple(place)]
         for j in self.order:

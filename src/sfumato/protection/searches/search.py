@@ -12,6 +12,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.protection.column_shape import ColumnShape
 from sfumato.protection.loss import measure
 from sfumato.show.card import figure, several
 
@@ -55,7 +56,10 @@ class Aim:
 
 @dataclass(frozen=True)
 class ComparedSearch:
-    """What one of several searches gave; `lost` counts columns that became one group for everybody."""
+    """What one of several searches gave; `lost` counts columns that became one group for everybody.
+
+    `columns` says what each key column became.
+    """
 
     search: str
     loss: float
@@ -64,6 +68,7 @@ class ComparedSearch:
     lost: int
     optimal: bool
     seconds: float
+    columns: tuple[ColumnShape, ...] = field(default=(), repr=False)
 
     @property
     def cells(self) -> tuple[str, ...]:

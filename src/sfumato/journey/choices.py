@@ -1,0 +1,139 @@
+"""Choices for a table: solutions side by side, what they change, and a lattice that answers any k at once.
+
+Everything that is returned is plain data without a cell value: it can be shown, and sent between processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sfumato.core.microdata import Microdata
+from sfumato.core.progress import Progress, one_step, silent
+from sfumato.engine import AnyTable
+from sfumato.journey.counted_table import count_table
+from sfumato.journey.history import EarlierReleases
+from sfumato.journey.name_check import with_name_check
+from sfumato.journey.policy_argument import AnyPolicy, bind_earlier, load_policy
+from sfumato.journey.table_argument import AnyMemory, open_table
+from sfumato.policy.policy import Policy
+from sfumato.protection.counted_lattice import CountedLattice, LatticeAnswer, count_lattice
+from sfumato.protection.memory_need import check_need
+from sfumato.protection.outlook import OfferedChange
+from sfumato.protection.plan import Plan, make_plan
+from sfumato.protection.searches.search import ComparedSearch
+from sfumato.protection.table_change import TableChange
+from sfumato.show.card import verdict_lines
+from sfumato.show.chart import Lines, Point
+
+if TYPE_CHECKING:
+    from sfumato.releases.ledger.ledger import Ledger
+
+__all__ = ["CountedChoices", "CountedLattice", "LatticeAnswer", "Solutions", "counted_choices"]
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """What each search gave, the chosen one first, and what that one changes.
+
+    `why` says per column why it is not finer; `outlook` what is lost and the cheapest way to get some of it
+    back, which is `offer`. `not_tried` says why searches were left out. `optimal`: nothing allowed is better.
+    """
+
+    search: str
+    compared: tuple[ComparedSearch, ...]
+    not_tried: tuple[str, ...]
+    verdicts: tuple[tuple[str, ...], ...]
+    change: TableChange
+    why: dict[str, str]
+    outlook: str
+    offer: OfferedChange | None
+    loss: float
+    optimal: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> Solutions:
+        levels = None if plan.levels is None else dict(plan.levels)
+        change = TableChange.of(plan.recoding, least=least_people(plan.policy), levels=levels)
+        shapes = tuple(column.shape for column in change.columns)
+        lost = len(plan.outlook.lost)
+        alone = ComparedSearch(
+            plan.search, plan.loss, plan.suppressed, plan.classes, lost, plan.optimal, 0.0, shapes
+        )
+        return cls(
+            plan.search,
+            tuple(sorted(plan.compared, key=lambda one: one.search != plan.search)) or (alone,),
+            tuple(plan.comparison().notes) if plan.compared else (),
+            tuple(verdict_lines(plan.verdicts)),
+            change,
+            {name: why.sentence for name, why in plan.explain().columns.items()},
+            plan.outlook.line,
+            plan.outlook.offer,
+            plan.loss,
+            plan.optimal,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CountedChoices:
+    """A table that was counted under a policy, of which any number of questions may be asked."""
+
+    table: Microdata
+    policy: Policy
+
+    def lattice(self, *, progress: Progress = silent) -> CountedLattice:
+        """Returns the counted lattice; raises `WrongCall` where the policy or the table allows none."""
+        return count_lattice(self.table, self.policy, progress=progress)
+
+    def solutions(self, *, progress: Progress = silent) -> Solutions:
+        """Returns what the policy's search finds; raises `Infeasible` where nothing keeps the promises."""
+        plan = make_plan(self.table, self.policy, progress=progress)
+        with one_step(progress, "explaining"):
+            return Solutions.of(plan)
+
+
+def counted_choices(
+    data: AnyTable,
+    policy: AnyPolicy,
+    *,
+    against: Ledger | str | None = None,
+    chain: str = "main",
+    memory: AnyMemory = None,
+    progress: Progress | None = None,
+) -> CountedChoices:
+    """Returns a table counted under a policy, in one pass; beside a chain of releases where one is named."""
+    show, rules = progress or silent, load_policy(policy)
+    source = with_name_check(open_table(data, memory, rules), rules)
+    bound = bind_earlier(rules, EarlierReleases.of((), against, chain).imprints)
+    table = count_table(source, bound, progress=show)
+    check_need(table, bound, source.memory)
+    return CountedChoices(table, bound)
+
+
+def risk_map(
+    policy: Policy, lattice: CountedLattice | None, compared: Sequence[ComparedSearch]
+) -> Lines | None:
+    """Returns loss by k: full-domain, with no row lost and with as many as the policy allows; each search."""
+    series: dict[str, list[Point]] = {}
+    if lattice is not None:
+        share = min(policy.protect.suppress, lattice.most)
+        series["lattice, no row lost"] = _points(lattice, Fraction(0))
+        if share:
+            series[f"lattice, up to {float(share):.1%} lost"] = _points(lattice, share)
+    k = least_people(policy)
+    drawn = [one for one in compared if one.search != "lattice" or lattice is None]
+    series |= {one.search: [(float(k), one.loss)] for one in drawn}
+    told = {name: points for name, points in series.items() if points}
+    axes = ("k: everybody hides among so many", f"detail lost ({policy.protect.loss})")
+    return Lines("risk-and-detail", "What a larger k costs", axes, told) if told else None
+
+
+def least_people(policy: Policy) -> int:
+    """Returns how many people every class must have at least, by any promise."""
+    return max((promise.least_people for promise in policy.promises), default=1) or 1
+
+
+def _points(lattice: CountedLattice, share: Fraction) -> list[Point]:
+    return [(float(k), loss) for k, loss in lattice.best_losses(share)]

@@ -1,0 +1,381 @@
+"""Counted lattices: what the full-domain search answers for any k and any suppression limit, looked up.
+
+The suppressed rows, published classes and loss of a combination of levels depend on k, not on the suppression
+limit. So they are counted once, for each k of a range; a question is then a look at two columns of numbers,
+and the answer is that of `search: lattice` for the same k and limit.
+
+First every combination is grouped, from the most general on, and rows are counted that stand in classes with
+too few people for each k: so many are suppressed at least. Where that is more than any question may allow,
+at the smallest k, everything finer is closed. Then the promises judge what is left, in ascending order of
+what it loses at least. Nothing is judged, or kept, that another combination beats: one that suppresses no
+more rows than this does at least, and loses less.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.classes import Classes
+from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.microdata import Counts, Microdata
+from sfumato.core.progress import Progress, silent
+from sfumato.core.promise import Promises, Truth
+from sfumato.policy.policy import Policy
+from sfumato.protection.controls import permitted_levels
+from sfumato.protection.loss import Reals
+from sfumato.protection.people_check import check_people
+from sfumato.protection.plan import aim_of
+from sfumato.protection.searches.frontier import TIE_TOLERANCE, Levels, ties_up_to
+from sfumato.protection.searches.node_cost import JudgedNode, NodeCost, node_cost
+from sfumato.protection.searches.rollup import NodeClasses, RollUp
+from sfumato.protection.suppression import keep
+from sfumato.protection.two_phases import removes_terms, with_original
+
+SMALLEST_K, LARGEST_K = 2, 100
+"""Questions may ask for a k in this range."""
+LARGEST_SHARE = Fraction(1, 5)
+"""Questions may allow that this share of the rows is suppressed."""
+MOST_NODES = 60_000
+"""Combinations of levels in a lattice that is counted."""
+MOST_WAITING = 2_000
+"""Combinations that are judged before those are dropped that others beat: each takes 2.4 kB."""
+MOST_GROUPED = 3_000_000_000
+"""Classes that are grouped before counting gives up: about a minute."""
+
+TOO_MANY = np.iinfo(np.int64).max
+"""Stands for more suppressed rows than a question may allow."""
+
+
+@dataclass(frozen=True)
+class LatticeAnswer:
+    """The best combination of levels for one k and one suppression limit.
+
+    `levels` and `groups` are per key column: its level, and how many groups its values fall into there.
+    `suppressed` counts rows of the source that are not published, `classes` the published ones.
+    """
+
+    k: int
+    suppress: Fraction
+    levels: Mapping[str, int]
+    groups: Mapping[str, int]
+    suppressed: int
+    classes: int
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class CountedLattice:
+    """Suppressed rows, published classes and loss of combinations of levels, for every k of a range.
+
+    `nodes` lists the combinations in ascending order, one per line; the other arrays have a line for each and
+    a column for each k. `groups[j][level]` counts the groups of key column j at a level. Of `possible`
+    combinations those that are not listed suppress too much for any question, or are beaten by one that is.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    dropped: int
+    ks: range
+    most: Fraction
+    possible: int
+    groups: tuple[tuple[int, ...], ...]
+    nodes: NDArray[np.int16]
+    suppressed: Counts
+    classes: Counts
+    loss: Reals
+
+    def answer(self, k: int, suppress: Fraction) -> LatticeAnswer:
+        """Returns what `search: lattice` finds for this k and this share of suppressed rows.
+
+        Raises `Infeasible` where nothing is allowed, with the nearest limit that allows something, and
+        `WrongCall` for a question outside of what was counted.
+        """
+        if k not in self.ks or not 0 <= suppress <= self.most:
+            raise WrongCall(
+                f"counted are k from {self.ks[0]} to {self.ks[-1]} and limits up to {float(self.most):.0%}",
+                remedy="Ask within these, or run the search.",
+            )
+        suppressed, loss = self.suppressed[:, k - self.ks[0]], self.loss[:, k - self.ks[0]]
+        allowed = min(int(self.rows * suppress) - self.dropped, max(0, self.rows - self.dropped - 1))
+        fits = np.flatnonzero(suppressed <= allowed)
+        if not len(fits):
+            raise self._infeasible(suppressed, k, suppress)
+        best = ties_up_to(float(loss[fits].min()))
+        ties = fits[loss[fits] <= best]
+        chosen = int(ties[np.argmin(suppressed[ties])])  # the first of equals: the smallest levels
+        levels: list[int] = self.nodes[chosen].tolist()
+        return LatticeAnswer(
+            k,
+            suppress,
+            dict(zip(self.columns, levels, strict=True)),
+            {name: self.groups[j][i] for j, (name, i) in enumerate(zip(self.columns, levels, strict=True))},
+            int(suppressed[chosen]) + self.dropped,
+            int(self.classes[chosen, k - self.ks[0]]),
+            float(loss[chosen]),
+        )
+
+    def best_losses(self, suppress: Fraction) -> list[tuple[int, float]]:
+        """Returns, for every k that can be kept with this limit, the least loss."""
+        found = []
+        for k in self.ks:
+            try:
+                found.append((k, self.answer(k, suppress).loss))
+            except Infeasible:
+                continue
+        return found
+
+    def _infeasible(self, suppressed: Counts, k: int, suppress: Fraction) -> Infeasible:
+        now = int(self.rows * suppress)
+        message = f"no combination of levels gives k = {k} with at most {now} of {self.rows} rows suppressed"
+        fewest = int(suppressed.min(initial=TOO_MANY))
+        if fewest == TOO_MANY:
+            return Infeasible(message, remedy=f"Not even {float(self.most):.0%} would do: ask for less.")
+        need = fewest + self.dropped
+        return Infeasible(message, remedy=f"Allow {need} suppressed rows (suppress: {need}/{self.rows}).")
+
+
+def why_not_counted(policy: Policy, table: Microdata | None = None) -> str:
+    """Returns why no lattice can be counted for a policy, or a table; nothing where it can."""
+    promised = policy.promises
+    reasons = [
+        (bool(promised.of_table), f"{next(iter(promised.of_table), '')} is about the table as a whole"),
+        (removes_terms(policy), "terms are removed after the levels are chosen"),
+        (bool(aim_of(policy).never_suppress), "some rows must not be suppressed"),
+    ]
+    if table is not None:
+        nodes = prod(c.taxonomy.height + 1 for c in table.keys)
+        reasons.append((nodes > MOST_NODES, f"{nodes:,} combinations of levels are too many to count"))
+    return next((reason for holds, reason in reasons if holds), "")
+
+
+def count_lattice(
+    table: Microdata,
+    policy: Policy,
+    *,
+    ks: range = range(SMALLEST_K, LARGEST_K + 1),
+    most: Fraction = LARGEST_SHARE,
+    progress: Progress = silent,
+) -> CountedLattice:
+    """Returns the counted lattice of a table under a policy, whose k and suppression limit do not matter.
+
+    Raises `WrongCall` where questions about k alone cannot be answered so, or where counting takes too long.
+    """
+    if reason := why_not_counted(policy, table):
+        raise WrongCall(f"the lattice is not counted: {reason}", remedy="Run the search for the k you want.")
+    by_k = [with_original(policy.with_(k=k), table).promises for k in ks]
+    for promises in by_k[:1]:
+        check_people(table, promises)
+    aim = replace(aim_of(policy), suppress=most)
+    budget = min(max(0, aim.allowed(table) - table.dropped), max(0, table.rows - 1))
+    counter = _NodeCounter(table, by_k, budget, node_cost(table, aim))
+    permitted = permitted_levels(table, aim)
+    nodes, suppressed, classes, loss = _judged_nodes(counter, permitted, progress)
+    return CountedLattice(
+        tuple(c.name for c in table.keys),
+        table.rows + table.dropped,
+        table.dropped,
+        ks,
+        most,
+        int(permitted.sum()),
+        _groups_by_level(table),
+        nodes,
+        suppressed,
+        classes,
+        loss,
+    )
+
+
+Line = tuple[Counts, Counts, Reals]
+"""Suppressed rows, published classes and loss of one combination, for every k."""
+Kept = tuple[NDArray[np.int16], Counts, Counts, Reals]
+"""Combinations, one per line, with the same of each."""
+
+
+def _judged_nodes(counter: _NodeCounter, permitted: Truth, progress: Progress) -> Kept:
+    """Returns the combinations that some question may choose."""
+    grouped = list(_grouped_nodes(counter, permitted, progress))
+    total = np.array([sum(counter.cost.steps[j][i] for j, i in enumerate(levels)) for levels, _ in grouped])
+    least = counter.cost.least_cost(total)
+    fronts = [_Front() for _ in counter.by_k]
+    kept = _Unbeaten(len(permitted.shape), len(fronts))
+    for number, index in enumerate(np.argsort(least, kind="stable").tolist()):
+        levels, fewest = grouped[index]
+        wanted = [
+            i
+            for i, front in enumerate(fronts)
+            if fewest[i] <= counter.budget and not front.beats(int(fewest[i]), float(least[index]))
+        ]
+        if wanted:
+            line = counter.line(levels, wanted, fewest)
+            for i in wanted:
+                fronts[i].add(int(line[0][i]), float(line[2][i]))
+            kept.add(levels, line)
+            counter.check_work(len(grouped))
+        if number % 16 == 0:
+            progress("judging combinations", number, len(grouped))
+    progress("judging combinations", len(grouped), len(grouped))
+    return kept.arrays()
+
+
+def _grouped_nodes(
+    counter: _NodeCounter, permitted: Truth, progress: Progress
+) -> Iterator[tuple[Levels, Counts]]:
+    """Yields the combinations that do not suppress too much, and the fewest rows they suppress at each k.
+
+    Each comes after all that are more general, and beside those that its table is rolled up with.
+    """
+    shape, open_nodes, columns = permitted.shape, np.array(permitted), counter.sizes.order
+    total = int(np.prod(shape))
+    progress("counting combinations", 0, total)
+    for number, chosen in enumerate(product(*(range(shape[j] - 1, -1, -1) for j in columns))):
+        levels = tuple(level for _, level in sorted(zip(columns, chosen, strict=True)))
+        if open_nodes[levels]:
+            fewest = counter.fewest(levels)
+            if fewest[0] > counter.budget:
+                open_nodes[tuple(slice(0, level + 1) for level in levels)] = False
+            else:
+                yield levels, fewest
+            counter.check_work(total)
+        if number % 16 == 0:
+            progress("counting combinations", number, total)
+    progress("counting combinations", total, total)
+
+
+class _Front:
+    """What combinations suppress and lose at one k, as far as none of the others beats them."""
+
+    def __init__(self) -> None:
+        self._suppressed: list[int] = []
+        self._loss: list[float] = []
+
+    def beats(self, fewest: int, least: float) -> bool:
+        """Whether one suppresses no more than so many rows and loses less than this, beyond a tie."""
+        place = bisect_right(self._suppressed, fewest) - 1
+        return place >= 0 and ties_up_to(self._loss[place]) < least
+
+    def add(self, suppressed: int, loss: float) -> None:
+        """Takes what another one suppresses and loses."""
+        place = bisect_right(self._suppressed, suppressed)
+        if suppressed == TOO_MANY or (place and self._loss[place - 1] <= loss):
+            return
+        end = place
+        while end < len(self._loss) and self._loss[end] >= loss:
+            end += 1
+        self._suppressed[place:end], self._loss[place:end] = [suppressed], [loss]
+
+
+class _Unbeaten:
+    """Combinations that no other beats: at some k, nobody loses less with no more rows suppressed."""
+
+    def __init__(self, columns: int, count: int) -> None:
+        numbers = np.zeros((0, count), np.int64)
+        self._kept: Kept = (np.zeros((0, columns), np.int16), numbers, numbers, np.zeros((0, count)))
+        self._waiting: list[tuple[Levels, Line]] = []
+
+    def add(self, levels: Levels, line: Line) -> None:
+        """Takes a combination."""
+        self._waiting.append((levels, line))
+        if len(self._waiting) >= MOST_WAITING:
+            self._kept = self.arrays()
+            self._waiting.clear()
+
+    def arrays(self) -> Kept:
+        """Returns the combinations that are left, in ascending order, and what was counted of them."""
+        if not self._waiting:
+            return self._kept
+        fresh = (
+            np.array([levels for levels, _ in self._waiting], np.int16),
+            *(np.stack([line[part] for _, line in self._waiting]) for part in range(3)),
+        )
+        nodes, suppressed, classes, loss = (
+            np.concatenate(both) for both in zip(self._kept, fresh, strict=True)
+        )
+        wins = np.zeros(len(nodes), bool)
+        for i in range(suppressed.shape[1]):
+            order = np.lexsort((loss[:, i], suppressed[:, i]))
+            least = np.minimum.accumulate(loss[order, i])
+            here = loss[order, i] <= least * (1 + TIE_TOLERANCE)
+            wins[order] |= here & (suppressed[order, i] < TOO_MANY)
+        chosen = np.flatnonzero(wins)
+        chosen = chosen[np.lexsort(nodes[chosen].T[::-1])] if nodes.shape[1] else chosen
+        return nodes[chosen], suppressed[chosen], classes[chosen], loss[chosen]
+
+
+class _NodeCounter:
+    """Counts one combination of levels for every k."""
+
+    def __init__(self, table: Microdata, by_k: Sequence[Promises], budget: int, cost: NodeCost) -> None:
+        self.sizes = RollUp(table, ())
+        self.rollup = RollUp(table, by_k[0].sensitive) if by_k[0].sensitive else self.sizes
+        self.by_k, self.budget, self.cost = by_k, budget, cost
+        self._least_people = [max((p.least_people for p in promises), default=0) for promises in by_k]
+        self._relative = any(p.relative for p in by_k[0])
+        self._fixed = Promises(tuple(p for p in by_k[0] if all(p in promises.members for promises in by_k)))
+        self._asked = [
+            Promises(tuple(p for p in promises if p not in self._fixed.members)) for promises in by_k
+        ]
+        self._by_size = all(p.by_size for promises in self._asked for p in promises)
+
+    def fewest(self, levels: Levels) -> Counts:
+        """Returns how many rows are in classes with too few people, for every k."""
+        classes = self.sizes.classes(self.sizes.at(levels), sensitive=False)
+        rows = np.zeros(self._least_people[-1] + 1, np.int64)
+        np.add.at(rows, np.minimum(classes.people, len(rows) - 1), classes.rows)
+        below: Counts = np.concatenate(([0], np.cumsum(rows)))[self._least_people]
+        return below
+
+    def line(self, levels: Levels, wanted: Sequence[int], fewest: Counts) -> Line:
+        """Returns what is counted of a combination at the wanted ks; elsewhere it suppresses too much."""
+        grouped = self.rollup.at(levels)
+        classes = self.rollup.classes(grouped, sensitive=bool(self.by_k[0].sensitive))
+        keeps, count = self._keeper(classes), len(self.by_k)
+        suppressed, published = np.full(count, TOO_MANY), np.zeros(count, np.int64)
+        loss, last = np.full(count, np.inf), -1
+        for i in wanted:
+            if last >= 0 and self._by_size and fewest[i] == fewest[last]:  # the same classes are large enough
+                suppressed[i], published[i], loss[i] = suppressed[last], published[last], loss[last]
+                continue
+            kept, last = keeps(i), i
+            rows = int(classes.rows[~kept].sum())
+            if rows <= self.budget:
+                suppressed[i], (published[i], loss[i]) = rows, self._cost_of(levels, grouped, kept, rows)
+        return suppressed, published, loss
+
+    def check_work(self, nodes: int) -> None:
+        """Raises where so many classes were grouped that somebody would wait too long."""
+        if self.sizes.work + self.rollup.work > MOST_GROUPED:
+            raise WrongCall(
+                f"the lattice is not counted: {nodes:,} combinations of {self.rollup.table.distinct:,}"
+                " different rows take too long",
+                remedy="Run the search for the k you want, or let columns begin at a coarser level.",
+            )
+
+    def _keeper(self, classes: Classes) -> Callable[[int], Truth]:
+        """Returns which classes are published at the k with a number."""
+        if self._relative:
+            return lambda i: keep(classes, self.by_k[i], most=self.budget)
+        fixed = self._fixed.holds_on(classes)
+        return lambda i: fixed & self._asked[i].holds_on(classes)
+
+    def _cost_of(self, levels: Levels, grouped: NodeClasses, kept: Truth, rows: int) -> tuple[int, float]:
+        left = self.rollup.rows_of(grouped, kept)
+        published = left[left > 0]
+        tally = partial(self.rollup.tally, grouped, ~kept)
+        return len(published), self.cost.score(JudgedNode(levels, grouped.rows, published, rows, tally, kept))
+
+
+def _groups_by_level(table: Microdata) -> tuple[tuple[int, ...], ...]:
+    """Returns for every key column how many groups the values that occur fall into, level by level."""
+    return tuple(
+        tuple(len(np.unique(level[np.unique(table.codes(c.name))])) for level in c.taxonomy.levels)
+        for c in table.keys
+    )

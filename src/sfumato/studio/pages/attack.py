@@ -1,0 +1,64 @@
+"""The page Attack: each adversary, what it knows, and what it gets before and after."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.studio.attack_view import strike
+from sfumato.studio.page import SentForm, action, render, studio_of, to
+from sfumato.studio.question import Question, needed_question, question_of
+from sfumato.studio.same_step import SameStep, command
+
+STEP = "attack"
+
+
+def show(request: Request) -> Response:
+    """Shows what adversaries got from the table as it is and as it would be published."""
+    studio = studio_of(request)
+    question = question_of(studio)
+    job = None if question is None else studio.jobs.find(STEP, question.key)
+    return render(
+        request,
+        "attack.html",
+        step=STEP,
+        same=SameStep() if question is None else _same(question),
+        question=question,
+        job=job,
+        view=None if job is None else job.value,
+    )
+
+
+def begin(request: Request, form: SentForm) -> Response:
+    """Starts to attack."""
+    del form
+    studio = studio_of(request)
+    question = needed_question(studio)
+    question.policy()
+    studio.jobs.start(STEP, question.key, "/attack", strike, question)
+    return to("/attack")
+
+
+def _same(question: Question) -> SameStep:
+    policy = question.policy_path.name
+    python = "\n".join(
+        (
+            "import sfumato as sf",
+            "",
+            f"before = sf.audit({question.name!r}, {policy!r})",
+            f"plan = sf.protect({question.name!r}, {policy!r})",
+            f"after = sf.audit(plan.apply({question.name!r}), {policy!r})",
+        )
+    )
+    cli = "\n".join(
+        (
+            command("sfumato", "audit", question.name, "--policy", policy),
+            command("sfumato", "protect", question.name, "--policy", policy, "-o", "safe.csv"),
+            command("sfumato", "audit", "safe.csv", "--policy", policy),
+        )
+    )
+    return SameStep("", python, cli)
+
+
+routes = [Route("/attack", show), Route("/attack/begin", action(begin), methods=["POST"])]

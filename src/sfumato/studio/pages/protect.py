@@ -1,0 +1,196 @@
+"""The page Protect: solutions side by side, what they change, and sliders that answer at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.core.errors import Infeasible, WrongCall
+from sfumato.core.exact_numbers import written
+from sfumato.journey.choices import CountedLattice, LatticeAnswer, least_people
+from sfumato.policy.policy import Policy
+from sfumato.studio.jobs import BackgroundJob
+from sfumato.studio.page import SentForm, action, fragment, render, studio_of, to
+from sfumato.studio.policy_edit import PolicyEdit, apply_edit
+from sfumato.studio.protect_view import SolutionsView, count_lattice, find_solutions
+from sfumato.studio.question import Question, needed_question, question_of
+from sfumato.studio.same_step import SameStep, command, python_call
+from sfumato.studio.studio import Studio
+
+STEP = "protect"
+LATTICE, SOLUTIONS = "lattice", "solutions"
+"""The kinds of jobs."""
+PER_MILLE = 1000
+"""The slider of suppression moves in thousandths."""
+
+
+def show(request: Request) -> Response:
+    """Shows what was found for the table and the policy as they are."""
+    studio = studio_of(request)
+    question = question_of(studio)
+    policy = None if question is None else question.policy()
+    counted, found = _jobs(studio, question)
+    lattice = counted.value if counted is not None and isinstance(counted.value, CountedLattice) else None
+    view = found.value if found is not None and isinstance(found.value, SolutionsView) else None
+    asked = None if policy is None else _asked(policy, lattice)
+    return render(
+        request,
+        "protect.html",
+        step=STEP,
+        same=SameStep() if question is None or policy is None else _same(question, policy),
+        question=question,
+        counting=counted,
+        finding=found,
+        lattice=lattice,
+        view=view,
+        asked=asked,
+        search=None if policy is None else policy.protect.search,
+        answer=None if lattice is None or asked is None else _answer(lattice, *asked),
+        k=None if policy is None else least_people(policy),
+    )
+
+
+def begin(request: Request, form: SentForm) -> Response:
+    """Starts to count the lattice, and to search."""
+    del form
+    studio = studio_of(request)
+    question = needed_question(studio)
+    question.policy()
+    counted, found = _jobs(studio, question)
+    if counted is None or counted.error is not None:
+        studio.jobs.start(LATTICE, question.key, "/protect", count_lattice, question)
+    if found is None or not found.open:
+        studio.jobs.start(SOLUTIONS, question.key, "/protect", find_solutions, question)
+    return to("/protect")
+
+
+def slide(request: Request) -> Response:
+    """Answers a question of the sliders, from counts."""
+    studio = studio_of(request)
+    counted, _ = _jobs(studio, question_of(studio))
+    if counted is None or not isinstance(counted.value, CountedLattice):
+        return Response(headers={"hx-refresh": "true"})
+    form = SentForm(tuple(request.query_params.multi_items()))
+    k, share = _sent(form, counted.value)
+    return fragment(
+        "slider_answer.html",
+        lattice=counted.value,
+        asked=(k, share),
+        answer=_answer(counted.value, k, share),
+        version=studio.policy.version,
+    )
+
+
+def use(request: Request, form: SentForm) -> Response:
+    """Writes the k and the limit of the sliders into the policy, and the full-domain search."""
+    studio = studio_of(request)
+    counted, _ = _jobs(studio, needed_question(studio))
+    if counted is None or not isinstance(counted.value, CountedLattice):
+        raise WrongCall("nothing is counted for this policy", remedy="Count again, then move the sliders.")
+    k, share = _sent(form, counted.value)
+    suppress = Fraction(share, PER_MILLE)
+    did = f"k = {k}, at most {float(suppress):.1%} suppressed, search: lattice"
+    changes = f"k={k}, suppress={written(suppress)!r}, search='lattice'"
+    return _change(
+        request, form, lambda policy: policy.with_(k=k, suppress=suppress, search="lattice"), did, changes
+    )
+
+
+def choose(request: Request, form: SentForm) -> Response:
+    """Writes a search into the policy."""
+    search = form.text("search")
+    return _change(
+        request, form, lambda policy: policy.with_(search=search), f"search: {search}", f"search={search!r}"
+    )
+
+
+def accept(request: Request, form: SentForm) -> Response:
+    """Writes the change that was offered to get a column back."""
+    studio = studio_of(request)
+    _, found = _jobs(studio, needed_question(studio))
+    view = None if found is None else found.value
+    offer = view.solutions.offer if isinstance(view, SolutionsView) else None
+    if offer is None:
+        raise WrongCall("nothing is offered for this policy", remedy="Search again.")
+    did = f"{offer.key}: {offer.value}"
+    if offer.column is None:
+        made = f"suppress={offer.value!r}"
+        return _change(request, form, lambda policy: policy.with_(suppress=offer.value), did, made)
+    return _change(request, form, partial(_beginning_at, offer.column, int(offer.value)), did, "")
+
+
+def _beginning_at(column: str, start: int, policy: Policy) -> Policy:
+    rule = replace(policy.columns[column], start=start)
+    return replace(policy, columns={**policy.columns, column: rule})
+
+
+def _change(
+    request: Request, form: SentForm, change: Callable[[Policy], Policy], did: str, python: str
+) -> Response:
+    """Changes the policy file, and starts to search by the new one."""
+    said = f"policy = policy.with_({python})" if python else ""
+    apply_edit(studio_of(request).policy, form.version, lambda policy: PolicyEdit(change(policy), did, said))
+    return begin(request, form)
+
+
+def chart(request: Request) -> Response:
+    """Sends the picture of what a larger k costs."""
+    studio = studio_of(request)
+    _, found = _jobs(studio, question_of(studio))
+    view = None if found is None else found.value
+    if not isinstance(view, SolutionsView) or view.chart is None:
+        return Response(status_code=404)
+    return Response(view.chart.picture, media_type="image/svg+xml")
+
+
+def _jobs(studio: Studio, question: Question | None) -> tuple[BackgroundJob | None, BackgroundJob | None]:
+    if question is None:
+        return None, None
+    return studio.jobs.find(LATTICE, question.key), studio.jobs.find(SOLUTIONS, question.key)
+
+
+def _asked(policy: Policy, lattice: CountedLattice | None) -> tuple[int, int]:
+    """Returns where the sliders stand: at what the policy asks, as far as they reach."""
+    k, share = least_people(policy), int(policy.protect.suppress * PER_MILLE)
+    if lattice is None:
+        return k, share
+    return min(max(k, lattice.ks[0]), lattice.ks[-1]), min(share, int(lattice.most * PER_MILLE))
+
+
+def _sent(form: SentForm, lattice: CountedLattice) -> tuple[int, int]:
+    k = form.whole("k", least=lattice.ks[0], most=lattice.ks[-1])
+    return k, form.whole("share", least=0, most=int(lattice.most * PER_MILLE))
+
+
+def _answer(lattice: CountedLattice, k: int, share: int) -> LatticeAnswer | Infeasible:
+    """Returns the answer of the lattice, or the error that says why there is none."""
+    try:
+        return lattice.answer(k, Fraction(share, PER_MILLE))
+    except Infeasible as refused:
+        return refused
+
+
+def _same(question: Question, policy: Policy) -> SameStep:
+    rule = policy.protect
+    yaml = f"protect:\n  search: {rule.search}\n  suppress: {written(rule.suppress)}\n"
+    call = python_call("plan", "sf.protect", [question.name, question.policy_path.name])
+    words = ["sfumato", "protect", question.name, "--policy", question.policy_path.name]
+    cli = command(*words, "--dry-run", "--compare", "--explain")
+    return SameStep(yaml, f"import sfumato as sf\n\n{call}\nplan.comparison(), plan.explain()", cli)
+
+
+routes = [
+    Route("/protect", show),
+    Route("/protect/begin", action(begin), methods=["POST"]),
+    Route("/protect/slider", slide),
+    Route("/protect/use", action(use), methods=["POST"]),
+    Route("/protect/search", action(choose), methods=["POST"]),
+    Route("/protect/offer", action(accept), methods=["POST"]),
+    Route("/protect/charts/risk.svg", chart),
+]

@@ -1,0 +1,54 @@
+"""The page Attack: who gets what before and after, in words and signs, and which promise stops them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from studio.stage import CANARY, POLICY, StudioClient, open_studio, post
+
+CONFIRMED = POLICY.replace("confirm:\n  sex: harmless, it seems\n", "")
+
+
+@pytest.fixture
+def studio(tmp_path):
+    return open_studio(tmp_path, policy=CONFIRMED)
+
+
+def adversary(page, name):
+    """The part of the page about one adversary, as text."""
+    articles = re.findall(r'<article class="adversary.*?</article>', page, re.S)
+    texts = [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", one)) for one in articles]
+    return next(text for text in texts if name in text)
+
+
+def test_every_adversary_before_and_after(client):
+    assert "Attack both tables" in client.get("/attack").text
+    post(client, "/attack/begin")
+    page = client.get("/attack").text
+    linkage = adversary(page, "linkage, prosecutor")
+    before, after = linkage.split(" After ")
+    assert "✗ Succeeds" in before and "✓ Withstood" in after
+    assert "Stopped by k-anonymity, k = 3" in after
+    assert "Knows the key columns of one person" in linkage and "Seeks which record is theirs" in linkage
+    assert CANARY not in page and "berg1" not in page
+
+
+def test_what_no_promise_speaks_of_names_the_one_that_would_stop_it(tmp_path):
+    weak = CONFIRMED.replace("  - l-diversity: {of: disease, l: 2}\n", "")
+    studio = open_studio(tmp_path, policy=weak)
+    people = [f"P{n},{20 + n},02139,f,{'flu' if n < 20 else 'cold'}" for n in range(40)]
+    studio.data.path.write_text("\n".join(["name,age,zip,sex,disease", *people, ""]), encoding="utf-8")
+    client = StudioClient(studio)
+    post(client, "/attack/begin")
+    told = adversary(client.get("/attack").text, "homogeneity")
+    assert "✗ No promise of the policy speaks of this. It is stopped by:" in told
+    assert "l-diversity" in told and "Change the promises" in told
+
+
+def test_columns_that_wait_are_refused_with_the_remedy(tmp_path):
+    client = StudioClient(open_studio(tmp_path, policy=POLICY))
+    post(client, "/attack/begin")
+    page = client.get("/attack").text
+    assert "The attack could not be made" in page and 'role="alert"' in page and "confirm" in page
