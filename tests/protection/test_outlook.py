@@ -149,3 +149,12 @@ def test_what_is_offered_is_so_when_it_is_done(rows, search, price):
     after = sf.protect(table, changed)
     assert not set(offer.restored) & set(lost_columns(after.recoding))
     assert after.loss == offer.loss and after.suppressed - plan.suppressed <= max(0, offer.rows)
+
+
+def test_ranges_that_only_the_root_covers_are_groups_of_their_own():
+    ages = pl.DataFrame({"age": [str(20 + i) for i in range(12)]})
+    words = {"columns": {"age": {"role": "quasi", "taxonomy": {"intervals": [1], "from": 0, "to": 100}}}}
+    plan = sf.protect(
+        ages, Policy.from_dict({**words, "promises": [{"k-anonymity": {"k": 5}}]}).with_(search="mondrian")
+    )
+    assert plan.outlook.lost == () and "age  12 values →  2 groups" in str(plan)

@@ -35,7 +35,7 @@ class ColumnShape:
     @property
     def line(self) -> tuple[str, ...]:
         """Cells for a card."""
-        if self.groups and set(self.depths) == {0} and self.values > 1:
+        if self.groups == 1 and set(self.depths) == {0} and self.values > 1:
             became = "*"
         elif self.groups == self.kept == self.values:
             became = "as it is" if not self.start else f"{several(self.groups, 'group')} at its finest level"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -161,7 +162,9 @@ def _moments(column: PairedColumn) -> tuple[tuple[float, float], tuple[float, fl
 
 
 def _moment(numbers: Reals, rows: Counts) -> tuple[float, float]:
+    """Returns mean and standard deviation, from sums that are rounded once: the same on every processor."""
     known = np.isfinite(numbers)
-    weights = rows[known] / max(1, int(rows[known].sum()))
-    mean = float(weights @ numbers[known])
-    return mean, float(np.sqrt(max(0.0, float(weights @ (numbers[known] - mean) ** 2))))
+    counts, shown = rows[known], numbers[known]
+    total = max(1, int(counts.sum()))
+    mean = fsum(counts * shown) / total
+    return mean, sqrt(fsum(counts * (shown - mean) ** 2) / total)

@@ -79,6 +79,9 @@ def test_every_verb_says_the_same_by_spark(spark, tmp_path, capsys):
     code, declared = both("declare", table)
     assert code == 0 and "promises:" in declared
     into = ["--into", str(tmp_path / "march"), "--to", "Ann"]
+    (tmp_path / "policy.yaml").write_text(  # a version for somebody is a global recoding
+        sf.Policy.load(tmp_path / "policy.yaml").with_(search="top-down").to_yaml(), "utf-8"
+    )
     assert said("release", table, *policy, *ledger, *into, "--engine", "spark")[0] == 0
     assert said("protect", table, *policy, "-o", str(tmp_path / "here.parquet"))[0] == 0
     assert open_source(made).digest() == open_source(tmp_path / "here.parquet").digest()
