@@ -122,6 +122,6 @@ def _rows(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
         if total <= most[0]:
             yield (total,)
         return
-    for first in range(min(total, most[0]) + 1):
+    for first in range(max(0, total - sum(most[1:])), min(total, most[0]) + 1):
         for rest in _rows(total - first, most[1:]):
             yield (first, *rest)
