@@ -1,8 +1,8 @@
 """Class lists: every world of one class, where these are few, though those of the whole table are many.
 
-What is drawn of a class is a guess with an error of its own; what is listed has none. Where a class is recoded by
-itself, its worlds are kept or excluded for good. In a global recoding a world in which the class itself does
-not break is kept as often as another class breaks, which is drawn: so often, at most so often with its error.
+What is drawn of a class is a guess with an error of its own; what is listed has none. Where a class is
+recoded by itself, its worlds are kept or excluded for good. In a global recoding a world in which the class
+itself does not break is kept as often as another class breaks; that is drawn, and has an error.
 """
 
 from __future__ import annotations
@@ -140,9 +140,7 @@ def listed_parts(draws: ClassWorlds, c: int, j: int) -> Iterator[tuple[Fraction,
         yield weight, first[which], boxes.values_of(c)
 
 
-def _multisets(
-    boxes: PublishedBoxes, c: int, mass: Sequence[float]
-) -> Iterator[tuple[Fraction, list[int]]]:
+def _multisets(boxes: PublishedBoxes, c: int, mass: Sequence[float]) -> Iterator[tuple[Fraction, list[int]]]:
     """Yields every way to give rows of equal values one of these leaves each, with its weight."""
     whole = sum(mass)
     common = [Fraction(m / whole).limit_denominator(10**9) for m in mass]

@@ -1,4 +1,4 @@
-"""Key lists: every way in which the rows of one class may hold what its key columns hide, where there are few."""
+"""Key lists: every way in which the rows of one class may hold what is hidden, where there are few."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WholeWorld = tuple[Fraction, Codes, bool]
 
 @dataclass(frozen=True, eq=False)
 class KeyLists:
-    """Lists the worlds of single classes, of one key column at a time where a search recodes whole columns."""
+    """Lists the worlds of single classes, by column where a search recodes whole columns."""
 
     draws: ClassWorlds
     rng: np.random.Generator

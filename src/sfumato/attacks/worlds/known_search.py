@@ -19,8 +19,8 @@ class KnownSearch:
     `recodes_locally` says that classes are recoded one by one, `by_level` that a column moves by levels;
     `classes_silent` says why worlds of single classes tell nothing, if so. `others` may have made the table
     as well: a class stays as it is where one of them leaves it. `by_shape` says what is known of single
-    classes by whoever has seen the table, where that is more than is known before. All worlds are listed up to
-    `most_listed` of them, or up to `steps`; otherwise worlds are drawn, until about `steps` searches were
+    classes by whoever has seen the table, where that is more than is known before. All worlds are listed up
+    to `most_listed` of them, or up to `steps`; otherwise worlds are drawn, until about `steps` searches were
     made. `seed` fixes what is drawn.
     """
 

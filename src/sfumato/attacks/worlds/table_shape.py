@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def _spans(boxes: PublishedBoxes, j: int) -> list[tuple[int, int]]:
 
 def _disjoint(boxes: PublishedBoxes, j: int) -> bool:
     spans = _spans(boxes, j)
-    return all(high <= low for (_, high), (low, _) in zip(spans, spans[1:], strict=False))
+    return all(high <= low for (_, high), (low, _) in pairwise(spans))
 
 
 def _on_one_level(boxes: PublishedBoxes, j: int) -> bool:
