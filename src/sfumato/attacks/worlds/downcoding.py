@@ -155,8 +155,8 @@ class Downcoding:
         }
         estimated = round(float(sums["sure"]) * int(hiding.sum()))
         breach = exposed > 0 or sums["sure"] > error
-        sure = max(exposed, estimated)
-        return self._finding(boxes, j, best=sums["after"], sure=sure, breach=breach, figures=figures)
+        newly = max(exposed, estimated)
+        return self._finding(boxes, j, best=sums["after"], sure=newly, breach=breach, figures=figures)
 
     def _finding(
         self,
