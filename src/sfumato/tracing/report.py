@@ -38,12 +38,20 @@ def _title(trace: TraceResult) -> str:
     if trace.certain:
         perhaps_more = any(s.without is not None and s.without.size is not None for s in trace.suspects)
         doubts = [f"more than {trace.c_max} worked together"] if perhaps_more else []
-        doubts += ["others guessed what they did not hold"] if trace.unless_guessed else []
+        doubts += _doubt_of_guesses(trace)
         unless = f", unless {' or '.join(doubts)}" if doubts else ""
         return f"traced to {' and '.join(trace.certain)}{unless}"
     if len(trace.explanations):
         return _nobody_charged(trace)
     return f"ours; no {trace.c_max} recipients together can have made it"
+
+
+def _doubt_of_guesses(trace: TraceResult) -> list[str]:
+    """Returns the assumption that every charge rests on which a guess could have made, with its chance."""
+    chance = trace.false_charge.guessed if trace.false_charge else None
+    if chance is None:
+        return []
+    return [f"others guessed what they did not hold (chance at most {figure(chance.probability)})"]
 
 
 def _nobody_charged(trace: TraceResult) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.attacks.worlds.known_search import KnownSearch
-from sfumato.attacks.worlds.published_boxes import PublishedBoxes
+from sfumato.attacks.worlds.published_boxes import PublishedBoxes, Republish
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
@@ -50,9 +50,9 @@ class ClassWorlds:
         """How often the search was run."""
         return self.made["searches"]
 
-    def _republish(self, table: Microdata) -> Recoding | None:
+    def _asked(self, search: Republish, table: Microdata) -> Recoding | None:
         self.made["searches"] += 1
-        return self.known.republish(table)
+        return search(table)
 
     @property
     def recodes_locally(self) -> bool:
@@ -85,19 +85,26 @@ class ClassWorlds:
 
     def _drawn_column(self, c: int, j: int, rng: np.random.Generator) -> Codes:
         low, high = int(self.boxes.low[c, j]), int(self.boxes.high[c, j])
-        chance = self._common(j)[low:high]
+        chance = self.common(j)[low:high]
         drawn = rng.choice(high - low, int(self.boxes.sizes[c]), p=chance / chance.sum())
         return (low + drawn).astype(np.int32)
 
     def stays(self, c: int, codes: Codes, held: Codes) -> bool:
         """Whether the search, given these rows alone, would have published them as it did."""
-        boxes = self.boxes
-        recoding = self._republish(boxes.table(list(codes.T), held))
-        if recoding is None or recoding.count != 1 or recoding.suppressed:
-            return False
-        return bool(
-            np.array_equal(recoding.low[0], boxes.low[c]) and np.array_equal(recoding.high[0], boxes.high[c])
-        )
+        return bool(self._shows(c, codes, held).all())
+
+    def _shows(self, c: int, codes: Codes, held: Codes) -> NDArray[np.bool_]:
+        """Returns, per key column, whether a search that may have made the table would have left these rows
+        whole, given them alone, and shown the same there."""
+        boxes, table = self.boxes, self.boxes.table(list(codes.T), held)
+        same = np.zeros(len(boxes.keys), bool)
+        for search in (self.known.republish, *self.known.others):
+            recoding = self._asked(search, table)
+            if recoding is not None and recoding.count == 1 and not recoding.suppressed:
+                same |= (recoding.low[0] == boxes.low[c]) & (recoding.high[0] == boxes.high[c])
+            if same.all():
+                break
+        return same
 
     def divides(self, c: int, j: int, codes: Codes, held: Codes) -> bool:
         """Whether class c alone would let key column j be one step finer; where it hides nothing it does."""
@@ -107,7 +114,7 @@ class ClassWorlds:
         tree = _tree_of(int(parts.max()) + 1)
         key = replace(boxes.keys[j], taxonomy=tree)
         table = Microdata.of_codes([key, *boxes.values], [parts[codes - boxes.low[c, j]], *held.T])
-        recoding = self._republish(table)
+        recoding = self._asked(self.known.republish, table)
         if recoding is None or recoding.suppressed:
             return False
         return bool(np.any(recoding.high - recoding.low < len(tree.leaves)))
@@ -132,10 +139,10 @@ class ClassWorlds:
     def commonest(self, c: int, j: int) -> Fraction:
         """Returns the chance of the commonest finer value of class c in key column j, whatever the search."""
         low, high = int(self.boxes.low[c, j]), int(self.boxes.high[c, j])
-        mass = np.bincount(self.boxes.parts(c, j), self._common(j)[low:high])
+        mass = np.bincount(self.boxes.parts(c, j), self.common(j)[low:high])
         return Fraction(float(mass.max() / mass.sum())).limit_denominator(10**6)
 
-    def _common(self, j: int) -> NDArray[np.float64]:
+    def common(self, j: int) -> NDArray[np.float64]:
         """Returns how common every leaf of a key column is; a leaf that nobody has is one in a million."""
         column = self.boxes.keys[j]
         given = self.weights.get(column.name, np.ones(len(column.taxonomy.leaves)))
@@ -145,14 +152,9 @@ class ClassWorlds:
     def _local(self, c: int, draws: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.bool_]]:
         """Returns drawn worlds of class c, and per column whether the search would have shown the same."""
         if c not in self._worlds:
-            boxes, held = self.boxes, self.boxes.values_of(c)
+            held = self.boxes.values_of(c)
             codes = np.stack([self.draw(c, rng) for _ in range(draws)])
-            same = np.zeros((draws, len(boxes.keys)), bool)
-            for i, drawn in enumerate(codes):
-                recoding = self._republish(boxes.table(list(drawn.T), held))
-                if recoding is not None and recoding.count == 1 and not recoding.suppressed:
-                    same[i] = (recoding.low[0] == boxes.low[c]) & (recoding.high[0] == boxes.high[c])
-            self._worlds[c] = codes, same
+            self._worlds[c] = codes, np.stack([self._shows(c, drawn, held) for drawn in codes])
         return self._worlds[c]
 
     @cached_property
@@ -164,7 +166,11 @@ class ClassWorlds:
         codes = self._drawn_column(c, j, rng)
         if not self.divides(c, j, codes, self.boxes.values_of(c)):
             return codes, True
-        return codes, any(
+        return codes, self.others_keep(c, j, rng)
+
+    def others_keep(self, c: int, j: int, rng: np.random.Generator) -> bool:
+        """Draws the other classes that would be finer with class c in key column j; whether one breaks."""
+        return any(
             not self.divides(other, j, self._drawn_column(other, j, rng), self.boxes.values_of(other))
             for other in self.finer_together(c, j).tolist()
         )

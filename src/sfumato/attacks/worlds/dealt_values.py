@@ -44,21 +44,39 @@ class DealtValues:
         """Whether the search would have stopped where it did."""
         draws = self.draws
         if draws.recodes_locally:
-            return draws.stays(c, self._keys(c), given)
+            return draws.stays(c, self.register.people_of(c), given)
         dealt = {c: given}
-        hiding = [j for j in range(len(draws.boxes.keys)) if draws.boxes.parts(c, j).any()]
-        return all(self._kept_back(c, j, dealt, rng) for j in hiding)
+        return all(self._kept_back(self._likeliest_first(c, j), j, dealt, rng) for j in self.hiding(c))
 
-    def _kept_back(self, c: int, j: int, dealt: dict[int, Codes], rng: np.random.Generator) -> bool:
-        """Whether class c, or one that would be finer with it, would break a promise in key column j.
+    def hiding(self, c: int) -> list[int]:
+        """Returns the key columns in which class c hides something."""
+        boxes = self.draws.boxes
+        return [j for j in range(len(boxes.keys)) if boxes.parts(c, j).any()]
+
+    def others_keep(self, c: int, draws: int, rng: np.random.Generator) -> list[frozenset[int]]:
+        """Returns, as often as asked, the key columns that classes beside c keep back, their values dealt
+        out anew; nothing where no other class would be finer with c."""
+        others = {j: [some for some in self._likeliest_first(c, j) if some != c] for j in self.hiding(c)}
+        if not any(others.values()):
+            return []
+        found = []
+        for _ in range(draws):
+            dealt: dict[int, Codes] = {}
+            found.append(frozenset(j for j, some in others.items() if self._kept_back(some, j, dealt, rng)))
+        return found
+
+    def _kept_back(
+        self, classes: list[int], j: int, dealt: dict[int, Codes], rng: np.random.Generator
+    ) -> bool:
+        """Whether one of these classes would break a promise, were key column j finer.
 
         The values of a class are dealt out when it is first asked for, once for all columns.
         """
-        for some in self._likeliest_first(c, j):
+        for some in classes:
             if some not in dealt:
                 held = self.draws.boxes.values_of(some)
                 dealt[some] = held[rng.permutation(len(held))]
-            if not self.draws.divides(some, j, self._keys(some)[:, j], dealt[some]):
+            if not self.draws.divides(some, j, self.register.people_of(some)[:, j], dealt[some]):
                 return True
         return False
 
@@ -74,11 +92,6 @@ class DealtValues:
         return {}
 
     def _smallest_part(self, c: int, j: int) -> int:
-        boxes, codes = self.draws.boxes, self._keys(c)[:, j]
+        boxes, codes = self.draws.boxes, self.register.people_of(c)[:, j]
         people = np.bincount(boxes.parts(c, j)[codes - boxes.low[c, j]])
         return int(people[people > 0].min())
-
-    def _keys(self, c: int) -> Codes:
-        """Returns the leaf ranks of the people of class c, one row each."""
-        codes: Codes = self.register.codes[self.register.keys_of(c)][self.register.key_numbers(c)]
-        return codes

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.registry import register
 from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
+from sfumato.attacks.worlds.key_lists import KeyLists
 from sfumato.attacks.worlds.key_worlds import KeyWorlds, weigh
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
@@ -99,50 +100,63 @@ class Downcoding:
 
     def _drawn(self, boxes: PublishedBoxes, columns: list[int]) -> list[Finding]:
         """Estimates the same for people drawn at random."""
-        known = self.known
-        assert known is not None  # noqa: S101  # `strike` looked
+        assert self.known is not None  # noqa: S101  # `strike` looked
+        known = self.known.of_classes(boxes)
         rng = np.random.default_rng(known.seed)
         worlds = ClassWorlds(boxes, known, dict(self.weights))
         drawn = drawn_people(boxes.sizes, rng)
         together = 1 if known.recodes_locally else len(columns)
-        each = max(1, known.steps // (len(drawn) * together))
+        lists = KeyLists(worlds, rng)
+        each = max(1, known.steps // (2 * len(drawn) * together))
         seen = [j for j in columns if boxes.hiding(j)[list(drawn)].any()]
         missed = ", ".join(boxes.keys[j].name for j in columns if j not in seen)
-        found = [self._estimate(worlds, j, drawn, each, rng) for j in seen]
+        found = []
+        for j in seen:
+            listed = lists.chosen(j, drawn, known.steps // (2 * together))
+            found.append(self._estimate(lists, j, drawn, (listed, each)))
         if missed:
             found.append(self._nothing(boxes, f"{missed}: nobody was drawn of whom a value is hidden there"))
         return found
 
     def _estimate(
-        self, worlds: ClassWorlds, j: int, drawn: Mapping[int, int], each: int, rng: np.random.Generator
+        self, lists: KeyLists, j: int, drawn: Mapping[int, int], spent: tuple[set[int], int]
     ) -> Finding:
-        """Estimates one column from people of these classes: each guess is made on one half of the worlds
-        that were kept, and tried on the other."""
+        """Estimates one column from people of these classes. Of some all worlds are listed; otherwise each
+        guess is made on one half of the worlds that were kept, and tried on the other."""
+        (listed, each), worlds = spent, lists.draws
         boxes, hiding, searched = worlds.boxes, worlds.boxes.hiding(j), worlds.searches
         chosen = {c: times for c, times in drawn.items() if hiding[c]}
         people, told = sum(chosen.values()), 0
         names = ("before", "after", "share before", "share after", "worlds left", "sure")
         sums = dict.fromkeys(names, Fraction(0))
+        exposed = 0
         for c, times in chosen.items():
-            guess = _guess(worlds, c, j, each, rng)
+            guess = lists.told(c, j) if c in listed else _guess(worlds, c, j, each, lists.rng)
             told += times * int(guess.pop("told"))
-            doubt = error_of(int(guess.pop("kept")))
-            guess["sure"] = Fraction(int(guess["before"] <= SURE < guess["after"] - doubt))
-            for name, value in guess.items():
-                sums[name] += times * value / people
+            sure = guess["before"] <= SURE < guess["after"] - guess.pop("doubt")
+            exposed += int(boxes.sizes[c]) * (sure and bool(guess.pop("exact")))
+            guess["sure"] = Fraction(int(sure))
+            for name in names:
+                sums[name] += times * guess[name] / people
+        for c in lists.beside(j, drawn, each * max(1, len(drawn) - len(listed))):
+            guess = lists.told(c, j)
+            sure = guess["before"] <= SURE < guess["after"] - guess["doubt"]
+            exposed += int(boxes.sizes[c]) * (sure and bool(guess["exact"]))
         error = error_of(people)
         figures: Figures = {
-            "method": "drawn worlds of single classes",
+            "method": "worlds of single classes",
             "people drawn": people,
             "people told of": told,
+            "classes listed": lists.count(j),
             "searches": worlds.searches - (0 if worlds.recodes_locally else searched),
             "seed": worlds.known.seed,
             "error": error,
             **{name: value for name, value in sums.items() if name != "sure"},
         }
-        exposed = round(float(sums["sure"]) * int(hiding.sum()))
-        breach = sums["sure"] > error
-        return self._finding(boxes, j, best=sums["after"], sure=exposed, breach=breach, figures=figures)
+        estimated = round(float(sums["sure"]) * int(hiding.sum()))
+        breach = exposed > 0 or sums["sure"] > error
+        newly = max(exposed, estimated)
+        return self._finding(boxes, j, best=sums["after"], sure=newly, breach=breach, figures=figures)
 
     def _finding(
         self,
@@ -197,7 +211,8 @@ def _guess(worlds: ClassWorlds, c: int, j: int, draws: int, rng: np.random.Gener
         "share after": shares,
         "worlds left": Fraction(len(kept), len(every)),
         "told": told,
-        "kept": Fraction(len(kept)),
+        "doubt": error_of(len(kept)),
+        "exact": Fraction(0),
     }
 
 

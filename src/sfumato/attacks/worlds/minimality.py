@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from sfumato.attacks.published_table import PublishedTable, crowd
 from sfumato.attacks.worlds.class_draws import LEAST_KEPT, ClassWorlds, drawn_people, error_of
+from sfumato.attacks.worlds.class_lists import ListedClass
 from sfumato.attacks.worlds.dealt_values import DealtValues
 from sfumato.attacks.worlds.known_search import KnownSearch
 from sfumato.attacks.worlds.published_boxes import PublishedBoxes
 from sfumato.attacks.worlds.register import Register
+from sfumato.attacks.worlds.value_lists import ValueLists
 from sfumato.attacks.worlds.value_worlds import ValueWorlds, weigh_values
 from sfumato.core.limits import CERTAINTY, VALUES, AttackLimits
 from sfumato.core.microdata import Codes, Counts, Microdata
@@ -59,7 +61,7 @@ class ValueMinimality:
             return [self._listed(worlds, listed, column, limits) for column in range(len(boxes.values))]
         if self.known.classes_silent:
             return []
-        return [self._drawn(worlds, column, limits) for column in range(len(boxes.values))]
+        return [self._single_classes(worlds, column, limits) for column in range(len(boxes.values))]
 
     def _listed(
         self,
@@ -87,32 +89,48 @@ class ValueMinimality:
             count *= len(some)
         return self._finding(seen, {"method": "all worlds", "worlds": count, "impossible": int(not total)})
 
-    def _drawn(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
-        """Estimates the same from permutations of the values of single classes."""
-        boxes, register, known = worlds.boxes, worlds.register, self.known
+    def _single_classes(self, worlds: ValueWorlds, column: int, limits: AttackLimits) -> Finding:
+        """Estimates the same from the classes of people who are drawn: all ways to deal out the values of a
+        class where these are few, otherwise some."""
+        boxes, register, known = worlds.boxes, worlds.register, self.known.of_classes(worlds.boxes)
         rng = np.random.default_rng([known.seed, column])
         draws = ClassWorlds(boxes, known, {})
         drawn = drawn_people(np.where(register.placed, boxes.sizes, 0), rng)
-        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, known.steps // max(1, len(drawn)))
-        dealt = DealtValues(draws, register)
+        listing = ValueLists(worlds, DealtValues(draws, register), column, rng)
+        listed = listing.chosen(drawn, known.steps // 2)
+        others = max(1, len(drawn) - len(listed))
+        people, each = sum(drawn.values()), max(2 * LEAST_KEPT, known.steps // 2 // others)
         placed = int(boxes.sizes[register.placed].sum())
         seen, told, left = _Seen(boxes, column, limits, sample_of=placed), 0, Fraction(0)
         for c, times in drawn.items():
-            held = boxes.values_of(c)
-            kept, made = dealt.kept(c, each, rng)
-            before = np.bincount(held[:, column]).astype(np.int64)
+            size = int(boxes.sizes[c])
+            before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
+            who = range(size) if times == size else rng.integers(0, size, times).tolist()
+            if c in listed:
+                found = listing.told(c)
+                told += times
+                left += Fraction(times, people) * found.left
+                for group in register.key_numbers(c)[list(who)].tolist():
+                    _add(seen, found, group, before)
+                continue
+            kept, made = listing.dealt.kept(c, each, rng)
             told += times * (len(kept) >= LEAST_KEPT)
             left += Fraction(times * len(kept), people * made)
             learned = LEAST_KEPT <= len(kept) < made  # where every world was kept, nothing is learned
             right = _tried(kept[:, :, column], register.key_numbers(c)) if learned else None
-            everybody = range(len(held)) if times == len(held) else rng.integers(0, len(held), times).tolist()
-            for who in everybody:
-                chances = _fractions(before) if right is None else [right[who]]
-                seen.add(1, _fractions(before), chances, error=error_of(len(kept)))
+            for one in who:
+                chances = before if right is None else [right[one]]
+                seen.add(1, before, chances, error=error_of(len(kept)))
+        for c in listing.beside(drawn, known.steps // 2):
+            found = listing.told(c)
+            before = _fractions(np.bincount(boxes.values_of(c)[:, column]).astype(np.int64))
+            for group, key in enumerate(register.keys_of(c)):
+                _add(seen, found, group, before, people=register.people[key], drawn=False)
         figures: dict[str, int | Fraction | str] = {
-            "method": "drawn worlds of single classes",
+            "method": "worlds of single classes",
             "people drawn": people,
             "people told of": int(told),
+            "classes listed": listing.count,
             "searches": draws.searches,
             "seed": known.seed,
             "error": error_of(people),
@@ -132,7 +150,7 @@ class ValueMinimality:
             f" for {crowd(seen.beyond)}",
             confidence=seen.best,
             people=seen.beyond,
-            breach=Fraction(seen.beyond, max(1, seen.people)) > error,
+            breach=seen.exposed > 0 or seen.share_beyond > error,
             columns=(seen.name,),
             details={**figures, "before": seen.mean_before, "after": seen.mean_after, "limit": seen.limit},
         )
@@ -147,33 +165,49 @@ class _Seen:
         self.name = boxes.values[column].name
         self.limit, _ = limits.limit(CERTAINTY, self.name)
         self._least, promised = limits.limit(VALUES, self.name)
-        self._count_values = not sample_of and promised == "promised"
+        self._promised, self._count_values = promised == "promised", not sample_of
         self._scale = Fraction(sample_of)
-        self.people, self._beyond = 0, 0
+        self.people, self._beyond, self.exposed = 0, 0, 0
         self._before = self._after = self.best = Fraction(0)
 
     def add(
-        self, people: int, before: list[Fraction], after: list[Fraction], *, error: Fraction = NO_ERROR
+        self,
+        people: int,
+        before: list[Fraction],
+        after: list[Fraction],
+        *,
+        error: Fraction = NO_ERROR,
+        drawn: bool = True,
+        listed: bool = False,
     ) -> None:
         """Counts people with these chances of every value that is possible for them.
 
-        A chance that was estimated is beyond what is allowed where it is so less its `error`.
+        A chance that was estimated is beyond what is allowed where it is so less its `error`. Where all
+        worlds were `listed`, that is no estimate, and such people are exposed. Those who were not `drawn`
+        count for nothing else.
         """
         was, now = max(before), max(after)
-        self.people += people
-        self._before += people * was
-        self._after += people * now
+        few = (listed or self._count_values) and self._promised and len(after) < self._least <= len(before)
+        beyond = people * (few or now - error > self.limit >= was or now - error == 1 > was)
+        self.exposed += beyond if listed else 0
         self.best = max(self.best, now)
-        few = self._count_values and len(after) < self._least <= len(before)
-        if few or now - error > self.limit >= was or now - error == 1 > was:
-            self._beyond += people
+        if drawn:
+            self.people += people
+            self._before += people * was
+            self._after += people * now
+            self._beyond += beyond
+
+    @property
+    def share_beyond(self) -> Fraction:
+        """The part of those who were drawn of whom more is known than is allowed."""
+        return Fraction(self._beyond, max(1, self.people))
 
     @property
     def beyond(self) -> int:
         """The people of whom more is known than is allowed; of a sample, as many of the whole table."""
         if not self._scale or not self.people:
             return self._beyond
-        return round(self._scale * self._beyond / self.people)
+        return max(self.exposed, round(self._scale * self.share_beyond))
 
     @property
     def mean_before(self) -> Fraction:
@@ -182,6 +216,21 @@ class _Seen:
     @property
     def mean_after(self) -> Fraction:
         return self._after / max(1, self.people)
+
+
+def _add(
+    seen: _Seen,
+    found: ListedClass,
+    group: int,
+    before: list[Fraction],
+    *,
+    people: int = 1,
+    drawn: bool = True,
+) -> None:
+    """Counts people of a class whose worlds were all listed."""
+    after = found.chances(group)
+    error = max(after) - found.surely(group) if after else Fraction(0)
+    seen.add(people, before, after or before, error=error, drawn=drawn, listed=found.exact)
 
 
 def _tried(kept: Codes, key_of: NDArray[np.intp]) -> list[Fraction]:

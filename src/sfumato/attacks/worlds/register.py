@@ -58,6 +58,11 @@ class Register:
         keys = self.keys_of(c)
         return np.repeat(np.arange(len(keys)), [self.people[i] for i in keys])
 
+    def people_of(self, c: int) -> Codes:
+        """Returns the leaf ranks of the people of class c, one row each."""
+        codes: Codes = self.codes[self.keys_of(c)][self.key_numbers(c)]
+        return codes
+
     @cached_property
     def by_class(self) -> dict[int, list[int]]:
         """By class, the keys that its people have."""

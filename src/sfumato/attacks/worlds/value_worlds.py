@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from math import factorial, prod
 
 import numpy as np
@@ -40,7 +40,7 @@ class ValueWorlds:
             return None
         for c in range(len(self.boxes.low)):
             spreads = []
-            for spread in self._of_class(c):
+            for spread in self.of_class(c):
                 spreads.append(spread)
                 if total * len(spreads) > most:
                     return None
@@ -48,7 +48,14 @@ class ValueWorlds:
             total *= len(spreads)
         return found
 
-    def _of_class(self, c: int) -> Iterator[tuple[int, Spread]]:
+    def count_of(self, c: int, most: int) -> int:
+        """Returns how many spreads class c has, counted no further than one beyond `most`."""
+        if len(self.register.keys_of(c)) > MOST_KEYS:
+            return most + 1
+        return sum(1 for _ in islice(self.of_class(c), most + 1))
+
+    def of_class(self, c: int) -> Iterator[tuple[int, Spread]]:
+        """Yields the spreads of class c, and in how many ways its people can hold them."""
         keys = [self.register.people[i] for i in self.register.keys_of(c)]
         values = self.boxes.counts[self.boxes.owner == c].tolist()
         for spread in _spreads(keys, values):
@@ -61,14 +68,14 @@ class ValueWorlds:
     def _held(self) -> list[Codes]:
         return [self.boxes.held[self.boxes.owner == c] for c in range(len(self.boxes.low))]
 
+    def rows_of(self, c: int, spread: Spread) -> tuple[Codes, Codes]:
+        """Returns the leaf ranks and the values of the people of class c, one row each."""
+        held = np.concatenate([np.repeat(self._held[c], row, axis=0) for row in spread])
+        return self.register.people_of(c), held
+
     def gives_the_same(self, world: tuple[Spread, ...], republish: Republish) -> bool:
         """Whether the search would have published the same table in this world."""
-        codes, held = [], []
-        for c, spread in enumerate(world):
-            for i, row in zip(self.register.keys_of(c), spread, strict=True):
-                values = np.repeat(self._held[c], row, axis=0)
-                codes.append(np.tile(self.register.codes[i], (len(values), 1)))
-                held.append(values)
+        codes, held = zip(*(self.rows_of(c, spread) for c, spread in enumerate(world)), strict=True)
         recoding = republish(self.boxes.table(list(np.concatenate(codes).T), np.concatenate(held)))
         same = None if recoding is None else publication_of(recoding, len(self.boxes.keys))
         return same == self.boxes.publication
@@ -115,6 +122,6 @@ def _rows(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
         if total <= most[0]:
             yield (total,)
         return
-    for first in range(min(total, most[0]) + 1):
+    for first in range(max(0, total - sum(most[1:])), min(total, most[0]) + 1):
         for rest in _rows(total - first, most[1:]):
             yield (first, *rest)

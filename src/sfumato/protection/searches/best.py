@@ -179,6 +179,23 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
         yield asked if any(chosen) else promises, replace(aim, suppress=shares[share])
 
 
+def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) -> Promises:
+    """Returns the most that a search can have been asked for whose classes have at least so many people, and
+    so many different values by column."""
+    found: list[Promise] = []
+    for promise in promises:
+        if isinstance(promise, TablePromise):
+            found.append(promise)
+        elif promise.by_size:
+            rungs = [k for k in LADDER_OF_PEOPLE if promise.least_people < k <= people]
+            found.append(promise.with_least_people(rungs[-1]) if rungs else promise)
+        else:
+            most = min((values.get(name, 0) for name in promise.sensitive), default=0)
+            counts = [count for count in LADDER_OF_VALUES if promise.least_values < count <= most]
+            found.append(promise.with_least_values(counts[-1]) if counts else promise)
+    return Promises(tuple(found))
+
+
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:
     """Returns the promise with more people, or more values, than it asks for: the rungs above it.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import ColumnElement, Connection, insert, inspect, select
 
 from sfumato.core.errors import RefusedByHistory
 from sfumato.core.marks import are_known
@@ -29,8 +29,11 @@ ENTRIES_AT_ONCE = 200
 
 
 NAMES_PEOPLE = re.compile('"people":"[0-9a-f]')
-NAMES_TABLE = re.compile('"table":"[0-9a-f]')
-"""How an entry with marks of people, or with the digest of a table, says so in the canonical form that is sealed."""
+"""How an entry with marks of people says so, in the canonical form that is sealed."""
+
+
+HAS_SALT = re.compile('"table_salt":"[0-9a-f]')
+"""How an entry says that the digest of its table holds salt."""
 
 
 class ReleaseElsewhere(NamedTuple):
@@ -101,11 +104,12 @@ def people_faults(
 
 def _same_recipient(connection: Connection, record: Record) -> Iterator[ReleaseElsewhere]:
     """Yields the releases of other chains that whoever receives this one may hold, in order of entry."""
-    own = entries.spellings(connection, record.chain)
+    own, salts = entries.spellings(connection, record.chain), _salts(connection) if record.table else {}
     columns = [ENTRIES.c[name] for name in ("number", "chain", "sequence", "body", "kept")]
     wanted = select(*columns).where(ENTRIES.c.kind == RELEASE, ENTRIES.c.chain.not_in(own))
     for row in connection.execute(wanted.order_by(ENTRIES.c.number)):
-        if not _may_meet(record, row.kept) or (chain := same_name(row.chain)) in record.despite:
+        may_meet = _may_meet(record, row.kept, salts.get(-row.number, b""))
+        if not may_meet or (chain := same_name(row.chain)) in record.despite:
             continue
         other = json.loads(row.body)["recipient"]
         if other is None or record.recipient is None or same_name(other) == record.recipient:
@@ -126,15 +130,18 @@ def _is_same_table(
     return one.table == salted_table(record.table, salt)
 
 
-def _may_meet(record: Record, kept: str) -> bool:
+def _may_meet(record: Record, kept: str, salt: bytes) -> bool:
     """Whether what is kept of a release can name a record's table, or people; if not, it is not parsed.
 
-    Digests of tables are salted release by release: only who looks up the salt can tell equal tables.
+    A digest that holds salt is made again with it; where the salt is gone, or another, that is looked into.
     """
-    return any(
-        mine and names.search(kept)
-        for mine, names in ((record.table, NAMES_TABLE), (record.people, NAMES_PEOPLE))
-    )
+    if record.people and NAMES_PEOPLE.search(kept):
+        return True
+    if not record.table:
+        return False
+    if HAS_SALT.search(kept) and (not salt or digest(salt) not in kept):
+        return True
+    return salted_table(record.table, salt) in kept
 
 
 def _check_marks(
@@ -165,10 +172,21 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
     """Returns the marks that are stored for these entries."""
     if not numbers:
         return {}
-    rows = connection.execute(select(PEOPLE).where(PEOPLE.c.number.in_(numbers)))
+    return _bytes_of(connection, PEOPLE.c.number.in_(numbers))
+
+
+def _bytes_of(connection: Connection, where: ColumnElement[bool]) -> dict[int, bytes]:
+    rows = connection.execute(select(PEOPLE).where(where))
     return {
         row.number: bytes(row.marks) if isinstance(row.marks, bytes | memoryview) else b"" for row in rows
     }
+
+
+def _salts(connection: Connection) -> dict[int, bytes]:
+    """Returns the salts of all tables, under the negative number of their entries."""
+    if not inspect(connection).has_table(PEOPLE.name):
+        return {}
+    return _bytes_of(connection, PEOPLE.c.number < 0)
 
 
 def _refusal(record: Record, other: ReleaseElsewhere, what: str) -> RefusedByHistory:
