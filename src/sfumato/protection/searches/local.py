@@ -11,7 +11,7 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
-from sfumato.kernels.local.moves import Journal, MoveLimits, improve
+from sfumato.kernels.local.moves import CHAINED_TARGETS, Journal, MoveLimits, improve
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.box_walk import walk_boxes
@@ -104,7 +104,13 @@ def _improve(
     """Moves groups between classes where sizes are all that is promised."""
     number = len(groups)
     room = 4 * number + 8
-    journal = Journal(np.zeros(room, np.int32), np.zeros(room, np.int32), np.array([0, 0, count], np.int64))
+    journal = Journal(
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int32),
+        np.array([0, 0, count], np.int64),
+        np.zeros(CHAINED_TARGETS, np.int64),
+        np.zeros(CHAINED_TARGETS, np.int64),
+    )
     columns = classes.box.shape[1]
     dear = DEAR[0] * WHOLE_PRICE // (DEAR[1] * columns) if least <= LARGEST_FORMING else WHOLE_PRICE + 1
     limits = MoveLimits(least, dear, STEPS_PER_GROUP * number)
