@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.local.key_classes import BARRED, NOBODY, Forest, KeyClasses
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import leaves_of
 
 WHOLE_PRICE = 1 << 32
@@ -83,8 +84,7 @@ class KeyGroups:
             levels[top][np.searchsorted(levels[0], self.leaf[:, place])]
             for place, (levels, top) in enumerate(zip(self.levels, self.ceilings, strict=True))
         ]
-        _, block = np.unique(np.stack(tops, axis=1), axis=0, return_inverse=True)
-        return block.ravel().astype(np.int32)
+        return distinct_rows(np.stack(tops, axis=1))[1].astype(np.int32)
 
     def no_classes(self) -> KeyClasses:
         """Returns room for as many classes as groups, and one more; no group is in a class."""

@@ -12,6 +12,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
 from sfumato.kernels.local.moves import CHAINED_TARGETS, Journal, MoveLimits, improve
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.box_walk import walk_boxes
@@ -130,8 +131,8 @@ def _recoding(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge) -> Reco
     """
     while True:
         boxes = classes.box[classes.class_of]
-        seen, class_of = np.unique(boxes, axis=0, return_inverse=True)
-        numbers = class_of.ravel().astype(np.int32)
+        seen, class_of = distinct_rows(boxes)
+        numbers = class_of.astype(np.int32)
         truth = judge.all_hold(numbers, len(seen))
         if truth.all():
             low, high = groups.intervals(seen)
