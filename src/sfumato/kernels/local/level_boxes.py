@@ -18,6 +18,7 @@ from sfumato.kernels.local.key_classes import NOBODY
 Small = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
+STAMP, KEY, ROWS, NEWEST = 0, 1, 2, 3
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -43,13 +44,15 @@ class FreeGroups(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """A hash table that is never cleared: an entry counts where its stamp is the current one."""
+    """A hash table that is never cleared: an entry counts where its stamp is the current one.
 
-    stamp: Longs
-    key: Longs
-    rows: Longs
-    newest: Small
+    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups; `older[g]`
+    is the one before g. `used` lists the entries that count, and `inside` is room for groups in a band.
+    """
+
+    boxes: Longs
     used: Longs
+    inside: Longs
     older: Small
 
 
@@ -85,10 +88,8 @@ def empty_buckets(groups: int) -> Buckets:
         bits += 1
     size = 1 << bits
     return Buckets(
-        np.zeros(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int32),
+        np.zeros((size, 4), np.int64),
+        np.empty(groups + 1, np.int64),
         np.empty(groups + 1, np.int64),
         np.empty(groups + 1, np.int32),
     )
@@ -108,27 +109,29 @@ def _sort_into_boxes(
         drop -= np.uint64(1)
     last = width - 1
     first, second = at[0], at[1]
-    low, high, boxes = band[0], band[1], 0
+    low, high, inside = band[0], band[1], 0
     for i in range(left):
-        a, b = free.one[i], free.two[i]
-        price = np.int64(one.price[first, a]) + np.int64(two.price[second, b])
-        if price <= low or price > high:
-            continue
-        key = (np.int64(one.box[first, a]) << 32) | np.int64(two.box[second, b])
+        price = np.int64(one.price[first, free.one[i]]) + np.int64(two.price[second, free.two[i]])
+        buckets.inside[inside] = i
+        inside += np.int64(price > low) & np.int64(price <= high)  # who is inside cannot be foreseen: no branch
+    table, boxes = buckets.boxes, 0
+    for n in range(inside):
+        i = buckets.inside[n]
+        key = (np.int64(one.box[first, free.one[i]]) << 32) | np.int64(two.box[second, free.two[i]])
         slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
-        while buckets.stamp[slot] == stamp and buckets.key[slot] != key:
+        while table[slot, STAMP] == stamp and table[slot, KEY] != key:
             slot = (slot + 1) & last
-        if buckets.stamp[slot] != stamp:
-            buckets.stamp[slot] = stamp
-            buckets.key[slot] = key
-            buckets.rows[slot] = 0
-            buckets.newest[slot] = NOBODY
+        if table[slot, STAMP] != stamp:
+            table[slot, STAMP] = stamp
+            table[slot, KEY] = key
+            table[slot, ROWS] = 0
+            table[slot, NEWEST] = NOBODY
             buckets.used[boxes] = slot
             boxes += 1
         group = free.group[i]
-        buckets.rows[slot] += free.weight[i]
-        buckets.older[group] = buckets.newest[slot]
-        buckets.newest[slot] = group
+        table[slot, ROWS] += free.weight[i]
+        buckets.older[group] = table[slot, NEWEST]
+        table[slot, NEWEST] = group
     return boxes
 
 
@@ -179,8 +182,8 @@ def walk_band(
         before = count
         for b in range(boxes):
             slot = buckets.used[b]
-            if buckets.rows[slot] >= least:
-                group = buckets.newest[slot]
+            if buckets.boxes[slot, ROWS] >= least:
+                group = buckets.boxes[slot, NEWEST]
                 while group != NOBODY:
                     class_of[group] = count
                     group = buckets.older[group]
@@ -219,8 +222,8 @@ def candidates_in_band(
         boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, stamp, buckets)
         for b in range(boxes):
             slot = buckets.used[b]
-            if buckets.rows[slot] >= least:
-                group = buckets.newest[slot]
+            if buckets.boxes[slot, ROWS] >= least:
+                group = buckets.boxes[slot, NEWEST]
                 while group != NOBODY:
                     members[held] = group
                     held += 1
