@@ -46,8 +46,8 @@ class FreeGroups(NamedTuple):
 class Buckets(NamedTuple):
     """A hash table that is never cleared: an entry counts where its stamp is the current one.
 
-    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups; `older[g]`
-    is the one before g. `used` lists the entries that count, and `inside` is room for groups in a band.
+    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups;
+    `older[g]` is the one before g. `used` lists the entries that count; `inside` is room for those in a band.
     """
 
     boxes: Longs
@@ -113,7 +113,8 @@ def _sort_into_boxes(
     for i in range(left):
         price = np.int64(one.price[first, free.one[i]]) + np.int64(two.price[second, free.two[i]])
         buckets.inside[inside] = i
-        inside += np.int64(price > low) & np.int64(price <= high)  # who is inside cannot be foreseen: no branch
+        # No branch: who is inside cannot be foreseen.
+        inside += int(price > low) & int(price <= high)
     table, boxes = buckets.boxes, 0
     for n in range(inside):
         i = buckets.inside[n]

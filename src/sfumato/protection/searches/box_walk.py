@@ -42,7 +42,7 @@ MOST_REPEATS = 8
 
 
 def walk_boxes(
-    groups: KeyGroups, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+    groups: KeyGroups, lattice: LevelLattice, judge: GroupJudge, *, progress: Progress = silent
 ) -> tuple[Codes, int]:
     """Returns the class of every group, NOBODY where none was found, and the number of classes.
 
@@ -50,7 +50,6 @@ def walk_boxes(
     vector sorts the free groups that lose so much there into its boxes; a box that keeps the promises
     becomes a class.
     """
-    lattice = LevelLattice.of(groups, near)
     class_of = np.full(len(groups), NOBODY, np.int32)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0

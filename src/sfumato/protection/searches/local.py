@@ -15,7 +15,7 @@ from sfumato.kernels.local.moves import CHAINED_TARGETS, Journal, MoveLimits, im
 from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
-from sfumato.protection.searches.box_walk import walk_boxes
+from sfumato.protection.searches.box_walk import LevelLattice, walk_boxes
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.judged_moves import MOVES, improve_with_judge, place_with_judge
@@ -70,10 +70,10 @@ def classes_of_groups(
     find_measure(aim.loss)
     if not table.distinct or not table.keys:
         return _one_class(table, promises, aim)
-    groups = KeyGroups.of(table, aim.weights)
+    groups = KeyGroups.prepared(table, aim)
     judge = GroupJudge(groups, promises, aim)
-    near = neighbours_of(groups, progress=progress)
-    class_of, count = walk_boxes(groups, near, judge, progress=progress)
+    near, lattice = _neighbours_and_boxes(groups, aim, progress)
+    class_of, count = walk_boxes(groups, lattice, judge, progress=progress)
     classes = groups.no_classes()
     fill(classes, groups.forest, class_of)
     progress(MOVES, 0, 1)
@@ -86,6 +86,18 @@ def classes_of_groups(
     recoding = _recoding(groups, classes, judge)
     progress(MOVES, 1, 1)
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
+
+
+def _neighbours_and_boxes(groups: KeyGroups, aim: Aim, progress: Progress) -> tuple[Codes, LevelLattice]:
+    """Returns the neighbours of groups and the boxes to walk, which no promise changes."""
+
+    def made() -> tuple[Codes, LevelLattice]:
+        near = neighbours_of(groups, progress=progress)
+        return near, LevelLattice.of(groups, near)
+
+    if aim.prepared is None or aim.prepared.table is not groups.table:
+        return made()
+    return aim.prepared.find(("boxes", *aim.weights.items()), made)
 
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
