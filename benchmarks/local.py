@@ -29,7 +29,7 @@ from sfumato.core.recoding import Recoding
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.promises import KAnonymity
 from sfumato.protection.searches.best import best
-from sfumato.protection.searches.box_walk import LevelLattice
+from sfumato.protection.searches.box_walk import STEP, LevelLattice
 from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
 from sfumato.protection.searches.local import local
@@ -168,8 +168,8 @@ def row_bound(table: Microdata, k: int, outcome: Outcome, seconds: float) -> dic
         box = one.box[first][one.value].astype(np.int64) << 32 | two.box[second][two.value]
         _, number = np.unique(box, return_inverse=True)
         large = np.bincount(number, groups.weight)[number] >= k
-        price = one.price[first][one.value] + two.price[second][two.value]
-        least[large] = np.minimum(least[large], price[large])
+        price = one.price[first][one.value].astype(np.int64) + two.price[second][two.value]
+        least[large] = np.minimum(least[large], price[large] * STEP)
     bound = float(least @ groups.weight) / WHOLE_PRICE / table.rows
     return {
         "name": f"k={k}: {outcome.loss:.5f}, nothing is below {bound:.5f} ({len(lattice.nodes)} nodes)",

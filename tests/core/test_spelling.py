@@ -196,3 +196,21 @@ def test_two_spellings_do_not_make_a_common_value_rare():
     exact = _one_column(["HIV", "hiv", "flu"], [[2, 2, 0], [1, 1, 4]])
     assert EnhancedBetaLikeness("d", 4).holds_on(classes).tolist() == [False, False]
     assert EnhancedBetaLikeness("d", 4).holds_on(exact)[0]
+
+
+@pytest.mark.parametrize("labels", [["a", "n/a", "b", None], ["a", None, "b", "c"], ["a", "A", "n/a", "b"]])
+@given(grid=st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_a_histogram_of_meanings_counts_them_class_by_class(labels, grid):
+    tree = Taxonomy.flat(labels).spelled(Spelling.FOLDED)
+    counts = np.array(grid)
+    owner, values = np.nonzero(counts)
+    one = histogram(tree, owner, values.astype(np.int32), counts[owner, values], len(grid))
+    meant = tree.meanings.tolist()
+    told = one.by_meaning(missing=False)
+    for index, row in enumerate(grid):
+        expected = {}
+        for rank, count in zip(meant, row, strict=True):
+            if rank >= 0 and count:
+                expected[rank] = expected.get(rank, 0) + count
+        assert told.of_class(index) == expected
+    assert told.overall.sum() == sum(row[i] for row in grid for i in range(4) if meant[i] >= 0)

@@ -113,6 +113,14 @@ def test_a_changed_copy_leaves_the_policy_alone():
     assert again.digest == changed.digest
 
 
+def test_controls_of_columns_are_changed_by_their_names():
+    changed = POLICY.with_(at_most={"age": 1}, fixed={"job": 0}, never_suppress={"age": "20"})
+    said = changed.to_dict()["columns"]
+    assert (said["age"]["at-most"], said["age"]["never-suppress"], said["job"]["fixed"]) == (1, ["20"], 0)
+    assert sf.Policy.from_dict(changed.to_dict()).digest == changed.digest
+    assert changed.with_(at_most={"age": None}).columns["age"].controls.at_most is None
+
+
 def test_promises_follow_the_roles():
     assert told(POLICY.with_(insensitive="ill")) == ["k-anonymity, k = 5"]
     moved = POLICY.with_(sensitive="job", t="1/5")
@@ -129,6 +137,9 @@ def test_promises_follow_the_roles():
         ({"search": "bestt"}, BadPolicy, "bestt|search"),
         ({"suppress": "much"}, BadPolicy, "fraction|suppress"),
         ({"quasi": "jobb"}, BadPolicy, "no column jobb"),
+        ({"at_most": {"jobb": 1}}, BadPolicy, "no column jobb"),
+        ({"at_most": {"age": "fine"}}, WrongCall, "at_most is a level"),
+        ({"fixed": ["age"]}, WrongCall, "fixed takes names"),
     ],
 )
 def test_a_change_that_no_policy_has_is_refused(change, error, message):

@@ -17,6 +17,7 @@ from sfumato.policy.searches import COMPARED
 from sfumato.promises import KAnonymity
 from sfumato.protection import expected_time
 from sfumato.protection.expected_time import ExpectedTime, expected_times, in_words
+from sfumato.protection.searches import best
 from sfumato.protection.searches.search import Aim
 
 K = Promises((KAnonymity(3),))
@@ -31,6 +32,13 @@ def test_every_search_is_told_of_and_those_of_others_are_not():
     assert [one.search for one in told] == list(COMPARED)
     assert {one.search for one in told if one.bound} == {"lattice", "optimum"}
     assert all(one.seconds > 0 for one in told)
+
+
+def test_nothing_is_told_of_searches_that_are_too_much_to_compare(monkeypatch):
+    monkeypatch.setattr(best, "MOST_STEPS", 10)
+    assert "lattice" not in {one.search for one in expected_times(crowded(1), K, Aim(), COMPARED)}
+    alone = expected_times(crowded(1), K, Aim(), ("lattice",))
+    assert [one.search for one in alone] == ["lattice"]
 
 
 def test_more_rows_and_more_columns_are_more_steps():

@@ -56,6 +56,10 @@ class Histogram:
             if np.array_equal(meant, np.arange(len(meant))):
                 return self
         known = meant[self.values] >= 0
+        if tree.spelled_once and not missing:
+            places = np.concatenate(([0], np.cumsum(known)))
+            counted = np.where(meant < 0, 0, self.overall)
+            return Histogram(tree, places[self.start], self.values[known], self.counts[known], counted)
         cell = self.owner[known] * len(meant) + meant[self.values[known]]
         cells, place = np.unique(cell, return_inverse=True)
         counts = np.zeros(len(cells), dtype=self.counts.dtype)

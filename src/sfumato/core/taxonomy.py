@@ -172,6 +172,11 @@ class Taxonomy:
         """Whether every leaf is a known value of its own."""
         return bool(np.array_equal(self.meanings, np.arange(len(self.leaves))))
 
+    @cached_property
+    def spelled_once(self) -> bool:
+        """Whether every leaf is a known value of its own, or missing."""
+        return bool(((self.meanings < 0) | (self.meanings == np.arange(len(self.leaves)))).all())
+
     def spelled(self, spelling: Spelling) -> Taxonomy:
         """The same tree, its leaves told apart in another way when promises count values."""
         return self if spelling is self.spelling else replace(self, spelling=spelling)

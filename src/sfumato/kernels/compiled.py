@@ -62,11 +62,18 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def njit(
-    *, cache: bool = True, nogil: bool = False, inline: str = "never", inner: bool | None = None
+    *,
+    cache: bool = True,
+    nogil: bool = False,
+    inline: str = "never",
+    inner: bool | None = None,
+    borrows: bool = False,
 ) -> Callable[[Function], Function]:
     """Compiles a function when it is first asked for, and keeps its machine code on disk.
 
     Compiled code alone calls an inner function: unless said otherwise, one that begins with an underscore.
+    A function that `borrows` makes no arrays, and does not count who holds those that it is given: counting
+    takes longer than a short function itself, since processors have to agree on every count.
     """
 
     def compiled(function: Function) -> Function:
@@ -74,6 +81,8 @@ def njit(
         options: dict[str, object] = {**_OPTIONS, "nogil": nogil, **(_NO_WRAPPERS if alone else {})}
         if inline != "never":
             options["inline"] = inline
+        if borrows:
+            options["_nrt"] = False
         made = _dispatcher(Subroutine if alone else Kernel, function, **options)
         made._cache = MachineCode(function) if cache and not alone else NullCache()
         return made  # type: ignore[no-any-return]  # called like the function

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import cast
 
 from sfumato.core.errors import BadPolicy, WrongCall
 from sfumato.core.exact_numbers import fraction
@@ -16,6 +17,8 @@ from sfumato.promises import make
 
 Names = str | Sequence[str]
 """The name of a column, or several of them."""
+CONTROLS = ("at_most", "fixed", "never_suppress")
+"""The controls that a column has in its own rule."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,35 @@ def changed_columns(policy: PolicyContent, names: RoleNames) -> dict[str, Column
         if columns[name].role is not role:
             columns[name] = ColumnRule(role, columns[name].taxonomy)
     return columns
+
+
+def controlled_columns(
+    columns: Mapping[str, ColumnRule], controls: Mapping[str, object]
+) -> dict[str, ColumnRule]:
+    """Returns the columns with other controls: for each of `CONTROLS`, what every named column gets."""
+    changed = dict(columns)
+    for key, given in controls.items():
+        if not isinstance(given, Mapping):
+            raise WrongCall(f"{key} takes names of columns and what each gets", remedy=f"{key}={{'age': …}}")
+        for name, value in given.items():
+            if name not in changed:
+                raise BadPolicy(
+                    f"there is no column {short(name)}",
+                    where="columns",
+                    remedy=did_you_mean(name, list(changed)),
+                )
+            rule = changed[name]
+            made = replace(rule.controls, **{key: _control(key, value)})  # type: ignore[arg-type]  # read by its key
+            changed[name] = replace(rule, controls=made)
+    return changed
+
+
+def _control(key: str, value: object) -> int | tuple[str, ...] | None:
+    if key == "never_suppress":
+        return (value,) if isinstance(value, str) else tuple(map(str, cast("Sequence[object]", value)))
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise WrongCall(f"{key} is a level", remedy="Give a whole number: 0 is the column as it is.")
+    return value
 
 
 def changed_promises(
@@ -102,7 +134,8 @@ def changed_protect(rule: ProtectRule, changes: Mapping[str, object]) -> Protect
     known = [field.name for field in fields(ProtectRule)]
     for name in changes:
         if name not in known:
-            hint = did_you_mean(name, known, otherwise=f"There are k, l, t, roles and {', '.join(known)}.")
+            words = ", ".join([*CONTROLS, *known])
+            hint = did_you_mean(name, known, otherwise=f"There are k, l, t, roles and {words}.")
             raise WrongCall(f"a policy has no {short(name)} to change", remedy=hint)
     read: dict[str, object] = {}
     for name, value in changes.items():

@@ -13,11 +13,13 @@ from sfumato.core.promise import Promises
 from sfumato.core.taxonomy_rule import TaxonomyRule
 from sfumato.policy import reader, writer, yaml
 from sfumato.policy.changed_policy import (
+    CONTROLS,
     Names,
     RoleNames,
     changed_columns,
     changed_promises,
     changed_protect,
+    controlled_columns,
 )
 from sfumato.policy.compatibility.objections import objections
 from sfumato.policy.confirmation import remaining, unknown_columns
@@ -132,7 +134,8 @@ class Policy(PolicyContent):
         `k`, `l` and `t` change the promises that have such a number; where none has, it is promised from now
         on, `l` and `t` of every sensitive column. The four roles take names of columns; promises about a
         column that leaves its role go, and a column that is named needs no confirmation any more. What else
-        is given is a key of `protect`: `search`, `suppress`, `loss`, `weights`.
+        is given is a key of `protect`: `search`, `suppress`, `loss`, `weights`; or a control of columns, by
+        their names: `at_most` and `fixed` (levels), `never_suppress` (values).
 
         >>> words = {"columns": {"zip": {"role": "quasi"}}, "promises": [{"k-anonymity": {"k": 5}}]}
         >>> policy = Policy.from_dict(words).with_(k=10, search="lattice", suppress="2%")
@@ -141,7 +144,8 @@ class Policy(PolicyContent):
         """
         numbers = {key: value for key, value in (("k", k), ("l", l), ("t", t)) if value is not None}
         roles = RoleNames(identifier, quasi, sensitive, insensitive)
-        columns, named = changed_columns(self, roles), roles.roles
+        controls = {key: protect.pop(key) for key in CONTROLS if key in protect}
+        columns, named = controlled_columns(changed_columns(self, roles), controls), roles.roles
         return replace(
             self,
             columns=columns,

@@ -8,6 +8,7 @@ import numpy as np
 
 from sfumato.core.microdata import Codes, Microdata
 from sfumato.core.recoding import SUPPRESSED, Recoding
+from sfumato.protection.distinct_rows import distinct_rows
 
 
 def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
@@ -15,8 +16,8 @@ def boxes_of(recoding: Recoding) -> tuple[Codes, Codes]:
     if recoding.cuts is not None:
         return recoding.low, recoding.class_of
     both = np.hstack([recoding.low, recoding.high])
-    boxes, number = np.unique(both, axis=0, return_inverse=True)
-    of_class = np.append(number.ravel(), SUPPRESSED).astype(np.int32)
+    boxes, number = distinct_rows(both)
+    of_class = np.append(number, SUPPRESSED).astype(np.int32)
     return boxes, of_class[recoding.class_of]
 
 

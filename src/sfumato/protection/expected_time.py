@@ -18,6 +18,7 @@ from sfumato.core.cut import Cut
 from sfumato.core.microdata import Microdata
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import classes_under
+from sfumato.protection.searches.best import too_much
 from sfumato.protection.searches.search import Aim
 
 SAMPLE = 20_000
@@ -72,10 +73,15 @@ STEPS: Mapping[str, tuple[Callable[[_Size], float], float, bool]] = {
 def expected_times(
     table: Microdata, promises: Promises, aim: Aim, searches: Sequence[str]
 ) -> tuple[ExpectedTime, ...]:
-    """Returns what each of these searches will take on this table; nothing of those that are not built in."""
+    """Returns what each of these searches will take on this table; nothing of those that are not built in.
+
+    Of several, which are compared, only those are told of that are tried.
+    """
     known = [name for name in searches if name in STEPS]
     if not known or not table.distinct:
         return ()
+    if len(known) > 1:
+        known = [name for name in known if not too_much(name, table, promises, aim)]
     step = seconds_per_row(table)
     size = _Size(
         table.distinct,

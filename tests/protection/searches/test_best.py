@@ -19,12 +19,13 @@ from sfumato.protection.searches.best import (
     LADDER_OF_PEOPLE,
     LADDER_OF_SUPPRESSION,
     ORDER,
+    _most_rungs,
     _nearest,
     _stricter,
     best,
 )
 from sfumato.protection.searches.registry import find
-from sfumato.protection.searches.search import Aim
+from sfumato.protection.searches.search import Aim, Preparations
 from strategies import tables
 
 
@@ -117,6 +118,31 @@ def test_stricter_rungs_keep_what_is_asked():
     stricter = [_stricter(promise, table) for promise in asked]
     assert [p.k for p in stricter[0]] == [5, 10, 20]
     assert [p.l for p in stricter[1]] == [3]
+
+
+def test_wide_tables_with_many_promises_are_asked_for_fewer_rungs():
+    """Every rung of k and l is within the budget of a table that is not wide."""
+    few, many = Promises((KAnonymity(2),)), Promises((KAnonymity(2), *(DistinctLDiversity("s0", 2),) * 5))
+    plain, wide = crowded(1, rows=600, keys=2), crowded(1, rows=600, keys=9)
+    for name in ("local", "mondrian", "optimum", "top-down"):
+        assert _most_rungs(name, wide, many) < _most_rungs(name, wide, few)
+        assert _most_rungs(name, wide, many) < _most_rungs(name, plain, many)
+    small = crowded(1, rows=100, keys=3)
+    assert _most_rungs("local", small, few) >= len(LADDER_OF_PEOPLE) * 5
+
+
+def test_what_is_made_of_the_table_alone_is_made_once(monkeypatch):
+    made = []
+    find_made = Preparations.find
+
+    def find_and_tell(self, key, make):
+        return find_made(self, key, lambda: made.append(key[0]) or make())
+
+    monkeypatch.setattr(Preparations, "find", find_and_tell)
+    table, promises = crowded(4, rows=60, keys=3), Promises((KAnonymity(3),))
+    outcome = best(table, promises, Aim(compared=("local",)))
+    assert made == ["groups", "boxes"]
+    assert outcome.loss <= find("local")(table, promises, Aim()).loss
 
 
 def test_a_rung_with_less_suppression_than_missing_cells_need_is_no_refusal():

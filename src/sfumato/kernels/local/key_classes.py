@@ -60,7 +60,7 @@ def lowest_cover(forest: Forest, node: int, other: int) -> int:
     return node
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     """What a row loses in the lowest box over two boxes; once that exceeds the bound, something above it."""
     cost = 0
@@ -71,7 +71,7 @@ def joined_cost(forest: Forest, box: Small, other: Small, bound: int) -> int:
     return cost
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: int) -> int:
     """How much the total rises when a group joins this class; once that reaches the bound, the bound.
 
@@ -90,7 +90,7 @@ def growth(classes: KeyClasses, forest: Forest, group: int, target: int, bound: 
     return bound if cost >= BARRED else int((size + weight) * cost - before)
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def relief(classes: KeyClasses, forest: Forest, group: int) -> int:
     """How much the total falls when a group leaves its class."""
     owner = classes.class_of[group]
@@ -104,7 +104,7 @@ def relief(classes: KeyClasses, forest: Forest, group: int) -> int:
     return int(size * classes.cost[owner] - left * cost)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _node_without(classes: KeyClasses, forest: Forest, group: int, owner: int, j: int) -> int:
     """The lowest node in column j over the members of a class except one."""
     whole = classes.box[owner, j]
@@ -120,7 +120,7 @@ def _node_without(classes: KeyClasses, forest: Forest, group: int, owner: int, j
     return node
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def join(classes: KeyClasses, forest: Forest, group: int, target: int) -> int:
     """Puts a group without a class into this one; returns how much the total rises."""
     size = classes.size[target]
@@ -143,7 +143,7 @@ def join(classes: KeyClasses, forest: Forest, group: int, target: int) -> int:
     return int((size + classes.weight[group]) * cost - old)
 
 
-@njit(cache=True, inner=True)
+@njit(cache=True, inner=True, borrows=True)
 def leave(classes: KeyClasses, forest: Forest, group: int) -> int:
     """Takes a group out of its class; returns how much the total falls."""
     owner = classes.class_of[group]

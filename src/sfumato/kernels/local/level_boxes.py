@@ -18,28 +18,41 @@ from sfumato.kernels.local.key_classes import NOBODY
 Small = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
+STAMP, KEY, ROWS, NEWEST = 0, 1, 2, 3
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Half(NamedTuple):
     """Half of the columns: `value[g]` numbers what group g holds in them.
 
-    At combination of levels l, value v is in box `box[l, v]` and loses `price[l, v]`.
+    At combination of levels l, value v is in box `box[l, v]` and loses `price[l, v]`, in steps that
+    are small enough for both halves to stay below 2^31 together.
     """
 
     value: Small
-    price: Longs
+    price: Small
     box: Small
 
 
-class Buckets(NamedTuple):
-    """A hash table that is never cleared: an entry counts where its stamp is the current one."""
+class FreeGroups(NamedTuple):
+    """Groups without a class: their numbers, what they hold in either half, and their rows."""
 
-    stamp: Longs
-    key: Longs
-    rows: Longs
-    newest: Small
+    group: Small
+    one: Small
+    two: Small
+    weight: Longs
+
+
+class Buckets(NamedTuple):
+    """A hash table that is never cleared: an entry counts where its stamp is the current one.
+
+    An entry of `boxes` has four numbers side by side: STAMP, KEY, ROWS and the NEWEST of its groups;
+    `older[g]` is the one before g. `used` lists the entries that count; `inside` is room for those in a band.
+    """
+
+    boxes: Longs
     used: Longs
+    inside: Longs
     older: Small
 
 
@@ -75,49 +88,71 @@ def empty_buckets(groups: int) -> Buckets:
         bits += 1
     size = 1 << bits
     return Buckets(
-        np.zeros(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int32),
+        np.zeros((size, 4), np.int64),
+        np.empty(groups + 1, np.int64),
         np.empty(groups + 1, np.int64),
         np.empty(groups + 1, np.int32),
     )
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _sort_into_boxes(
-    free: Small, weight: Longs, one: Half, two: Half, at: Longs, band: Longs, stamp: int, buckets: Buckets
+    free: FreeGroups, left: int, one: Half, two: Half, at: Longs, band: Longs, stamp: int, buckets: Buckets
 ) -> int:
-    """Puts the free groups whose own price is in the band into boxes of one node; returns how many boxes."""
-    last = len(buckets.stamp) - 1
-    drop = np.uint64(64)
-    width = len(buckets.stamp)
-    while width > 1:
-        width >>= 1
+    """Puts the free groups whose own price is in the band into boxes of one node; returns how many boxes.
+
+    The boxes of few groups are near each other: no more buckets are used than are needed.
+    """
+    width, drop = 16, np.uint64(60)
+    while width < 2 * left:
+        width <<= 1
         drop -= np.uint64(1)
-    price_one, price_two = one.price[at[0]], two.price[at[1]]
-    box_one, box_two = one.box[at[0]], two.box[at[1]]
-    low, high, boxes = band[0], band[1], 0
-    for i in range(len(free)):
-        group = free[i]
-        price = price_one[one.value[group]] + price_two[two.value[group]]
-        if price <= low or price > high:
-            continue
-        key = (np.int64(box_one[one.value[group]]) << 32) | np.int64(box_two[two.value[group]])
+    last = width - 1
+    first, second = at[0], at[1]
+    low, high, inside = band[0], band[1], 0
+    for i in range(left):
+        price = np.int64(one.price[first, free.one[i]]) + np.int64(two.price[second, free.two[i]])
+        buckets.inside[inside] = i
+        # No branch: who is inside cannot be foreseen.
+        inside += int(price > low) & int(price <= high)
+    table, boxes = buckets.boxes, 0
+    for n in range(inside):
+        i = buckets.inside[n]
+        key = (np.int64(one.box[first, free.one[i]]) << 32) | np.int64(two.box[second, free.two[i]])
         slot = np.int64((np.uint64(key) * _GOLDEN) >> drop)
-        while buckets.stamp[slot] == stamp and buckets.key[slot] != key:
+        while table[slot, STAMP] == stamp and table[slot, KEY] != key:
             slot = (slot + 1) & last
-        if buckets.stamp[slot] != stamp:
-            buckets.stamp[slot] = stamp
-            buckets.key[slot] = key
-            buckets.rows[slot] = 0
-            buckets.newest[slot] = NOBODY
+        if table[slot, STAMP] != stamp:
+            table[slot, STAMP] = stamp
+            table[slot, KEY] = key
+            table[slot, ROWS] = 0
+            table[slot, NEWEST] = NOBODY
             buckets.used[boxes] = slot
             boxes += 1
-        buckets.rows[slot] += weight[group]
-        buckets.older[group] = buckets.newest[slot]
-        buckets.newest[slot] = group
+        group = free.group[i]
+        table[slot, ROWS] += free.weight[i]
+        buckets.older[group] = table[slot, NEWEST]
+        table[slot, NEWEST] = group
     return boxes
+
+
+@njit(cache=True)
+def _free_groups(class_of: Small, weight: Longs, one: Half, two: Half) -> FreeGroups:
+    """The groups without a class."""
+    group = np.flatnonzero(class_of == NOBODY).astype(np.int32)
+    return FreeGroups(group, one.value[group], two.value[group], weight[group])
+
+
+@njit(cache=True, borrows=True)
+def _without_classes(free: FreeGroups, left: int, class_of: Small) -> int:
+    """Closes the gaps that groups leave which now have a class; returns how many are left."""
+    kept = 0
+    for i in range(left):
+        if class_of[free.group[i]] == NOBODY:
+            free.group[kept], free.weight[kept] = free.group[i], free.weight[i]
+            free.one[kept], free.two[kept] = free.one[i], free.two[i]
+            kept += 1
+    return kept
 
 
 @njit(cache=True)
@@ -138,29 +173,24 @@ def walk_band(
     Only groups whose own price lies in the band (above the first, up to the second number) take part.
     `nodes` has the combination of levels of either half; `class_of` is NOBODY where a group is free.
     """
-    free = np.flatnonzero(class_of == NOBODY).astype(np.int32)
-    left = len(free)
+    free = _free_groups(class_of, weight, one, two)
+    left = len(free.group)
     for n in range(len(nodes)):
         if left == 0:
             break
         stamp += 1
-        boxes = _sort_into_boxes(free[:left], weight, one, two, nodes[n], band, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, stamp, buckets)
         before = count
         for b in range(boxes):
             slot = buckets.used[b]
-            if buckets.rows[slot] >= least:
-                group = buckets.newest[slot]
+            if buckets.boxes[slot, ROWS] >= least:
+                group = buckets.boxes[slot, NEWEST]
                 while group != NOBODY:
                     class_of[group] = count
                     group = buckets.older[group]
                 count += 1
         if count > before:
-            kept = 0
-            for i in range(left):
-                if class_of[free[i]] == NOBODY:
-                    free[kept] = free[i]
-                    kept += 1
-            left = kept
+            left = _without_classes(free, left, class_of)
     return count, stamp
 
 
@@ -182,18 +212,19 @@ def candidates_in_band(
     Returns how many nodes were looked at (at most until `most` members are held), a stamp, where the
     members of each box start, and the members.
     """
-    free = np.flatnonzero(class_of == NOBODY).astype(np.int32)
-    members = np.empty(most + len(free), np.int32)
-    starts = np.empty(most + len(free) + 2, np.int64)
+    free = _free_groups(class_of, weight, one, two)
+    left = len(free.group)
+    members = np.empty(most + left, np.int32)
+    starts = np.empty(most + left + 2, np.int64)
     starts[0] = 0
     held, found, n = 0, 0, 0
     while n < len(nodes) and held < most:
         stamp += 1
-        boxes = _sort_into_boxes(free, weight, one, two, nodes[n], band, stamp, buckets)
+        boxes = _sort_into_boxes(free, left, one, two, nodes[n], band, stamp, buckets)
         for b in range(boxes):
             slot = buckets.used[b]
-            if buckets.rows[slot] >= least:
-                group = buckets.newest[slot]
+            if buckets.boxes[slot, ROWS] >= least:
+                group = buckets.boxes[slot, NEWEST]
                 while group != NOBODY:
                     members[held] = group
                     held += 1

@@ -45,14 +45,16 @@ class MoveLimits(NamedTuple):
 
 class Journal(NamedTuple):
     """What was moved since the last success: groups and the classes they left; and `number`: entries, steps
-    counted, and the first class that was never used."""
+    counted, and the first class that was never used. `best` and `rises` are room for a few targets."""
 
     group: Small
     origin: Small
     number: Longs
+    best: Longs
+    rises: Longs
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _move(classes: KeyClasses, forest: Forest, journal: Journal, group: int, target: int) -> int:
     """Moves a group and notes it; returns how much the total falls."""
     entry = journal.number[0]
@@ -62,7 +64,7 @@ def _move(classes: KeyClasses, forest: Forest, journal: Journal, group: int, tar
     return leave(classes, forest, group) - join(classes, forest, group, target)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _roll_back(classes: KeyClasses, forest: Forest, journal: Journal) -> None:
     """Undoes all noted moves."""
     for entry in range(journal.number[0] - 1, -1, -1):
@@ -71,7 +73,7 @@ def _roll_back(classes: KeyClasses, forest: Forest, journal: Journal) -> None:
     journal.number[0] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _cheapest_target(
     classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, but: int, bound: int
 ) -> tuple[int, int]:
@@ -92,7 +94,7 @@ def _cheapest_target(
     return best, least
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _relocate(
     classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, gain: int
 ) -> bool:
@@ -104,7 +106,7 @@ def _relocate(
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _targets(
     classes: KeyClasses, forest: Forest, near: Small, journal: Journal, group: int, best: Longs, rises: Longs
 ) -> None:
@@ -133,7 +135,7 @@ def _targets(
         best[place], rises[place] = target, rise
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _chain(
     classes: KeyClasses,
     forest: Forest,
@@ -148,7 +150,7 @@ def _chain(
     That other group comes from a class that can spare it, or from the class that the first one goes to.
     """
     home = classes.class_of[group]
-    best, rises = np.empty(CHAINED_TARGETS, np.int64), np.empty(CHAINED_TARGETS, np.int64)
+    best, rises = journal.best, journal.rises
     _targets(classes, forest, near, journal, group, best, rises)
     if best[0] == NONE:
         return False
@@ -177,7 +179,7 @@ def _chain(
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _refill(
     classes: KeyClasses,
     forest: Forest,
@@ -212,7 +214,7 @@ def _refill(
     return best, least
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _exchange(
     classes: KeyClasses, forest: Forest, journal: Journal, limits: MoveLimits, home: int, group: int, won: int
 ) -> int:
@@ -235,7 +237,7 @@ def _exchange(
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _dissolve(
     classes: KeyClasses, forest: Forest, near: Small, journal: Journal, home: int
 ) -> tuple[bool, int]:
@@ -250,7 +252,7 @@ def _dissolve(
     return True, won
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _form(
     classes: KeyClasses, forest: Forest, near: Small, journal: Journal, limits: MoveLimits, group: int
 ) -> tuple[bool, int]:
@@ -283,7 +285,7 @@ def _form(
     return True, won
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _improve(
     classes: KeyClasses,
     forest: Forest,

@@ -33,7 +33,7 @@ def add_neighbours(
                 _insert(near[beside], cost[beside], group, price)
 
 
-@njit(cache=True)
+@njit(cache=True, borrows=True)
 def _insert(near: Small, cost: Longs, group: int, price: int) -> None:
     """Puts a group into a sorted list of fixed length, once."""
     last = len(near) - 1

@@ -18,7 +18,7 @@ from sfumato.policy.searches import BUILT_IN, COMPARED
 from sfumato.protection.boxes import boxes_of
 from sfumato.protection.column_shape import lost_columns, shape_of
 from sfumato.protection.searches import registry
-from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome, Steps
+from sfumato.protection.searches.search import Aim, ComparedSearch, Descents, Outcome, Preparations, Steps
 
 ORDER = COMPARED
 LADDER_OF_PEOPLE = (2, 3, 5, 10, 20, 50, 100)
@@ -36,12 +36,14 @@ MOST_ROWS_OF_RUNGS = {
     "top-down": 200_000,
 }
 """Distinct rows that a search may look at again, all rungs of the ladders together."""
+MOST_CELLS_OF_RUNGS = {"local": 400_000, "mondrian": 700_000, "optimum": 100_000, "top-down": 700_000}
+"""The same in cells: distinct rows times key columns times promises about values, at least one."""
 MOST_STEPS_OF_OPTIMUM = 30_000
 """Steps of the exact search for cuts for what was asked, and as many for all requests for more together."""
 MOST_RUNGS = 200
 """Requests for more that a search is asked for: all of k, of one promise of values and of suppression."""
-MOST_ROWS_OF_DESCENTS = 30_000
-"""Distinct rows up to which what top-down found is kept for the other searches."""
+MOST_ROWS_KEPT = 30_000
+"""Distinct rows up to which what one search made or found is kept for other searches and rungs."""
 
 
 def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress = silent) -> Outcome:
@@ -54,11 +56,14 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
     one with fewer rows suppressed is taken, then that of the first search.
     """
     names = [name for name in ORDER if aim.compared is None or name in aim.compared]
-    left_out = {name: reason for name in names if (reason := _too_much(name, table, promises, aim))}
+    left_out = {name: reason for name in names if (reason := too_much(name, table, promises, aim))}
     compared: list[ComparedSearch] = []
     found: list[tuple[float, int, int, Outcome]] = []
     refused: dict[str, Infeasible] = {}
-    descents = Descents(table) if table.distinct <= MOST_ROWS_OF_DESCENTS else None
+    few = table.distinct <= MOST_ROWS_KEPT
+    aim = replace(
+        aim, descents=Descents(table) if few else None, prepared=Preparations(table) if few else None
+    )
     for number, name in enumerate(names):
         if name in left_out:
             continue
@@ -66,7 +71,7 @@ def best(table: Microdata, promises: Promises, aim: Aim, *, progress: Progress =
         progress("searches", number, len(names))
         try:
             least = min((loss for loss, *_ in found), default=None)
-            outcome = _best_rung(name, table, promises, replace(aim, beat=least, descents=descents), progress)
+            outcome = _best_rung(name, table, promises, replace(aim, beat=least), progress)
         except Infeasible as reason:
             refused[name] = reason
             continue
@@ -94,7 +99,7 @@ def _nearest_refusal(refused: Mapping[str, Infeasible]) -> Infeasible:
     )
 
 
-def _too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
+def too_much(name: str, table: Microdata, promises: Promises, aim: Aim) -> str:
     """Returns why a search cannot do this, or not within the budget; nothing if it can."""
     ability, nodes = BUILT_IN[name], prod(c.taxonomy.height + 1 for c in table.keys)
     of_class, rows = promises.of_class, max(1, table.distinct)
@@ -172,7 +177,7 @@ def _rungs(name: str, table: Microdata, promises: Promises, aim: Aim) -> Iterato
         # With a price, every search tries smaller limits itself.
         shares += [share for share in reversed(LADDER_OF_SUPPRESSION) if share < aim.suppress]
     ladders: list[Sequence[Promise]] = [(promise, *_stricter(promise, table)) for promise in promises]
-    most = min(MOST_RUNGS, MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct))
+    most = _most_rungs(name, table, promises)
     places = _nearest([len(shares), *(len(ladder) for ladder in ladders)])
     for share, *chosen in islice(places, 1, most + 1):
         asked = Promises(tuple(ladder[i] for ladder, i in zip(ladders, chosen, strict=True)))
@@ -194,6 +199,16 @@ def strictest_rungs(promises: Promises, people: int, values: Mapping[str, int]) 
             counts = [count for count in LADDER_OF_VALUES if promise.least_values < count <= most]
             found.append(promise.with_least_values(counts[-1]) if counts else promise)
     return Promises(tuple(found))
+
+
+def _most_rungs(name: str, table: Microdata, promises: Promises) -> int:
+    """Returns how many requests for more fit the budget of a search."""
+    most = min(MOST_RUNGS, MOST_ROWS_OF_RUNGS[name] // max(1, table.distinct))
+    if name not in MOST_CELLS_OF_RUNGS:
+        return most
+    values = max(1, sum(not promise.by_size for promise in promises))
+    cells = table.distinct * len(table.keys) * values
+    return min(most, MOST_CELLS_OF_RUNGS[name] // max(1, cells))
 
 
 def _stricter(promise: Promise, table: Microdata) -> list[Promise]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -20,6 +20,7 @@ from sfumato.kernels.local.level_boxes import (
     numbered_pairs,
     walk_band,
 )
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import meeting_levels
 from sfumato.protection.searches.key_groups import WHOLE_PRICE, KeyGroups
@@ -30,6 +31,10 @@ MOST_ENTRIES = 1 << 25
 """Entries that the tables of both halves may have."""
 JUDGED_TOGETHER = 1 << 18
 """About so many members of boxes are judged in one call."""
+STEP = 8
+"""Prices of boxes are compared in such steps, so that they fit 32 bits."""
+TOO_DEAR = (1 << 30) - 1
+"""More than any price in steps of a box that may be published."""
 BOXES = "local: boxes"
 """What local recoding does second, as progress calls it."""
 MOST_REPEATS = 8
@@ -37,7 +42,7 @@ MOST_REPEATS = 8
 
 
 def walk_boxes(
-    groups: KeyGroups, near: Codes, judge: GroupJudge, *, progress: Progress = silent
+    groups: KeyGroups, lattice: LevelLattice, judge: GroupJudge, *, progress: Progress = silent
 ) -> tuple[Codes, int]:
     """Returns the class of every group, NOBODY where none was found, and the number of classes.
 
@@ -45,7 +50,6 @@ def walk_boxes(
     vector sorts the free groups that lose so much there into its boxes; a box that keeps the promises
     becomes a class.
     """
-    lattice = LevelLattice.of(groups, near)
     class_of = np.full(len(groups), NOBODY, np.int32)
     buckets = empty_buckets(len(groups))
     count, stamp = 0, 0
@@ -87,7 +91,8 @@ def _bands(columns: int) -> Iterator[Counts]:
     Bands are a twentieth of a column wide up to one column, then a tenth, from three columns on a quarter.
     """
     steps = [*range(0, 20), *range(20, 60, 2), *range(60, 20 * columns + 5, 5)]
-    ends = [-1, *(min(WHOLE_PRICE, step * WHOLE_PRICE // (20 * columns)) for step in steps), WHOLE_PRICE]
+    whole = WHOLE_PRICE // STEP
+    ends = [-1, *(min(whole, step * whole // (20 * columns)) for step in steps), whole]
     for low, high in pairwise(ends):
         if low < high:
             yield np.array([low, high], np.int64)
@@ -109,23 +114,24 @@ class LevelLattice:
     def of(cls, groups: KeyGroups, near: Codes) -> LevelLattice:
         """Returns the whole lattice where it is small, else those level vectors at which neighbours meet."""
         sides = _two_sides([top + 1 for top in groups.ceilings])
-        values = [np.unique(groups.leaf[:, side], axis=0, return_inverse=True) for side in sides]
+        values = [distinct_rows(groups.leaf[:, side]) for side in sides]
         sizes = [len(found) for found, _ in values]
         vectors = _level_vectors(groups, near, sides, sizes)
         halves, nodes = [], []
         for side, (found, value) in zip(sides, values, strict=True):
-            needed, node = np.unique(vectors[:, side], axis=0, return_inverse=True)
-            halves.append(_half(groups, side, needed, found, value.ravel().astype(np.int32)))
-            nodes.append(node.ravel())
+            needed, node = distinct_rows(vectors[:, side])
+            halves.append(_half(groups, side, needed, found, value.astype(np.int32)))
+            nodes.append(node)
         one, two = halves
-        total = [half.price @ np.bincount(half.value, groups.weight).astype(np.int64) for half in halves]
+        rows = [np.bincount(half.value, groups.weight).astype(np.int64) for half in halves]
+        total = [half.price @ count for half, count in zip(halves, rows, strict=True)]
         order = np.argsort(total[0][nodes[0]] + total[1][nodes[1]], kind="stable")
         first, second = nodes[0][order], nodes[1][order]
         return cls(
             (one, two),
             np.stack((first, second), axis=1).astype(np.int64),
-            one.price.min(axis=1)[first] + two.price.min(axis=1)[second],
-            one.price.max(axis=1)[first] + two.price.max(axis=1)[second],
+            one.price.min(axis=1)[first].astype(np.int64) + two.price.min(axis=1)[second],
+            one.price.max(axis=1)[first].astype(np.int64) + two.price.max(axis=1)[second],
         )
 
     def nodes_in(self, band: Counts) -> Counts:
@@ -152,7 +158,7 @@ def _level_vectors(
     heights = [top + 1 for top in groups.ceilings]
     entries = sum(size * prod(heights[j] for j in side) for size, side in zip(sizes, sides, strict=True))
     if prod(heights) <= MOST_LEVEL_VECTORS and entries <= MOST_ENTRIES:
-        return np.array(list(product(*(range(height) for height in heights))), np.int32)
+        return np.indices(heights, np.int32).reshape(len(heights), -1).T
     found, counts = meeting_levels(groups, near)
     found = np.minimum(found, np.array(groups.ceilings, np.int32))
     most = max(1, min(MOST_LEVEL_VECTORS, MOST_ENTRIES // max(1, sum(sizes))))
@@ -163,7 +169,7 @@ def _level_vectors(
 
 def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, value: Codes) -> Half:
     """Returns the table of one half; level vectors that begin alike share what they begin with."""
-    price = np.empty((len(needed), len(values)), np.int64)
+    price = np.empty((len(needed), len(values)), np.int32)
     box = np.empty((len(needed), len(values)), np.int32)
     ranks = [np.searchsorted(groups.levels[j][0], values[:, i]) for i, j in enumerate(side)]
     numbers = [np.zeros(len(values), np.int32)]
@@ -176,6 +182,6 @@ def _half(groups: KeyGroups, side: list[int], needed: Codes, values: Codes, valu
             nodes = groups.levels[side[i]][vector[i]][ranks[i]]
             numbers.append(numbered_pairs(numbers[-1], nodes)[0])
             prices.append(prices[-1] + groups.forest.price[nodes])
-        price[row], box[row] = prices[-1], numbers[-1]
+        price[row], box[row] = np.minimum(prices[-1] // STEP, TOO_DEAR), numbers[-1]
         before = vector
     return Half(value, price, box)

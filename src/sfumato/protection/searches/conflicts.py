@@ -32,6 +32,7 @@ class _RowsBelow:
 
     def __init__(self, table: Microdata, promises: Promises, among: NDArray[np.bool_] | None = None) -> None:
         self._table, self._promises = table, promises
+        self._sizes = Promises(tuple(promise for promise in promises.of_class if promise.by_size))
         self._among = np.ones(table.distinct, dtype=bool) if among is None else among
         self.trees = [c.taxonomy for c in table.keys]
         self._leaves = [c.taxonomy.leaves[table.codes(c.name)] for c in table.keys]
@@ -59,6 +60,8 @@ class _RowsBelow:
         person = None if self._table.person is None else self._table.person[rows]
         size = weight.sum(keepdims=True)
         people = size if person is None else np.array([len(np.unique(person))], np.int64)
+        if not self._sizes.holds_on(Classes(people, size))[0]:
+            return True
         histograms = {
             name: histogram(
                 self._table.column(name).taxonomy,

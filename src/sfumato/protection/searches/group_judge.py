@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,7 +44,7 @@ class GroupJudge:
         self.by_size = not table.has_person and all(p.by_size for p in promises)
         self.unions_keep = promises.hereditary or (promises.monotone and not table.has_person)
         self.checked = 1
-        self._groups, self._promises, self._counter = groups, promises, GroupCounter(table)
+        self._groups, self._promises = groups, promises
         everything = self._classes(np.arange(len(groups)), np.array([0, len(groups)]), {})
         self._overall = {name: h.overall for name, h in everything.histograms.items()}
         if not promises.holds_on(everything).all():
@@ -51,6 +53,10 @@ class GroupJudge:
         if blocks > 1 and not (truth := self.all_hold(groups.block_of, blocks)).all():
             lost = int(groups.weight[~truth[groups.block_of]].sum())
             raise refusal.at_the_ceilings(promises, lost, 0)
+
+    @cached_property
+    def _counter(self) -> GroupCounter:
+        return GroupCounter(self._groups.table)
 
     def holds(self, members: NDArray[np.integer], start: Counts) -> Truth:
         """Returns whether each list of groups keeps the promises; list i begins at `start[i]`."""

@@ -8,6 +8,7 @@ from sfumato.core.microdata import Codes, Counts
 from sfumato.core.progress import Progress, silent
 from sfumato.kernels.local.key_classes import NOBODY
 from sfumato.kernels.local.neighbours import add_neighbours
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.searches.key_groups import KeyGroups
 
 REACH = 8
@@ -49,5 +50,5 @@ def meeting_levels(groups: KeyGroups, near: Codes) -> tuple[Codes, Counts]:
         for step in range(len(levels) - 1):
             level[levels[step][a] != levels[step][b]] = step + 1
         vectors[:, j] = level
-    found, counts = np.unique(vectors, axis=0, return_counts=True)
-    return found, counts.astype(np.int64)
+    found, place = distinct_rows(vectors)
+    return found, np.bincount(place, minlength=len(found)).astype(np.int64)

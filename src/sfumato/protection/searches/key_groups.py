@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sfumato.core.coarsest_level import within_ceiling
 from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.kernels.local.key_classes import BARRED, NOBODY, Forest, KeyClasses
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import leaves_of
+from sfumato.protection.searches.search import Aim
 
 WHOLE_PRICE = 1 << 32
 """The price of a row that is published as the root of every column."""
@@ -68,6 +70,13 @@ class KeyGroups:
             levels.append((tree.levels + first_node[place]).astype(np.int32))
         return cls(table, order, group_of, rows, start, weight, forest, leaf, tuple(levels), first_node)
 
+    @classmethod
+    def prepared(cls, table: Microdata, aim: Aim) -> KeyGroups:
+        """Groups the rows of a table, or returns the groups that were made for another request."""
+        if aim.prepared is None or aim.prepared.table is not table:
+            return cls.of(table, aim.weights)
+        return aim.prepared.find(("groups", *aim.weights.items()), lambda: cls.of(table, aim.weights))
+
     def __len__(self) -> int:
         return len(self.weight)
 
@@ -83,8 +92,7 @@ class KeyGroups:
             levels[top][np.searchsorted(levels[0], self.leaf[:, place])]
             for place, (levels, top) in enumerate(zip(self.levels, self.ceilings, strict=True))
         ]
-        _, block = np.unique(np.stack(tops, axis=1), axis=0, return_inverse=True)
-        return block.ravel().astype(np.int32)
+        return distinct_rows(np.stack(tops, axis=1))[1].astype(np.int32)
 
     def no_classes(self) -> KeyClasses:
         """Returns room for as many classes as groups, and one more; no group is in a class."""

@@ -11,10 +11,11 @@ from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
 from sfumato.kernels.local import proposals
 from sfumato.kernels.local.key_classes import NOBODY, KeyClasses, fill, place_rest
-from sfumato.kernels.local.moves import Journal, MoveLimits, improve
+from sfumato.kernels.local.moves import CHAINED_TARGETS, Journal, MoveLimits, improve
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
-from sfumato.protection.searches.box_walk import walk_boxes
+from sfumato.protection.searches.box_walk import LevelLattice, walk_boxes
 from sfumato.protection.searches.group_judge import GroupJudge
 from sfumato.protection.searches.group_neighbours import neighbours_of
 from sfumato.protection.searches.judged_moves import MOVES, improve_with_judge, place_with_judge
@@ -69,10 +70,10 @@ def classes_of_groups(
     find_measure(aim.loss)
     if not table.distinct or not table.keys:
         return _one_class(table, promises, aim)
-    groups = KeyGroups.of(table, aim.weights)
+    groups = KeyGroups.prepared(table, aim)
     judge = GroupJudge(groups, promises, aim)
-    near = neighbours_of(groups, progress=progress)
-    class_of, count = walk_boxes(groups, near, judge, progress=progress)
+    near, lattice = _neighbours_and_boxes(groups, aim, progress)
+    class_of, count = walk_boxes(groups, lattice, judge, progress=progress)
     classes = groups.no_classes()
     fill(classes, groups.forest, class_of)
     progress(MOVES, 0, 1)
@@ -85,6 +86,18 @@ def classes_of_groups(
     recoding = _recoding(groups, classes, judge)
     progress(MOVES, 1, 1)
     return Outcome(recoding, aim.loss_of(recoding), checked=judge.checked)
+
+
+def _neighbours_and_boxes(groups: KeyGroups, aim: Aim, progress: Progress) -> tuple[Codes, LevelLattice]:
+    """Returns the neighbours of groups and the boxes to walk, which no promise changes."""
+
+    def made() -> tuple[Codes, LevelLattice]:
+        near = neighbours_of(groups, progress=progress)
+        return near, LevelLattice.of(groups, near)
+
+    if aim.prepared is None or aim.prepared.table is not groups.table:
+        return made()
+    return aim.prepared.find(("boxes", *aim.weights.items()), made)
 
 
 def _one_class(table: Microdata, promises: Promises, aim: Aim) -> Outcome:
@@ -104,7 +117,13 @@ def _improve(
     """Moves groups between classes where sizes are all that is promised."""
     number = len(groups)
     room = 4 * number + 8
-    journal = Journal(np.zeros(room, np.int32), np.zeros(room, np.int32), np.array([0, 0, count], np.int64))
+    journal = Journal(
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int32),
+        np.array([0, 0, count], np.int64),
+        np.zeros(CHAINED_TARGETS, np.int64),
+        np.zeros(CHAINED_TARGETS, np.int64),
+    )
     columns = classes.box.shape[1]
     dear = DEAR[0] * WHOLE_PRICE // (DEAR[1] * columns) if least <= LARGEST_FORMING else WHOLE_PRICE + 1
     limits = MoveLimits(least, dear, STEPS_PER_GROUP * number)
@@ -124,8 +143,8 @@ def _recoding(groups: KeyGroups, classes: KeyClasses, judge: GroupJudge) -> Reco
     """
     while True:
         boxes = classes.box[classes.class_of]
-        seen, class_of = np.unique(boxes, axis=0, return_inverse=True)
-        numbers = class_of.ravel().astype(np.int32)
+        seen, class_of = distinct_rows(boxes)
+        numbers = class_of.astype(np.int32)
         truth = judge.all_hold(numbers, len(seen))
         if truth.all():
             low, high = groups.intervals(seen)

@@ -14,6 +14,7 @@ from sfumato.core.microdata import Codes, Counts, Microdata
 from sfumato.core.progress import Progress, silent
 from sfumato.core.promise import Promises
 from sfumato.core.recoding import Recoding
+from sfumato.protection.distinct_rows import distinct_rows
 from sfumato.protection.loss import find_measure
 from sfumato.protection.searches import refusal
 from sfumato.protection.searches.group_counts import GroupCounter
@@ -207,7 +208,7 @@ def _recoding(rows: MovingRows, segments: Segments, *, merge: bool) -> Recoding:
 
 def _merged(class_of: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes, Codes]:
     """Merges classes that publish the same values."""
-    both, number = np.unique(np.hstack((low, high)), axis=0, return_inverse=True)
+    both, number = distinct_rows(np.hstack((low, high)))
     columns = low.shape[1]
-    merged = number.ravel().astype(np.int32)[class_of]
+    merged = number.astype(np.int32)[class_of]
     return merged, np.ascontiguousarray(both[:, :columns]), np.ascontiguousarray(both[:, columns:])

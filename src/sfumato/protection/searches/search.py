@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from sfumato.core.errors import Infeasible
 from sfumato.core.microdata import Microdata
@@ -15,6 +15,8 @@ from sfumato.core.recoding import Recoding
 from sfumato.protection.column_shape import ColumnShape
 from sfumato.protection.loss import measure
 from sfumato.show.card import figure, several
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Aim:
     median value on either side. `price` says as how many fully generalized rows a suppressed one counts;
     without a price it counts as one and is not weighed against detail. `compared` names the searches that
     `best` may try; `None`: all that can. `beat` is the loss of a result that is there already: a search need
-    not go on where everything left loses more. `descents` keeps what top-down found for several searches, and
-    `steps` are what several exact searches may take together.
+    not go on where everything left loses more. `descents` keeps what top-down found for several searches,
+    `prepared` what is made of the table alone, and `steps` are what several exact searches may take together.
     `together` are groups of key columns that are published at the same level; `never_suppress` names, per key
     column, values and nodes whose rows are not suppressed. How coarse a column may become its taxonomy says
     (`ceiling`).
@@ -41,6 +43,7 @@ class Aim:
     compared: tuple[str, ...] | None = None
     beat: float | None = None
     descents: Descents | None = None
+    prepared: Preparations | None = None
     steps: Steps | None = None
     together: tuple[tuple[str, ...], ...] = ()
     never_suppress: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -134,6 +137,21 @@ class Descents:
         made = self._made[key]
         if isinstance(made, Infeasible):
             raise made
+        return made
+
+
+class Preparations:
+    """What searches make of one table before they look at any promise, made once."""
+
+    def __init__(self, table: Microdata) -> None:
+        self.table = table
+        self._made: dict[tuple[Hashable, ...], Any] = {}
+
+    def find(self, key: tuple[Hashable, ...], make: Callable[[], Made]) -> Made:
+        """Returns what was made under this name, or makes it."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
         return made
 
 

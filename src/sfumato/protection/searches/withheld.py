@@ -123,7 +123,7 @@ def _by_relief(
     First those that free more than their price, each by itself, then as many as the limit allows; none that
     is spared.
     """
-    groups = KeyGroups.of(table, aim.weights)
+    groups = KeyGroups.prepared(table, aim)
     _, class_of = boxes_of(plain.recoding)
     of_group = class_of[groups.rows[groups.start[:-1]]]
     classes = groups.no_classes()
