@@ -18,14 +18,16 @@ SHORTEST_NUMBERED = 4
 """Letters of a word that ends in `id` at least."""
 
 _FILLERS = """
-    num nbr cat grp frq freq stat sta yr yrs mo mos mth wk wks hr hrs day days avg mean max min tot total low high
-    any ever cur curr prev pre post own oth other new first last frst ind idx lvl lev dum flag cd cde desc txt val
-    amt cnt ct pct rat ratio sq cub ln log imp diff chg typ type rec rcd fin beg end per non lat early late cont
-    base bl raw adj std sum nb lt ge gt le lg sm big med very full part self curr is has was
+    num nbr cat grp frq freq stat sta yr yrs mo mos mth wk wks hr hrs day days avg mean max min tot total low
+    high any ever cur curr prev pre post own oth other new first last frst ind idx lvl lev dum flag cd desc
+    txt val amt cnt ct pct rat ratio sq cub ln log imp diff chg typ type rec rcd fin beg end per non lat early
+    late cont base bl raw adj std sum nb lt ge gt le lg sm big med very full part self is has was
 """
 FILLERS = frozenset(_FILLERS.split())
 """What stands before or behind an abbreviated word and says how it was counted, or of when it is."""
-OF_RELATIVES = frozenset({"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"})
+OF_RELATIVES = frozenset(
+    {"age", "education", "job", "money", "origin", "belief", "household", "sex", "birth"}
+)
 """Kinds before which one letter says whose: `meduc`, `hage`, `fincome`; or how: `lwage`, `xage`."""
 
 Kinds = set[str]
@@ -47,18 +49,23 @@ class Abbreviations:
 
     def kinds(self, text: str) -> Kinds:
         """Returns the kinds of the word that a text is short for; none where that is not clear."""
-        found = self._without_vowels(text) or self._with_a_letter_before(text) or self._segmented(text)
+        found = self._without_vowels(text) or self._with_a_letter_more(text) or self._segmented(text)
         return found or self._truncated(text)
 
     def _without_vowels(self, text: str) -> Kinds:
         """`hlth`, `gndr`, `mrtl`."""
         return self._agreeing(self._skeletons.get(text, set())) if skeleton(text) == text else set()
 
-    def _with_a_letter_before(self, text: str) -> Kinds:
-        """`meduc`, `hage`, `lwage`: one letter before a word about people that has relatives, or a scale."""
-        rest = text[1:]
-        kinds = self._exact.get(rest, set()) if self._is_a_part(rest) and not text.startswith("re") else set()
-        return kinds if kinds and kinds & OF_RELATIVES else set()
+    def _with_a_letter_more(self, text: str) -> Kinds:
+        """`meduc`, `hage`, `lwage`, `racef`: one letter before or behind a word about people.
+
+        It says whose relative somebody is, or how the numbers were changed.
+        """
+        for rest in (text[1:], text[:-1]):
+            kinds = self._exact[rest] if self._is_a_part(rest) else set()
+            if kinds & OF_RELATIVES:
+                return kinds
+        return set()
 
     def _truncated(self, text: str) -> Kinds:
         """`relig`, `indust`: the beginning of words that all speak for one role."""
@@ -68,7 +75,8 @@ class Abbreviations:
         for word in self._sorted[bisect_left(self._sorted, text) :]:
             if not word.startswith(text):
                 break
-            longer.append(word)
+            if word.isalpha():
+                longer.append(word)
         near = any(len(word) <= 2 * len(text) for word in longer)
         return self._agreeing(set().union(*(self._exact[word] for word in longer))) if near else set()
 
@@ -78,7 +86,7 @@ class Abbreviations:
         return set().union(*parts) if parts else set()
 
     def _segments(self, text: str) -> Iterator[list[Kinds]]:
-        """Yields the kinds of known words that a text consists of, those with the longest first words first."""
+        """Yields the kinds of known words that a text consists of, the longest first words first."""
         for size in range(len(text), SHORTEST_SEGMENT - 2, -1):
             first, rest = text[:size], text[size:]
             known = self._part(first) if size >= SHORTEST_SEGMENT else set()

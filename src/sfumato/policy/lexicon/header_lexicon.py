@@ -116,7 +116,7 @@ class HeaderLexicon:
                 yield from self._of_one_word(word[-1])
 
     def _of_one_word(self, text: str) -> list[set[str]]:
-        """Returns the kinds of a word that is no entry: of its parts, of what it is short for, of its ends."""
+        """Returns the kinds of a word that is no entry: by its parts, what it is short for, its ends."""
         parts = self._parts(text)
         if parts is not None:
             return parts
@@ -161,8 +161,11 @@ class HeaderLexicon:
         return None
 
     def _affixes(self, text: str) -> list[set[str]]:
-        """Returns the kinds of the longest words that an abbreviation begins and ends with."""
-        sizes = range(len(text) - 1, SHORTEST_PART - 1, -1)
+        """Returns the kinds of the longest words that an abbreviation begins and ends with.
+
+        A short word in a long one is there by accident: it has to be two fifths of it.
+        """
+        sizes = range(len(text) - 1, max(SHORTEST_PART, -(-2 * len(text) // 5)) - 1, -1)
         starts = next((self._exact[text[:n]] for n in sizes if text[:n] in self._exact), None)
         ends = next((self._exact[text[-n:]] for n in sizes if text[-n:] in self._exact), None)
         return [kinds for kinds in (starts, ends) if kinds]
