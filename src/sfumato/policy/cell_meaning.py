@@ -48,7 +48,7 @@ def secret_words(profile: ColumnProfile) -> str:
     telling = [v for v in profile.values if v.strip().lower().replace(" ", "_") not in NOTHING_SAID]
     if profile.numbers is not None or not 1 <= len(telling) <= MOST_WORDS or profile.distinct < 2:
         return ""
-    read = [lexicon().read(value) for value in telling]
+    read = [lexicon().read(value, shortened=False) for value in telling]
     secret = [one for one in read if one.role is Role.SENSITIVE and one.kinds & SECRETS]
     return secret[0].says if secret and 2 * len(secret) >= len(telling) else ""
 

@@ -85,21 +85,21 @@ class HeaderLexicon:
     def _role_of(self, kind: str) -> Role | None:
         return self.kinds[kind].role
 
-    def read(self, header: str) -> HeaderReading:
-        """Returns what a header says.
+    def read(self, header: str, *, shortened: bool = True) -> HeaderReading:
+        """Returns what a header says; words may be `shortened` in headers, and seldom are in cells.
 
         >>> lexicon().read("geb_dat").says, str(lexicon().read("hospitalName").role)
         ('birth', 'quasi')
         """
         words = header_words(header)
-        named: frozenset[str] = frozenset().union(*self._named(words), ())
+        named: frozenset[str] = frozenset().union(*self._named(words, shortened=shortened), ())
         if named == {"measure_word"} and words[-1][0] == "num":
             named = frozenset({"id_word"})  # the number of something, not how many there are
         if not named and words and ends_as_number_of_people(words[-1][-1]):
             named = frozenset({"perhaps_id"})
         return self._weighed(named)
 
-    def _named(self, words: Sequence[tuple[str, ...]]) -> Iterator[set[str]]:
+    def _named(self, words: Sequence[tuple[str, ...]], *, shortened: bool) -> Iterator[set[str]]:
         """Yields the kinds of the longest entries in the header; no word counts twice."""
         free = [True] * len(words)
         for length in range(min(LONGEST_ENTRY, len(words)), 0, -1):
@@ -113,14 +113,14 @@ class HeaderLexicon:
                     yield kinds
         for word, unread in zip(words, free, strict=True):
             if unread:
-                yield from self._of_one_word(word[-1])
+                yield from self._of_one_word(word[-1], shortened=shortened)
 
-    def _of_one_word(self, text: str) -> list[set[str]]:
+    def _of_one_word(self, text: str, *, shortened: bool) -> list[set[str]]:
         """Returns the kinds of a word that is no entry: by its parts, what it is short for, its ends."""
         parts = self._parts(text)
         if parts is not None:
             return parts
-        short_for = self._abbreviations.kinds(text)
+        short_for = self._abbreviations.kinds(text) if shortened else set()
         return [short_for] if short_for else self._affixes(text)
 
     def _looked_up(self, words: Sequence[tuple[str, ...]]) -> set[str]:
