@@ -37,10 +37,10 @@ RoleOf = Callable[[str], Role | None]
 class Abbreviations:
     """The words of a lexicon, looked up by what is left of them."""
 
-    def __init__(self, exact: Mapping[str, Kinds], short_words: frozenset[str], role_of: RoleOf) -> None:
-        """`short_words` are the words of three letters that may be part of another."""
-        self._exact, self._short, self._role_of = exact, short_words, role_of
-        self._sorted = sorted(exact)
+    def __init__(self, exact: Mapping[str, Kinds], english: frozenset[str], role_of: RoleOf) -> None:
+        """Of the words only the `english` ones are cut short, or are part of others with three letters."""
+        self._exact, self._english, self._role_of = exact, english, role_of
+        self._sorted = sorted(word for word in english if word in exact and word.isalpha())
         self._skeletons: dict[str, Kinds] = {}
         for word, kinds in exact.items():
             bones = skeleton(word)
@@ -75,8 +75,7 @@ class Abbreviations:
         for word in self._sorted[bisect_left(self._sorted, text) :]:
             if not word.startswith(text):
                 break
-            if word.isalpha():
-                longer.append(word)
+            longer.append(word)
         near = any(len(word) <= 2 * len(text) for word in longer)
         return self._agreeing(set().union(*(self._exact[word] for word in longer))) if near else set()
 
@@ -109,7 +108,7 @@ class Abbreviations:
         return self._agreeing(bones)
 
     def _is_a_part(self, text: str) -> bool:
-        return text in self._exact and (len(text) > SHORTEST_SEGMENT or text in self._short)
+        return text in self._exact and (len(text) > SHORTEST_SEGMENT or text in self._english)
 
     def _agreeing(self, kinds: Kinds) -> Kinds:
         """Returns the kinds where all of them speak for one role, else none; no word is short for names."""

@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import product
 
 from sfumato.core.microdata import Role
-from sfumato.policy.lexicon.abbreviations import SHORTEST_SEGMENT, Abbreviations, ends_as_number_of_people
+from sfumato.policy.lexicon.abbreviations import Abbreviations, ends_as_number_of_people
 from sfumato.policy.lexicon.header_words import LITTLE_WORDS, foldings, header_words
 
 LANGUAGES = ("en", "de", "fr", "es", "it")
@@ -57,7 +57,7 @@ class HeaderLexicon:
         self._exact: dict[str, set[str]] = {}
         self._starts: dict[str, set[str]] = {}
         self._ends: dict[str, set[str]] = {}
-        self._short: set[str] = set()
+        self._english: set[str] = set()
         self.kinds: dict[str, HeaderKind] = {}
         for name, entry in document.items():
             role = Role(str(entry["role"])) if entry["role"] else None
@@ -68,8 +68,8 @@ class HeaderLexicon:
                 for text in words:
                     self._add(text, name)
                 if language == LANGUAGES[0]:
-                    self._short.update(text for text in words if len(text) == SHORTEST_SEGMENT)
-        self._abbreviations = Abbreviations(self._exact, frozenset(self._short), self._role_of)
+                    self._english.update(words)
+        self._abbreviations = Abbreviations(self._exact, frozenset(self._english), self._role_of)
 
     def _add(self, text: str, kind: str) -> None:
         if text.endswith("-"):
